@@ -1,0 +1,107 @@
+"""Checks of arguments that name the argument they refuse: ``positive(epsilon=epsilon)``."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+
+from ggdp.errors import ArgumentError
+
+__all__ = ["choice", "finite", "integer", "interval", "non_empty", "order", "positive", "probability"]
+
+
+def _one(named: dict[str, object]) -> tuple[str, object]:
+    ((name, value),) = named.items()
+    return name, value
+
+
+def _real(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ArgumentError(name, value, "must be a real number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ArgumentError(name, value, "does not fit in a 64-bit float") from None
+
+
+def finite(**named: object) -> float:
+    """Return the one argument as a finite float."""
+    name, value = _one(named)
+    number = _real(name, value)
+    if not math.isfinite(number):
+        raise ArgumentError(name, value, "must be finite")
+    return number
+
+
+def positive(**named: object) -> float:
+    """Return the one argument as a finite float above 0."""
+    name, value = _one(named)
+    number = finite(**named)
+    if number <= 0.0:
+        raise ArgumentError(name, value, "must be greater than 0")
+    return number
+
+
+def probability(**named: object) -> float:
+    """Return the one argument as a float in [0, 1)."""
+    name, value = _one(named)
+    number = finite(**named)
+    if not 0.0 <= number < 1.0:
+        raise ArgumentError(name, value, "must be at least 0 and below 1")
+    return number
+
+
+def order(**named: object) -> float:
+    """Return the one argument as an order of generalized Gaussian noise, a finite float of at least 1."""
+    name, value = _one(named)
+    number = finite(**named)
+    if number < 1.0:
+        raise ArgumentError(
+            name,
+            value,
+            "must be at least 1 (1 is Laplace, 2 is Gaussian); orders below 1 have their place in the theory, "
+            "but ggdp calibrates none",
+        )
+    return number
+
+
+def integer(*, at_least: int, **named: object) -> int:
+    """Return the one argument as an integer that is not below `at_least`."""
+    name, value = _one(named)
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ArgumentError(name, value, "must be an integer")
+    if value < at_least:
+        raise ArgumentError(name, value, f"must be at least {at_least}")
+    return int(value)
+
+
+def choice(*, among: tuple[str, ...], **named: object) -> str:
+    """Return the one argument if it is one of the words `among`."""
+    name, value = _one(named)
+    if not isinstance(value, str) or value not in among:
+        raise ArgumentError(name, value, "must be one of " + ", ".join(repr(word) for word in among))
+    return value
+
+
+def non_empty(**named: object) -> tuple[object, ...]:
+    """Return the one argument, an iterable of at least one item, as a tuple."""
+    name, value = _one(named)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ArgumentError(name, value, "must be a sequence")
+    items = tuple(value)
+    if not items:
+        raise ArgumentError(name, value, "must not be empty")
+    return items
+
+
+def interval(**named: object) -> tuple[float, float]:
+    """Return the one argument as a pair of finite floats, the lower end first and below the upper."""
+    name, value = _one(named)
+    ends = non_empty(**named)
+    if len(ends) != 2:
+        raise ArgumentError(name, value, "must be a pair (lower, upper)")
+    low, high = (finite(**{name: end}) for end in ends)
+    if not low < high:
+        raise ArgumentError(name, value, "the lower end must be below the upper end")
+    return low, high

@@ -1,0 +1,63 @@
+"""Interval bounds of the generalized Gaussian law, and the way from a ball back to a float.
+
+All proofs in ggdp are made of these: Arb balls [mid +- rad] that hold the exact value whatever the rounding.
+
+=======  =================================================================
+p        order, at least 1 (a float or a ball; a float is taken as exact)
+S(z)     survival function of the standard law, Q(1/p, |z|^p) / 2 for z >= 0
+=======  =================================================================
+
+A float or an integer becomes an exact ball, ``arb(x)``, whatever the precision. Precision is set by the caller with ``flint.ctx.workprec(bits)``; less of it makes balls wider, never wrong.
+"""
+
+from __future__ import annotations
+
+import math
+
+from flint import arb
+
+__all__ = ["hull", "lower_float", "power", "survival", "upper_float"]
+
+
+def upper_float(x: arb) -> float:
+    """Return a float that is not below any point of the ball, at most an ulp or so above its upper end."""
+    return -lower_float(-x)
+
+
+def lower_float(x: arb) -> float:
+    """Return a float that is not above any point of the ball, at most an ulp or so below its lower end."""
+    if not x.is_finite():
+        return -math.inf
+    end = x.lower()
+    nearest = float(end)
+    while not arb(nearest) <= end:
+        nearest = math.nextafter(nearest, -math.inf)
+    return nearest
+
+
+def hull(low: arb, high: arb) -> arb:
+    """Return a ball that holds both balls and all between them."""
+    return low.union(high)
+
+
+def power(x: arb, p: arb) -> arb:
+    """Enclose x^p on the non-negative part of the ball x, for an exponent p > 0 (the power rises with x).
+
+    Points of the ball below 0 are taken as 0: callers pass quantities known to be non-negative.
+    """
+    if x > 0:
+        return x**p
+    high = x.upper()
+    if high <= 0:
+        return arb(0)
+    return hull(arb(0), high**p)
+
+
+def survival(p: arb, z: arb) -> arb:
+    """Enclose S(z) = P(X > z) for the generalized Gaussian of order p and scale 1."""
+    a = 1 / p
+    if z >= 0:
+        return power(z, p).gamma_upper(a, regularized=1) / 2
+    if z <= 0:
+        return 1 - survival(p, -z)
+    return hull(survival(p, z.lower()), survival(p, z.upper()))

@@ -1,0 +1,72 @@
+"""Everything ggdp can raise, in one tree.
+
+::
+
+    GgdpError
+    ├── ArgumentError (ValueError)      an argument is wrong: name, value and the way out
+    ├── UnattainableError (ValueError)  the arguments are fine, but what they ask for does not exist
+    ├── UnprovedError (ValueError)      nobody has proved that what is asked for is sound, so it is refused
+    ├── SearchError                     a search ended without a scale that can be certified
+    ├── CertificateError                a certificate does not prove what it claims
+    └── MissingExtraError (ImportError) an optional part is not installed
+
+The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
+value that comes from private data: only arguments, which are public, are quoted.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArgumentError",
+    "CertificateError",
+    "GgdpError",
+    "MissingExtraError",
+    "SearchError",
+    "UnattainableError",
+    "UnprovedError",
+]
+
+
+class GgdpError(Exception):
+    """Base of every error that ggdp raises on purpose."""
+
+
+class ArgumentError(GgdpError, ValueError):
+    """An argument is wrong.
+
+    Attributes
+    ----------
+    argument : str
+        Name of the argument.
+    value : object
+        What was passed.
+    """
+
+    def __init__(self, argument: str, value: object, expected: str) -> None:
+        self.argument = argument
+        self.value = value
+        self.expected = expected
+        super().__init__(argument, value, expected)
+
+    def __str__(self) -> str:
+        return f"{self.argument} = {self.value!r}: {self.expected}"
+
+
+class UnattainableError(GgdpError, ValueError):
+    """What is asked for does not exist, such as pure DP from unbounded noise of an order above 1."""
+
+
+class UnprovedError(GgdpError, ValueError):
+    """What is asked for is not known to be sound, so it is refused rather than guessed."""
+
+
+class SearchError(GgdpError):
+    """A search ended without a scale that can be certified."""
+
+
+class CertificateError(GgdpError):
+    """A certificate does not prove what it claims."""
+
+
+class MissingExtraError(GgdpError, ImportError):
+    """An optional part of ggdp is not installed."""

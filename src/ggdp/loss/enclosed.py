@@ -1,0 +1,63 @@
+"""What a proof about a privacy loss says: two floats with the exact value between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flint import arb, ctx
+
+from ggdp.distributions.enclosures import lower_float, upper_float
+
+__all__ = ["Enclosed", "enclosed", "sharpened"]
+
+MAXIMUM_PRECISION = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enclosed:
+    """An enclosure of a delta or of a privacy loss, with how it was reached.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The exact value is between them. Where only an upper bound is proved, `lower` is 0.
+    precision : int
+        Bits of the ball arithmetic.
+    grid : float, optional
+        Step of the grid on which losses were convolved.
+    truncation : float, optional
+        Probability mass that was moved to an infinite loss.
+    """
+
+    lower: float
+    upper: float
+    precision: int
+    grid: float | None = None
+    truncation: float | None = None
+
+
+def enclosed(value: arb, **how: float | None) -> Enclosed:
+    """Return the enclosure that a ball stands for, at the working precision."""
+    return Enclosed(lower=lower_float(value), upper=upper_float(value), precision=ctx.prec, **how)
+
+
+def sharpened(value: Callable[[], arb], *, relative_width: float = 1e-13, start: int = 96) -> Enclosed:
+    """Evaluate `value` at growing precision until its ball is narrow, and return the narrowest.
+
+    Parameters
+    ----------
+    value : callable
+        Returns the ball at the working precision, by the same steps each time.
+    relative_width : float, default 1e-13
+        The width, relative to the upper end, that is narrow enough.
+    start : int, default 96
+        Bits of precision to begin with.
+    """
+    bits = start
+    while True:
+        with ctx.workprec(bits):
+            result = enclosed(value())
+        if result.upper - result.lower <= relative_width * abs(result.upper) or bits >= MAXIMUM_PRECISION:
+            return result
+        bits *= 2

@@ -1,0 +1,249 @@
+"""What is promised: pure, probabilistic and approximate differential privacy.
+
+A mechanism R, applied to neighbouring data x and x', is
+
+========================  =============================================================================
+pure eps-DP               P(R(x) in Q) <= e^eps P(R(x') in Q) for every set Q
+(eps, delta)-pDP          the loss at an output drawn from R(x) is above eps in size with probability
+                          at most delta
+(eps, delta)-aDP          P(R(x) in Q) <= e^eps P(R(x') in Q) + delta for every set Q
+========================  =============================================================================
+
+Pure implies probabilistic implies approximate. Pure and approximate guarantees survive every post-processing; a
+probabilistic one does not, and is an approximate one afterwards (`after_postprocessing`).
+
+References
+----------
+Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5, Eqns dp, adp and pdp (the last
+read over outputs, not over sets).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
+
+from ggdp import _validate
+from ggdp.privacy.neighbours import Neighbours, neighbours_or_none
+
+__all__ = ["ApproxDP", "Guarantee", "Notion", "ProbabilisticDP", "PureDP"]
+
+Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
+
+_RANK: dict[str, int] = {"pure": 0, "probabilistic": 1, "approximate": 2}
+
+
+class _Promise:
+    """What the three notions share: the order by implication and the printing."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        notion: ClassVar[Notion]
+        epsilon: float
+        neighbours: Neighbours | None
+
+        @property
+        def delta(self) -> float: ...
+
+    def implies(self, other: _Promise) -> bool:
+        """Tell whether everything that keeps this promise keeps `other` too.
+
+        A promise made for one relation of neighbours says nothing of the other relation; an `other` without a
+        relation asks for the numbers alone.
+
+        Examples
+        --------
+        >>> PureDP(1.0).implies(ApproxDP(1.0, 1e-6))
+        True
+        >>> ApproxDP(1.0, 1e-6).implies(ProbabilisticDP(1.0, 1e-6))
+        False
+        """
+        if other.neighbours is not None and self.neighbours != other.neighbours:
+            return False
+        return (
+            (_RANK[self.notion] <= _RANK[other.notion] or self.delta == 0.0)
+            and self.epsilon <= other.epsilon
+            and self.delta <= other.delta
+        )
+
+    def __le__(self, other: object) -> bool:
+        """``a <= b``: b promises at least as much as a, that is, b implies a."""
+        return other.implies(self) if isinstance(other, _Promise) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        """``a >= b``: a implies b."""
+        return self.implies(other) if isinstance(other, _Promise) else NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        """``a < b``: b implies a, and a does not imply b."""
+        return self <= other and not self >= other if isinstance(other, _Promise) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        """``a > b``: a implies b, and b does not imply a."""
+        return self >= other and not self <= other if isinstance(other, _Promise) else NotImplemented
+
+    def under(self, neighbours: Neighbours) -> Self:
+        """Return the same promise, made for a relation of neighbours."""
+        return replace(self, neighbours=neighbours)  # type: ignore[type-var]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return notion, epsilon, delta and neighbours as plain values."""
+        return {
+            "notion": self.notion,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+        }
+
+    def _suffix(self) -> str:
+        return f" under {self.neighbours} neighbours" if self.neighbours else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(_Promise):
+    """Pure epsilon-differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+        Bound on the privacy loss, above 0.
+    neighbours : {"add-remove", "replace-one"}, optional
+        The relation the promise is made for. A goal needs none: it comes from the sensitivity.
+
+    Examples
+    --------
+    >>> print(PureDP(1.0, "add-remove"))
+    1-DP under add-remove neighbours
+    >>> PureDP(1.0).to_approximate()
+    ApproxDP(epsilon=1.0, delta=0.0, neighbours=None)
+    """
+
+    notion: ClassVar[Notion] = "pure"
+
+    epsilon: float
+    neighbours: Neighbours | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
+        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
+
+    @property
+    def delta(self) -> float:
+        """Always 0."""
+        return 0.0
+
+    def to_probabilistic(self) -> ProbabilisticDP:
+        """Return the probabilistic promise that this one implies, with delta 0."""
+        return ProbabilisticDP(self.epsilon, 0.0, self.neighbours)
+
+    def to_approximate(self) -> ApproxDP:
+        """Return the approximate promise that this one implies, with delta 0."""
+        return ApproxDP(self.epsilon, 0.0, self.neighbours)
+
+    def after_postprocessing(self) -> PureDP:
+        """Return what is left after any post-processing: the promise itself."""
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.epsilon:.12g}-DP{self._suffix()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilisticDP(_Promise):
+    """Probabilistic (epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+        Bound on the size of the privacy loss, above 0.
+    delta : float
+        Probability, in [0, 1), with which the loss may be above `epsilon` in size.
+    neighbours : {"add-remove", "replace-one"}, optional
+        The relation the promise is made for.
+
+    Examples
+    --------
+    >>> goal = ProbabilisticDP(1.0, 0.05)
+    >>> print(goal)
+    (1, 0.05)-pDP
+    >>> goal.after_postprocessing()
+    ApproxDP(epsilon=1.0, delta=0.05, neighbours=None)
+    """
+
+    notion: ClassVar[Notion] = "probabilistic"
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
+        object.__setattr__(self, "delta", _validate.probability(delta=self.delta))
+        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
+
+    def to_probabilistic(self) -> ProbabilisticDP:
+        """Return the promise itself."""
+        return self
+
+    def to_approximate(self) -> ApproxDP:
+        """Return the approximate promise that this one implies, with the same numbers."""
+        return ApproxDP(self.epsilon, self.delta, self.neighbours)
+
+    def after_postprocessing(self) -> PureDP | ApproxDP:
+        """Return what is left after any post-processing: the approximate promise (the pure one at delta 0).
+
+        The Gaussian with standard deviation 2.6213 at sensitivity 1 is (1, 0.01)-pDP; clamped at 6.47 it is only
+        (1, 0.0209)-pDP, while (1, 0.01)-aDP still holds.
+        """
+        if self.delta == 0.0:
+            return PureDP(self.epsilon, self.neighbours)
+        return self.to_approximate()
+
+    def __str__(self) -> str:
+        return f"({self.epsilon:.12g}, {self.delta:.12g})-pDP{self._suffix()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxDP(_Promise):
+    """Approximate (epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+        Bound on the privacy loss, above 0.
+    delta : float
+        Slack in probability, in [0, 1).
+    neighbours : {"add-remove", "replace-one"}, optional
+        The relation the promise is made for.
+
+    Examples
+    --------
+    >>> print(ApproxDP(1.0, 1e-6))
+    (1, 1e-06)-aDP
+    """
+
+    notion: ClassVar[Notion] = "approximate"
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
+        object.__setattr__(self, "delta", _validate.probability(delta=self.delta))
+        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
+
+    def to_approximate(self) -> ApproxDP:
+        """Return the promise itself."""
+        return self
+
+    def after_postprocessing(self) -> ApproxDP:
+        """Return what is left after any post-processing: the promise itself."""
+        return self
+
+    def __str__(self) -> str:
+        return f"({self.epsilon:.12g}, {self.delta:.12g})-aDP{self._suffix()}"
+
+
+Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP

@@ -1,0 +1,23 @@
+"""Which data sets are neighbours: one unit more or less, or one unit replaced by another."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, cast, get_args
+
+from ggdp import _validate
+
+__all__ = ["NEIGHBOURS", "Neighbours", "neighbours_or_none", "validated_neighbours"]
+
+Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
+
+NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
+
+
+def validated_neighbours(neighbours: object) -> Neighbours:
+    """Return `neighbours` if it is one of the two relations."""
+    return cast("Neighbours", _validate.choice(among=NEIGHBOURS, neighbours=neighbours))
+
+
+def neighbours_or_none(neighbours: object) -> Neighbours | None:
+    """Return `neighbours` if it is one of the two relations or None."""
+    return None if neighbours is None else validated_neighbours(neighbours)

@@ -1,0 +1,325 @@
+"""How far one person can move a query: global sensitivities.
+
+A query is a vector s(x) of numbers, and d = s(x) - s(x') is what changes between neighbouring data sets. A
+sensitivity is a set that holds every such d:
+
+=========  ==================================================================================
+cells      at most m coordinates move, each by at most D
+box        coordinate k moves by at most D_k; with a joint norm also ||d||_q <= D_q
+norm       ||d||_q <= D_q in r coordinates, nothing else known
+=========  ==================================================================================
+
+The relation of neighbours is part of it: the same histogram has m = 1 when a row is added or removed and m = 2 when
+it is replaced.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Definition 1 (l_p global sensitivity), Lemma 2 (its upper bound from the coordinates),
+Claim 3 (from bounds).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError
+from ggdp.privacy.neighbours import Neighbours, validated_neighbours
+
+__all__ = ["Kind", "Sensitivity"]
+
+Kind: TypeAlias = Literal["cells", "box", "norm"]
+
+
+def _norm_order(p: object) -> float:
+    """Return the order of a norm, a float of at least 1 or infinity."""
+    if isinstance(p, float) and p == math.inf:
+        return math.inf
+    return _validate.order(p=p)
+
+
+def _rounded_up(exact: Fraction) -> float:
+    """Return the least float that is not below `exact`."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
+    """Return an upper bound of the l_p norm of a vector given as (size, how often): exact where a float can be.
+
+    Rounding: up. The sum of powers is taken relative to the largest size, where every term is at most 1 and the
+    relative error of `math.pow` is below 2 ulp.
+    """
+    runs = list(sizes)
+    largest = max(size for size, _ in runs)
+    if p == math.inf or (len(runs) == 1 and runs[0][1] == 1):
+        return largest
+    if p == 1.0:
+        return _rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)))
+    terms = math.fsum(count * math.pow(size / largest, p) for size, count in runs)
+    exact = largest * math.pow(terms, 1.0 / p)
+    return exact * (1.0 + 16.0 * math.ulp(1.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """How far one person can move a query. Made by the named constructors, not by hand.
+
+    Attributes
+    ----------
+    kind : {"cells", "box", "norm"}
+        Which set of changes it describes.
+    sizes : tuple of float
+        "cells": the one D; "box": every D_k; "norm": the one D_q, which no coordinate can exceed.
+    moving : int
+        How many coordinates can move at once: m, the length of the box, or the dimension.
+    joint : tuple of float, optional
+        A known joint bound (q, D_q) on the l_q norm of the whole change.
+    neighbours : {"add-remove", "replace-one"}
+        The relation of neighbours.
+
+    Examples
+    --------
+    >>> Sensitivity.histogram(neighbours="replace-one").lp(1)
+    2.0
+    >>> Sensitivity.box([3.0, 4.0]).lp(math.inf)
+    4.0
+    """
+
+    kind: Kind
+    sizes: tuple[float, ...]
+    moving: int
+    joint: tuple[float, float] | None = None
+    neighbours: Neighbours = "add-remove"
+
+    @classmethod
+    def histogram(cls, neighbours: Neighbours = "add-remove", max_cells: int = 1) -> Sensitivity:
+        """Counts by disjoint cells, one unit in at most `max_cells` of them.
+
+        Under add/remove `max_cells` counts move by 1; under replace-one twice as many.
+
+        Parameters
+        ----------
+        neighbours : {"add-remove", "replace-one"}, default "add-remove"
+            The relation of neighbours.
+        max_cells : int, default 1
+            In how many cells one unit is counted at most.
+
+        Examples
+        --------
+        >>> Sensitivity.histogram("replace-one", max_cells=3).moving
+        6
+        """
+        m = _validate.integer(max_cells=max_cells, at_least=1)
+        relation = validated_neighbours(neighbours)
+        return cls.cells(m if relation == "add-remove" else 2 * m, 1, neighbours=relation)
+
+    @classmethod
+    def disjoint(cls, d: float, *, neighbours: Neighbours = "add-remove") -> Sensitivity:
+        """A scalar, or statistics of disjoint parts of the data, of which one moves by at most `d`.
+
+        Parameters
+        ----------
+        d : float
+            The largest change of the one coordinate that moves.
+        neighbours : {"add-remove"}
+            Only "add-remove": a replaced row can leave one part and enter another.
+
+        Examples
+        --------
+        >>> Sensitivity.disjoint(1).lp(3)
+        1.0
+        """
+        if validated_neighbours(neighbours) == "replace-one":
+            raise ArgumentError(
+                "neighbours",
+                neighbours,
+                "a replaced row can move two disjoint statistics at once; use "
+                "Sensitivity.histogram(neighbours='replace-one') for counts, or Sensitivity.cells(2, d, "
+                "neighbours='replace-one') for other disjoint statistics and Sensitivity.cells(1, d, "
+                "neighbours='replace-one') for a scalar",
+            )
+        return cls.cells(1, d)
+
+    @classmethod
+    def cells(cls, m: int, d: float, *, neighbours: Neighbours = "add-remove") -> Sensitivity:
+        """At most `m` coordinates move at once, each by at most `d`.
+
+        Parameters
+        ----------
+        m : int
+            How many coordinates can move.
+        d : float
+            How far each can move.
+        neighbours : {"add-remove", "replace-one"}, default "add-remove"
+            The relation of neighbours.
+
+        Examples
+        --------
+        >>> Sensitivity.cells(4, 0.5).lp(2) >= 1.0
+        True
+        """
+        return cls(
+            kind="cells",
+            sizes=(_validate.positive(sensitivity=d),),
+            moving=_validate.integer(max_cells=m, at_least=1),
+            neighbours=validated_neighbours(neighbours),
+        )
+
+    @classmethod
+    def box(
+        cls,
+        d: Iterable[float],
+        norm: tuple[float, float] | None = None,
+        *,
+        neighbours: Neighbours = "add-remove",
+    ) -> Sensitivity:
+        """Coordinate k moves by at most ``d[k]``.
+
+        Parameters
+        ----------
+        d : sequence of float
+            The largest change of each coordinate.
+        norm : tuple of float, optional
+            ``(q, D_q)``: a joint bound on the l_q norm of the whole change, where one is known.
+        neighbours : {"add-remove", "replace-one"}, default "add-remove"
+            The relation of neighbours.
+
+        Examples
+        --------
+        >>> Sensitivity.box([1, 0.1, 0.05]).lp(math.inf)
+        1.0
+        """
+        sizes = tuple(_validate.positive(box=size) for size in _validate.non_empty(box=d))
+        joint = None
+        if norm is not None:
+            pair = _validate.non_empty(norm=norm)
+            if len(pair) != 2:
+                raise ArgumentError("norm", norm, "must be a pair (order of the norm, bound)")
+            joint = (_norm_order(pair[0]), _validate.positive(norm=pair[1]))
+        return cls(
+            kind="box",
+            sizes=sizes,
+            moving=len(sizes),
+            joint=joint,
+            neighbours=validated_neighbours(neighbours),
+        )
+
+    @classmethod
+    def norm(
+        cls, p: float, d: float, *, dimension: int, neighbours: Neighbours = "add-remove"
+    ) -> Sensitivity:
+        """Only the l_p norm of the change is known.
+
+        Parameters
+        ----------
+        p : float
+            Order of the norm, at least 1; infinity is allowed.
+        d : float
+            Bound on the norm.
+        dimension : int
+            How many coordinates the query has.
+        neighbours : {"add-remove", "replace-one"}, default "add-remove"
+            The relation of neighbours.
+
+        Examples
+        --------
+        >>> Sensitivity.norm(2, 1.0, dimension=10).lp(2)
+        1.0
+        """
+        size = _validate.positive(sensitivity=d)
+        return cls(
+            kind="norm",
+            sizes=(size,),
+            moving=_validate.integer(dimension=dimension, at_least=1),
+            joint=(_norm_order(p), size),
+            neighbours=validated_neighbours(neighbours),
+        )
+
+    @classmethod
+    def from_bounds(
+        cls, bounds: Iterable[tuple[float, float]], *, neighbours: Neighbours = "add-remove"
+    ) -> Sensitivity:
+        """Statistics known only to lie in public bounds: each can move by at most its width (v5, Claim 3).
+
+        Parameters
+        ----------
+        bounds : sequence of (lower, upper)
+            Bounds of each statistic.
+        neighbours : {"add-remove", "replace-one"}, default "add-remove"
+            The relation of neighbours.
+
+        Examples
+        --------
+        >>> Sensitivity.from_bounds([(0, 10), (-1, 1)]).sizes
+        (10.0, 2.0)
+        """
+        pairs = [_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds)]
+        widths = [_rounded_up(Fraction(high) - Fraction(low)) for low, high in pairs]
+        return cls.box(widths, neighbours=neighbours)
+
+    @property
+    def largest(self) -> float:
+        """The farthest that any one coordinate can move."""
+        return min([max(self.sizes)] + ([self.joint[1]] if self.joint else []))
+
+    @property
+    def corner(self) -> tuple[tuple[float, int], ...]:
+        """The far corner of the set as (size, how many coordinates), the largest size first.
+
+        For "cells" and "box" every change lies in the box that this corner spans, up to the choice of coordinates.
+        A "norm" spans no useful corner: its box is the cube of side D_q.
+        """
+        if self.kind == "box":
+            return tuple(sorted(Counter(self.sizes).items(), reverse=True))
+        return ((self.sizes[0], self.moving),)
+
+    def lp(self, p: float) -> float:
+        """Return the l_p global sensitivity, or its best known upper bound, rounded up.
+
+        Exact for "cells", for a norm of the same order and for every norm of an order below p; for a "box" it is
+        the upper bound of Lemma 2, which the corner attains, or the one that the joint norm gives if that is smaller.
+
+        Parameters
+        ----------
+        p : float
+            Order of the norm, at least 1; infinity is allowed.
+
+        Examples
+        --------
+        >>> round(Sensitivity.box([1, 0.1, 0.05]).lp(2), 6)
+        1.006231
+        >>> Sensitivity.norm(2, 1.0, dimension=4).lp(1)
+        2.0...
+        """
+        order = _norm_order(p)
+        if self.joint is None:
+            return _norm_of(self.corner, order)
+        q, bound = self.joint
+        # Hoelder: ||d||_p <= r^(1/p - 1/q) ||d||_q for p < q; for p >= q the norms only shrink.
+        if order >= q:
+            from_joint = bound
+        else:
+            exponent = 1.0 / order - (0.0 if q == math.inf else 1.0 / q)
+            from_joint = bound * math.pow(self.moving, exponent) * (1.0 + 16.0 * math.ulp(1.0))
+        return from_joint if self.kind == "norm" else min(from_joint, _norm_of(self.corner, order))
+
+    def __str__(self) -> str:
+        if self.kind == "cells" and self.moving == 1:
+            what = f"one coordinate moves by at most {self.sizes[0]:.12g}"
+        elif self.kind == "cells":
+            what = f"at most {self.moving} coordinates move, each by at most {self.sizes[0]:.12g}"
+        elif self.kind == "box":
+            shown = ", ".join(f"{size:.12g}" for size in self.sizes[:6])
+            more = f", ... ({len(self.sizes)} in all)" if len(self.sizes) > 6 else ""
+            what = f"coordinates move by at most {shown}{more}"
+        else:
+            what = f"{self.moving} coordinates move"
+        if self.joint:
+            what += f", together by at most {self.joint[1]:.12g} in the l_{self.joint[0]:.12g} norm"
+        return f"{what} ({self.neighbours})"
