@@ -1,0 +1,1 @@
+"""Differential privacy with the whole generalized Gaussian family of noise."""

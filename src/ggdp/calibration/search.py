@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ggdp.errors import SearchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["passing_end"]
 

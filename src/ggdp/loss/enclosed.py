@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
 from ggdp.distributions.enclosures import lower_float, upper_float
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Enclosed", "enclosed", "sharpened"]
 

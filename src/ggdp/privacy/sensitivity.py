@@ -22,14 +22,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["Kind", "Sensitivity"]
 
@@ -211,9 +213,7 @@ class Sensitivity:
         )
 
     @classmethod
-    def norm(
-        cls, p: float, d: float, *, dimension: int, neighbours: Neighbours = "add-remove"
-    ) -> Sensitivity:
+    def norm(cls, p: float, d: float, *, dimension: int, neighbours: Neighbours = "add-remove") -> Sensitivity:
         """Only the l_p norm of the change is known.
 
         Parameters

@@ -1,0 +1,1 @@
+"""Exact draws of noise from the operating system's randomness."""
