@@ -1,1 +1,77 @@
-"""Differential privacy with the whole generalized Gaussian family of noise."""
+"""Differential privacy with the whole generalized Gaussian family of noise.
+
+Start with `calibrate`: from what must be promised (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one person can
+move the query (`Sensitivity`) to a noise scale that is proved, and not a hair more.
+
+>>> import ggdp
+>>> goal = ggdp.ApproxDP(epsilon=1.0, delta=1e-6)
+>>> noise = ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(1), order=3)
+>>> print(f"{noise.scale:.6f} {noise.std:.6f}")
+9.655183 5.586976
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ggdp.errors import GgdpError
+from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
+
+if TYPE_CHECKING:
+    from ggdp.calibration import Calibration, Certificate, calibrate, verify
+    from ggdp.distributions import (
+        BoundaryInflatedGeneralizedGaussian,
+        GeneralizedGaussian,
+        IntegerGeneralizedGaussian,
+        TruncatedGeneralizedGaussian,
+    )
+    from ggdp.sampling import IntegerNoise
+
+__all__ = [
+    "ApproxDP",
+    "BoundaryInflatedGeneralizedGaussian",
+    "Calibration",
+    "Certificate",
+    "GeneralizedGaussian",
+    "GgdpError",
+    "IntegerGeneralizedGaussian",
+    "IntegerNoise",
+    "ProbabilisticDP",
+    "PureDP",
+    "Sensitivity",
+    "TruncatedGeneralizedGaussian",
+    "__version__",
+    "calibrate",
+    "verify",
+]
+
+# Loaded when first used: they bring NumPy, SciPy and flint along.
+_LAZY = {
+    "Calibration": "ggdp.calibration",
+    "Certificate": "ggdp.calibration",
+    "calibrate": "ggdp.calibration",
+    "verify": "ggdp.calibration",
+    "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
+    "GeneralizedGaussian": "ggdp.distributions",
+    "IntegerGeneralizedGaussian": "ggdp.distributions",
+    "TruncatedGeneralizedGaussian": "ggdp.distributions",
+    "IntegerNoise": "ggdp.sampling",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("ggdp")
+    if name not in _LAZY:
+        message = f"module 'ggdp' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

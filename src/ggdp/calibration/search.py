@@ -21,6 +21,7 @@ def passing_end(
     failing: float,
     passing: float,
     tolerance: float,
+    resolution: float = 0.0,
     failing_excess: float | None = None,
     passing_excess: float | None = None,
 ) -> float:
@@ -37,6 +38,8 @@ def passing_end(
         Ends of the bracket, in either order.
     tolerance : float
         Width of the bracket at which to stop, relative to the larger end in size.
+    resolution : float, default 0
+        Width of the bracket at which to stop in any case.
     failing_excess, passing_excess : float, optional
         `excess` at the two ends where it is already known.
 
@@ -54,15 +57,16 @@ def passing_end(
     replaced_last = ""
     widths: list[float] = []
     for _ in range(MAXIMUM_STEPS):
-        width, size = abs(passing - failing), max(abs(passing), abs(failing))
-        if width <= tolerance * size:
+        width = abs(passing - failing)
+        narrow = max(tolerance * max(abs(passing), abs(failing)), resolution)
+        if width <= narrow:
             return passing
         stalled = len(widths) >= 3 and width > widths[-3] / 2.0
         widths.append(width)
         share = 0.5
         if not stalled and math.isfinite(above - below):
             # At least half a tolerance away from both ends, lest the step only touch one of them.
-            margin = min(0.5 * tolerance * size / width, 0.5)
+            margin = 0.5 * narrow / width
             share = min(max(above / (above - below), margin), 1.0 - margin)
         step = failing + share * (passing - failing)
         if step in (failing, passing):

@@ -7,7 +7,8 @@ p        order, at least 1 (a float or a ball; a float is taken as exact)
 S(z)     survival function of the standard law, Q(1/p, |z|^p) / 2 for z >= 0
 =======  =================================================================
 
-A float or an integer becomes an exact ball, ``arb(x)``, whatever the precision. Precision is set by the caller with ``flint.ctx.workprec(bits)``; less of it makes balls wider, never wrong.
+A float or an integer becomes an exact ball, ``arb(x)``, whatever the precision. The precision of the rest is set by the
+caller with ``flint.ctx.workprec(bits)``; less of it makes balls wider, never wrong.
 """
 
 from __future__ import annotations
@@ -60,4 +61,6 @@ def survival(p: arb, z: arb) -> arb:
         return power(z, p).gamma_upper(a, regularized=1) / 2
     if z <= 0:
         return 1 - survival(p, -z)
+    if not z.is_finite():
+        return arb(math.nan)
     return hull(survival(p, z.lower()), survival(p, z.upper()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,7 @@ def sharpened(value: Callable[[], arb], *, relative_width: float = 1e-13, start:
     while True:
         with ctx.workprec(bits):
             result = enclosed(value())
-        if result.upper - result.lower <= relative_width * abs(result.upper) or bits >= MAXIMUM_PRECISION:
+        narrow = result.upper - result.lower <= relative_width * abs(result.upper) < math.inf
+        if narrow or bits >= MAXIMUM_PRECISION:
             return result
         bits *= 2

@@ -142,9 +142,9 @@ class Sensitivity:
                 "neighbours",
                 neighbours,
                 "a replaced row can move two disjoint statistics at once; use "
-                "Sensitivity.histogram(neighbours='replace-one') for counts, or Sensitivity.cells(2, d, "
-                "neighbours='replace-one') for other disjoint statistics and Sensitivity.cells(1, d, "
-                "neighbours='replace-one') for a scalar",
+                "Sensitivity.histogram(neighbours='replace-one') for counts (--max-cells 1 on the command line), "
+                "Sensitivity.cells(2, d, neighbours='replace-one') for other disjoint statistics, or "
+                "Sensitivity.cells(1, d, neighbours='replace-one') for a scalar",
             )
         return cls.cells(1, d)
 

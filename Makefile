@@ -1,0 +1,53 @@
+# Everything a developer needs; each target makes the environment it runs in.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-all test-minimums lint types imports docs bench clean help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) --editable '.[plots]'
+	@touch $@
+
+$(VENV)/.all: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) 'pip>=25.1'
+	$(PIP_INSTALL) --editable '.[plots]' --group test --group docs
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core ## release a private table of bundled data into demo-output/
+	$(BIN)/ggdp demo --overwrite
+
+lint: $(VENV)/.all ## check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.all ## check types
+	$(BIN)/mypy
+
+imports: $(VENV)/.all ## check that imports go one way through the house
+	$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/.all ## build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+test: lint types imports docs ## everything that must hold, in under ten minutes on two cores
+	$(BIN)/python -m pytest -m 'not exhaustive'
+
+test-all: lint types imports docs ## the same with the slow and exhaustive tests
+	$(BIN)/python -m pytest
+
+test-minimums: ## the tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) tests/minimums.py .venv-minimums
+
+bench: ## time calibrations beside other libraries, each in its own environment
+	$(PYTHON) benchmarks/run.py
+
+clean: ## remove environments and everything built
+	rm -rf $(VENV) .venv-minimums .venv-bench docs/_build docs/api demo-output

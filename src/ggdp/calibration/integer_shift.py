@@ -1,0 +1,186 @@
+"""The least scale found for one moving coordinate on the integers, for probabilistic and approximate DP.
+
+=======  ============================================================================
+L(k)     |k + D|^p - |k|^p, the loss at noise k times b^p
+b_k      (L(k) / epsilon)^(1/p), the breakpoint above which noise k is no loss above epsilon
+piece k  the scales from b_(k-1) up to, and without, b_k: the threshold of the loss is k
+delta_k  the delta whose threshold is k, a smooth function of b
+=======  ============================================================================
+
+Delta is not monotone in b on the integers: for aDP breakpoints are its local minima while b is small, and for pDP it
+jumps down at each and may rise between. So the search is for the least k whose breakpoint passes (doubling steps, a
+bisection, then a look at the breakpoints just below, because the sequence is not always monotone either), and then for
+the crossing inside the piece that ends there. That no smaller scale is valid is a result of this search, not of a
+proof; that the scale itself is valid is proved by `ggdp.loss.integer_shift`.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Cor. disjoint (the bound on the reals, which is not valid here).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from ggdp import _validate
+from ggdp.calibration.search import passing_end
+from ggdp.distributions.enclosures import upper_float
+from ggdp.errors import SearchError
+from ggdp.loss.integer_shift import (
+    NOTIONS,
+    delta_at_integer_threshold,
+    delta_of_integer_shift,
+    least_threshold,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["scale_for_integer_shift"]
+
+_PRECISION = 96
+_BREAKPOINT_PRECISION = 320
+_TOLERANCE = 1e-14
+# Breakpoints below the one found by bisection that are looked at too.
+_WINDOW = 24
+_DENSE = 10_000
+_FARTHEST = 1 << 400
+_MOST_NUDGES = 40
+
+
+def scale_for_integer_shift(*, notion: str, order: float, sensitivity: int, epsilon: float, delta: float) -> float:
+    """Return the least scale found that keeps (epsilon, delta) with noise on the integers.
+
+    Parameters
+    ----------
+    notion : {"approximate", "probabilistic"}
+        What delta means.
+    order : float
+        Order of the noise, at least 1.
+    sensitivity : int
+        How far the one coordinate can move.
+    epsilon, delta : float
+        The goal, both above 0.
+
+    Returns
+    -------
+    float
+        A scale b at which `delta_of_integer_shift` proves at most `delta`; at b (1 - 1e-9) it proves more.
+
+    Notes
+    -----
+    Rounding: the scale must be used as it is. Delta is not monotone in it, so even a larger one may not be valid.
+
+    Examples
+    --------
+    >>> scale_for_integer_shift(notion="approximate", order=3, sensitivity=1, epsilon=1.0, delta=0.05)
+    2.5766333344...
+    >>> scale_for_integer_shift(notion="probabilistic", order=1, sensitivity=2, epsilon=0.5, delta=1e-6)
+    4.0
+    """
+    notion = _validate.choice(among=NOTIONS, notion=notion)
+    p = _validate.order(order=order)
+    D = _validate.integer(at_least=1, sensitivity=sensitivity)
+    eps = _validate.positive(epsilon=epsilon)
+    slack = _validate.positive(delta=_validate.probability(delta=delta))
+
+    def excess(k: int, b: float) -> float:
+        if notion == "probabilistic" and slack > 0.5:
+            # A shift below D may be the worst, with a threshold of its own.
+            proved = delta_of_integer_shift(notion=notion, order=p, scale=b, sensitivity=D, epsilon=eps)
+            return math.log(proved.upper / slack) if proved.upper > 0.0 else -math.inf
+        return _excess(notion, p, b, D, eps, k, slack)
+
+    def passes(k: int) -> bool:
+        return excess(k + 1, _breakpoint(p, D, eps, k)) <= 0.0
+
+    k = _least_passing(passes, least_threshold(D))
+    b = _crossing(p, D, eps, k, excess)
+    for ulps in range(_MOST_NUDGES):
+        proved = delta_of_integer_shift(notion=notion, order=p, scale=b, sensitivity=D, epsilon=eps)
+        if proved.upper <= slack:
+            return b
+        b = b + math.ulp(b) * 2**ulps
+    message = f"no scale near {b!r} could be certified for epsilon = {eps!r}, delta = {slack!r} at order {p!r}"
+    raise SearchError(message)
+
+
+def _breakpoint(p: float, D: int, epsilon: float, k: int) -> float:
+    """Return about the least float that is certainly not below b_k, for k > -D/2."""
+    if p == 1.0:
+        exact = Fraction(k + D - abs(k)) / Fraction(epsilon)
+        nearest = float(exact)
+        return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+    with ctx.workprec(_BREAKPOINT_PRECISION):
+        loss = arb(k + D) ** arb(p) - (arb(abs(k)) ** arb(p) if k else arb(0))
+        return upper_float((loss / arb(epsilon)) ** (1 / arb(p)))
+
+
+def _excess(notion: str, p: float, b: float, D: int, epsilon: float, k: int, delta: float) -> float:
+    """Return log(delta_k(b) / delta) to a dozen digits."""
+    if p == 1.0 and k > 0:
+        # No noise has a loss above that of k = 0.
+        return -math.inf
+    bits = _PRECISION
+    while True:
+        with ctx.workprec(bits):
+            value = delta_at_integer_threshold(notion, p, b, D, epsilon, k)
+            # Narrow beside itself, or so far below the goal that its digits do not matter.
+            if value.rel_accuracy_bits() >= 50 or value < arb(delta) / 1024 or bits >= 4096:
+                ratio = value / arb(delta)
+                return upper_float(ratio.log()) if ratio > 0 else -math.inf
+        bits *= 2
+
+
+def _least_passing(passes: Callable[[int], bool], start: int) -> int:
+    """Return the least k found that passes, from `start` on."""
+    if passes(start):
+        return start
+    low, step = start, 1
+    while not passes(low + step):
+        low, step = low + step, 2 * step
+        if step > _FARTHEST:
+            message = f"no breakpoint passes up to threshold {low}"
+            raise SearchError(message)
+    high = low + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    # Far out the breakpoints are dense, and delta at them is monotone.
+    if high - start > _DENSE:
+        return high
+    k = high - 2
+    while k >= max(start, high - _WINDOW):
+        high = k if passes(k) else high
+        k -= 1
+    return high
+
+
+def _crossing(p: float, D: int, epsilon: float, k: int, excess: Callable[[int, float], float]) -> float:
+    """Return the passing end of the crossing of delta_k in the piece that ends at the passing breakpoint b_k."""
+    end = _breakpoint(p, D, epsilon, k)
+    at_end = excess(k, end)
+    if at_end > 0.0:
+        # Only the jump at the breakpoint itself passes.
+        return end
+    if k > least_threshold(D):
+        failing = _breakpoint(p, D, epsilon, k - 1)
+    else:
+        failing = end / 2.0
+        while excess(k, failing) <= 0.0:
+            failing /= 2.0
+    at_failing = excess(k, failing)
+    if not (failing < end and at_failing > 0.0):
+        return end
+    return passing_end(
+        lambda b: excess(k, b),
+        failing=failing,
+        passing=end,
+        failing_excess=at_failing,
+        passing_excess=at_end,
+        tolerance=_TOLERANCE,
+    )

@@ -1,0 +1,235 @@
+"""The record of a calibration: a scale, what it was asked for, and what is proved of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ggdp.calibration.bounds import BOUNDS
+from ggdp.calibration.certificate import Certificate, certify, verify
+from ggdp.calibration.obligations import Obligation, bounded_obligation, obligations
+from ggdp.calibration.spread import Spread, spread
+from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError
+from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+
+if TYPE_CHECKING:
+    from ggdp.sampling.noise import IntegerNoise
+
+__all__ = ["Bounding", "Calibration", "Method", "Request", "Support", "certified", "searched"]
+
+Support: TypeAlias = Literal["real", "integer"]
+Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
+Method: TypeAlias = Literal["tight", "paper"]
+
+# A search may end a few ulps short of what can be proved: the scale is then raised step by step, up to 1e-10.
+_NUDGES = (0.0, *(2.0**-k for k in range(52, 32, -2)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a calibration is asked for, already checked."""
+
+    goal: Guarantee
+    sensitivity: Sensitivity
+    order: float
+    support: Support = "real"
+    bounds: tuple[tuple[float, float], ...] | None = None
+    bounding: Bounding | None = None
+
+    def obligations(self) -> list[Obligation]:
+        """Return the bounds that would prove the goal."""
+        if self.bounds is not None and self.bounding is not None:
+            return [
+                bounded_obligation(self.goal, self.sensitivity, self.order, self.support, self.bounds, self.bounding)
+            ]
+        return obligations(self.goal, self.sensitivity, self.order, self.support)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A scale with what it was asked for and what is proved of it.
+
+    Attributes
+    ----------
+    order, scale : float
+        Order and scale of the noise.
+    support : {"real", "integer"}
+        Where the noise lives.
+    bounding : {"truncated", "boundary-inflated"}, optional
+        What keeps the output in `bounds`; None for unbounded noise.
+    bounds : tuple of (lower, upper), optional
+        Bounds of query and output.
+    method : {"tight", "paper"}
+        Least scale, or the paper's formula.
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What was asked for.
+    sensitivity : Sensitivity
+        How far one person can move the query.
+    guarantee : PureDP, ProbabilisticDP or ApproxDP
+        What the certificate proves; it implies the goal.
+    certificate : Certificate
+        The proof, to be checked again with `verify`.
+    notes : tuple of str
+        What a reader should know, such as that a scale is an upper bound.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.disjoint(1), order=2)
+    >>> print(f"{noise.std:.4f}")
+    4.2247
+    >>> print(noise.guarantee)
+    (1, 9.99...e-07)-aDP under add-remove neighbours
+    """
+
+    order: float
+    scale: float
+    support: Support
+    bounding: Bounding | None
+    bounds: tuple[tuple[float, float], ...] | None
+    method: Method
+    goal: Guarantee
+    sensitivity: Sensitivity
+    guarantee: Guarantee
+    certificate: Certificate
+    notes: tuple[str, ...] = ()
+
+    @property
+    def _spread(self) -> Spread:
+        return spread(self.order, self.scale, self.support, self.bounding, self.bounds)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise; under bounding the largest over the true value."""
+        return self._spread.std
+
+    @property
+    def mean_abs(self) -> float:
+        """Mean absolute error; under bounding the largest over the true value."""
+        return self._spread.mean_abs
+
+    def verify(self) -> None:
+        """Prove the certificate again, and that it is about this scale and reaches this goal.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        request = Request(
+            goal=self.goal,
+            sensitivity=self.sensitivity,
+            order=self.order,
+            support=self.support,
+            bounds=self.bounds,
+            bounding=self.bounding,
+        )
+        duties = request.obligations()
+        if isinstance(self.goal, ApproxDP) and self.goal.delta > 0.0:
+            # Probabilistic DP implies approximate DP, and the paper's formulas go by it.
+            goal = ProbabilisticDP(self.goal.epsilon, self.goal.delta)
+            duties += obligations(goal, self.sensitivity, self.order, self.support)
+        claimed = dict(self.certificate.parameters)
+        if not any(
+            duty.bound == self.certificate.bound
+            and duty.target == self.certificate.target
+            and {**duty.parameters, "scale": self.scale} == claimed
+            for duty in duties
+        ):
+            message = "the certificate is not about this calibration"
+            raise CertificateError(message)
+        verify(self.certificate)
+
+    def noise(self) -> IntegerNoise:
+        """Return the sampler of this noise; only integer noise can be drawn exactly.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> goal, query = ggdp.PureDP(1.0), ggdp.Sensitivity.histogram()
+        >>> ggdp.calibrate(goal, query, order=1, support="integer").noise().sample(3).shape
+        (3,)
+        """
+        if self.support != "integer":
+            raise ArgumentError(
+                "support",
+                self.support,
+                "noise on the reals cannot be drawn exactly; calibrate with support = 'integer'",
+            )
+        if self.bounding is not None:
+            raise ArgumentError("bounding", self.bounding, "there is no sampler of bounded noise yet")
+        from ggdp.sampling.noise import IntegerNoise
+
+        return IntegerNoise(order=self.order, scale=self.scale)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, fit for JSON."""
+        return {
+            "order": self.order,
+            "scale": self.scale,
+            "std": self.std,
+            "mean_abs": self.mean_abs,
+            "support": self.support,
+            "bounding": self.bounding,
+            "bounds": None if self.bounds is None else [list(pair) for pair in self.bounds],
+            "method": self.method,
+            "sensitivity": str(self.sensitivity),
+            "goal": self.goal.under(self.sensitivity.neighbours).to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def searched(duty: Obligation) -> float:
+    """Return the scale that the bound's own search finds for an obligation."""
+    return BOUNDS[duty.bound].search(target=duty.target, **duty.parameters)
+
+
+def certified(
+    request: Request, duty: Obligation, scale: float, *, method: Method, notes: tuple[str, ...] = ()
+) -> Calibration:
+    """Return the calibration of a scale once it is proved, raising the scale by ulps where the proof needs it.
+
+    Raises
+    ------
+    SearchError
+        If not even a scale 1e-10 larger can be proved, for a scale of our own search.
+    UnattainableError
+        The same for a formula of the paper, which is then wrong here.
+    """
+    for nudge in _NUDGES:
+        raised = scale * (1.0 + nudge)
+        certificate = certify(duty.bound, raised, duty.target, tight=method == "tight", **duty.parameters)
+        if certificate is not None:
+            break
+    else:
+        if method == "paper":
+            message = f"the paper's scale {scale!r} of order {request.order!r} does not keep {request.goal}"
+            raise UnattainableError(message)
+        message = f"the scale {scale!r} of order {request.order!r} could not be certified for {request.goal}"
+        raise SearchError(message)
+    return Calibration(
+        order=request.order,
+        scale=raised,
+        support=request.support,
+        bounding=request.bounding,
+        bounds=request.bounds,
+        method=method,
+        goal=request.goal,
+        sensitivity=request.sensitivity,
+        guarantee=_proved(request, certificate),
+        certificate=certificate,
+        notes=notes if duty.note is None else (duty.note, *notes),
+    )
+
+
+def _proved(request: Request, certificate: Certificate) -> Guarantee:
+    """Return what a certificate proves, made for the sensitivity's neighbours."""
+    goal, neighbours = request.goal, request.sensitivity.neighbours
+    if certificate.quantity == "epsilon":
+        return PureDP(certificate.proved, neighbours)
+    if certificate.proved == 0.0:
+        return PureDP(goal.epsilon, neighbours)
+    notion = ProbabilisticDP if goal.notion == "probabilistic" else ApproxDP
+    return notion(goal.epsilon, certificate.proved, neighbours)

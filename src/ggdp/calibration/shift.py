@@ -1,0 +1,109 @@
+"""The least scale for one moving coordinate on the reals, for probabilistic and approximate DP.
+
+One unknown z, the noise (in units of the scale) at which the loss passes epsilon: W = (|z|^p + epsilon)^(1/p) and
+b = D / (W - z). Delta falls strictly as z rises, and b rises with z, so the least scale is at the least z that passes.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from ggdp.calibration.search import passing_end
+from ggdp.distributions.enclosures import upper_float
+from ggdp.loss.shift import delta_at_threshold, upper_threshold
+
+__all__ = ["laplace_scale", "scale_for_shift"]
+
+_PRECISION = 96
+_TOLERANCE = 1e-14
+# Above t = z^p = 1/16 the search goes by t, below it by z itself, whose powers would be lost in an underflow.
+_TURN = 0.0625
+
+
+def laplace_scale(sensitivity: float, epsilon: float) -> float:
+    """Return the least float b with D <= b epsilon, exactly: the scale of pure DP at order 1.
+
+    Examples
+    --------
+    >>> laplace_scale(1.0, 0.1)
+    10.0
+    """
+    exact = Fraction(sensitivity) / Fraction(epsilon)
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def scale_for_shift(*, notion: str, order: float, sensitivity: float, epsilon: float, delta: float) -> float:
+    """Return the least scale found for (epsilon, delta), to be certified by `ggdp.loss.shift.delta_of_shift`.
+
+    Examples
+    --------
+    >>> b = scale_for_shift(notion="approximate", order=1.5, sensitivity=1, epsilon=0.5, delta=0.01)
+    >>> print(f"{b:.11f}")
+    3.20136815487
+    """
+    if order == 1.0:
+        return _laplace(notion, sensitivity, epsilon, delta)
+    with ctx.workprec(_PRECISION):
+        p, eps = arb(order), arb(epsilon)
+
+        def excess_at(z: arb) -> float:
+            return float((_sharp(notion, p, eps, z) / arb(delta)).log().mid())
+
+        def least(failing: float, passing: float) -> arb:
+            # W is at least epsilon^(1/p): a finer z than an ulp of that leaves W - z as it is.
+            resolution = 1e-16 * epsilon ** (1.0 / order)
+            found = passing_end(
+                lambda z: excess_at(arb(z)),
+                failing=failing,
+                passing=passing,
+                tolerance=_TOLERANCE,
+                resolution=resolution,
+            )
+            return arb(found)
+
+        turn = (arb(_TURN) ** (1 / p)).mid()
+        if excess_at(turn) > 0.0:
+            # log delta is nearly linear in t = z^p, and Q(a, t) <= e^-t for a <= 1 gives a passing end.
+            passing = -math.log(2.0 * delta if notion == "approximate" else delta) + 1e-9
+            t = passing_end(
+                lambda t: excess_at((arb(t) ** (1 / p)).mid()),
+                failing=_TURN,
+                passing=passing,
+                tolerance=_TOLERANCE,
+            )
+            z = arb(t) ** (1 / p)
+            gap = z * ((eps / arb(t)).log1p() / p).expm1()
+        else:
+            failing = -1.0
+            while excess_at(arb(failing)) <= 0.0:
+                failing *= 2.0
+            z = least(failing, float(turn))
+            gap = upper_threshold(p, eps, z) - z
+        return upper_float(arb(sensitivity) / gap)
+
+
+def _laplace(notion: str, sensitivity: float, epsilon: float, delta: float) -> float:
+    """Return the closed form at p = 1."""
+    with ctx.workprec(_PRECISION):
+        eps, slack = arb(epsilon), arb(delta)
+        if notion == "approximate":
+            return upper_float(arb(sensitivity) / (eps - 2 * (-slack).log1p()))
+        if slack < (1 + (-eps).exp()) / 2:
+            return laplace_scale(sensitivity, epsilon)
+        z = (2 * (1 - slack) / -(-eps).expm1()).log()
+        return upper_float(arb(sensitivity) / (eps - 2 * z))
+
+
+def _sharp(notion: str, p: arb, epsilon: arb, z: arb) -> arb:
+    """Return delta at z to 50 bits or so: near p = 1 its two terms nearly cancel."""
+    bits = _PRECISION
+    while True:
+        with ctx.workprec(bits):
+            value = delta_at_threshold(notion, p, epsilon, z)
+            if value.rel_accuracy_bits() >= 50 or bits >= 4096:
+                return value
+        bits *= 2

@@ -1,0 +1,75 @@
+"""The commands together, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ggdp.cli.calibrate import calibrate
+from ggdp.cli.demo import demo
+from ggdp.errors import GgdpError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["app", "run"]
+
+# Typer brings its own copy of click in some versions and uses the installed one in others: go by what it exports.
+UsageError: Any = typer.BadParameter.__base__
+
+app = typer.Typer(
+    name="ggdp",
+    help="Differential privacy with the whole generalized Gaussian family of noise.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(calibrate)
+app.command()(demo)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        import ggdp
+
+        typer.echo(ggdp.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Differential privacy with the whole generalized Gaussian family of noise."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; every failure is one line on standard error."""
+    try:
+        result = app(list(arguments) or ["--help"], standalone_mode=False)
+    except UsageError as wrong:
+        _report(wrong.format_message())
+        return 2
+    except typer.Abort:
+        _report("interrupted")
+        return 1
+    except GgdpError as failed:
+        _report(str(failed))
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as failed:
+        _report(f"{failed.filename or 'file'}: {failed.strerror or failed}")
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def _report(message: str) -> None:
+    typer.echo(f"error: {message}", err=True)

@@ -1,0 +1,135 @@
+"""``ggdp calibrate``: goal, sensitivity and order in, certified scale out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from ggdp.cli.output import print_json, print_table
+from ggdp.errors import ArgumentError
+from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
+
+if TYPE_CHECKING:
+    from ggdp.calibration import Calibration
+    from ggdp.privacy import Guarantee
+
+__all__ = ["calibrate"]
+
+# The words of `ggdp.calibration.record`, which is too heavy to load before it is needed.
+Support: TypeAlias = Literal["real", "integer"]
+Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
+Method: TypeAlias = Literal["tight", "paper"]
+
+
+def calibrate(
+    order: Annotated[float, typer.Option(help="Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian.")],
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the goal.")],
+    delta: Annotated[float | None, typer.Option(help="Delta of the goal.")] = None,
+    notion: Annotated[
+        Notion | None, typer.Option(help="What is promised; pure without --delta, approximate with it.")
+    ] = None,
+    sensitivity: Annotated[
+        float | None, typer.Option(help="How far one coordinate can move (1 if nothing is given).")
+    ] = None,
+    box: Annotated[str | None, typer.Option(metavar="D1,D2,...", help="How far each coordinate can move.")] = None,
+    max_cells: Annotated[
+        int | None,
+        typer.Option(help="In how many cells one unit is at most; under replace-one twice as many cells move."),
+    ] = None,
+    neighbours: Annotated[Neighbours, typer.Option(help="Which data sets are neighbours.")] = "add-remove",
+    support: Annotated[Support, typer.Option(help="Where the noise lives.")] = "real",
+    bounds: Annotated[
+        str | None, typer.Option(metavar="LO:HI[,LO:HI...]", help="Public bounds of query and output.")
+    ] = None,
+    bounding: Annotated[Bounding | None, typer.Option(help="How the output is kept in the bounds.")] = None,
+    method: Annotated[Method, typer.Option(help="The least scale, or the paper's formula.")] = "tight",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Find the least noise scale that keeps a goal, and prove it."""
+    goal = _goal(epsilon, delta, notion)
+    query = _sensitivity(sensitivity, box, max_cells, neighbours)
+    from ggdp.calibration import calibrate as calibrated
+
+    result = calibrated(
+        goal,
+        query,
+        order=order,
+        support=support,
+        bounds=None if bounds is None else _bounds(bounds),
+        bounding=bounding,
+        method=method,
+    )
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_table("calibration", _rows(result))
+
+
+def _goal(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
+    notion = notion or ("pure" if delta is None else "approximate")
+    if notion == "pure":
+        if delta:
+            raise ArgumentError("delta", delta, "a pure goal has none; leave it out or ask for another notion")
+        return PureDP(epsilon)
+    if delta is None:
+        raise ArgumentError("delta", delta, f"a goal of the notion {notion!r} needs one")
+    return ProbabilisticDP(epsilon, delta) if notion == "probabilistic" else ApproxDP(epsilon, delta)
+
+
+def _sensitivity(
+    sensitivity: float | None, box: str | None, max_cells: int | None, neighbours: Neighbours
+) -> Sensitivity:
+    if box is not None:
+        if sensitivity is not None or max_cells is not None:
+            raise ArgumentError("box", box, "goes with neither --sensitivity nor --max-cells")
+        return Sensitivity.box(_numbers("box", box), neighbours=neighbours)
+    size = 1.0 if sensitivity is None else sensitivity
+    if max_cells is None:
+        return Sensitivity.disjoint(size, neighbours=neighbours)
+    moving = Sensitivity.histogram(neighbours, max_cells).moving
+    return Sensitivity.cells(moving, size, neighbours=neighbours)
+
+
+def _numbers(name: str, text: str, separator: str = ",") -> list[float]:
+    try:
+        return [float(part) for part in text.split(separator)]
+    except ValueError:
+        raise ArgumentError(name, text, f"must be numbers separated by {separator!r}") from None
+
+
+def _bounds(text: str) -> list[tuple[float, float]]:
+    pairs = []
+    for part in text.split(","):
+        ends = _numbers("bounds", part, ":")
+        if len(ends) != 2:
+            raise ArgumentError("bounds", text, "must be LO:HI, or several of them separated by ','")
+        pairs.append((ends[0], ends[1]))
+    return pairs
+
+
+def _rows(result: Calibration) -> list[tuple[str, Any]]:
+    proof = result.certificate
+    worst = " (worst case over the true value)" if result.bounding else ""
+    tight = "" if proof.tight is None else f"; a scale {1 - proof.tight:.0e} smaller is proved to fail"
+    grid = "" if proof.grid is None else f"; grid {proof.grid:.3g}, truncated mass {proof.truncation:.3g}"
+    bounded = (
+        ""
+        if result.bounding is None
+        else f", {result.bounding} on " + ", ".join(f"[{low:.12g}, {high:.12g}]" for low, high in result.bounds or ())
+    )
+    return [
+        ("order", f"{result.order:.12g}"),
+        ("scale", repr(result.scale)),
+        ("standard deviation", f"{result.std:.12g}{worst}"),
+        ("mean absolute error", f"{result.mean_abs:.12g}{worst}"),
+        ("support", result.support + bounded),
+        ("method", result.method),
+        ("sensitivity", str(result.sensitivity)),
+        ("goal", str(result.goal.under(result.sensitivity.neighbours))),
+        ("guarantee", str(result.guarantee)),
+        ("certificate", f"{proof.quantity} <= {proof.proved!r}{tight}"),
+        ("proved by", f"{proof.statement}{grid}"),
+        ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
+        *(("note", note) for note in result.notes),
+    ]

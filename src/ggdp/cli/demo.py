@@ -1,0 +1,125 @@
+"""``ggdp demo``: the main job on bundled data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+from collections import Counter
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ggdp.cli.output import print_json, print_table
+from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.privacy import PureDP, Sensitivity
+
+if TYPE_CHECKING:
+    from ggdp.calibration import Calibration
+
+__all__ = ["demo"]
+
+BY = ("smoking", "systolic_bp", "family_history")
+LEVEL = 0.95
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output"),
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the release.")] = 1.0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier output (and spend epsilon again).")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Release a private table of the 1,841 Czech autoworkers: printed, plotted and written to a folder."""
+    from ggdp.calibration import calibrate
+    from ggdp.datasets import czech
+
+    targets = [out / name for name in ("czech.csv", "czech.calibration.json", "czech.png")]
+    present = [target for target in targets if target.exists()]
+    if present and not overwrite:
+        raise ArgumentError(
+            "out", str(out), f"{present[0].name} is there already; add --overwrite, or name another folder"
+        )
+    if present:
+        typer.echo("note: a new release of the same data spends epsilon again", err=True)
+    noise = calibrate(PureDP(epsilon), Sensitivity.histogram(), order=1, support="integer")
+
+    table = czech()
+    places = [table.columns.index(name) for name in BY]
+    counted = Counter(tuple(row[place] for place in places) for row in table.rows())
+    cells = list(product(*(table.levels(name) for name in BY)))
+    drawn = noise.noise().sample(len(cells))
+    noisy = [counted[cell] + int(extra) for cell, extra in zip(cells, drawn, strict=True)]
+    half_width = _half_width(noise)
+
+    out.mkdir(parents=True, exist_ok=True)
+    rows = [(*cell, count, count - half_width, count + half_width) for cell, count in zip(cells, noisy, strict=True)]
+    _write(targets[0], _as_csv(rows))
+    record = noise.to_dict()
+    _write(targets[1], json.dumps(record, indent=2).encode())
+    written = targets[:2]
+    try:
+        _write(targets[2], _as_png(cells, noisy, half_width, epsilon))
+        written.append(targets[2])
+    except MissingExtraError as missing:
+        typer.echo(f"note: no plot: {missing}", err=True)
+
+    files = [str(path) for path in written]
+    if as_json:
+        header = (*BY, "noisy_count", "lower", "upper")
+        print_json(
+            {"cells": [dict(zip(header, row, strict=True)) for row in rows], "files": files, "calibration": record}
+        )
+        return
+    shown = [(*cell, count, f"{low} to {high}") for *cell, count, low, high in rows]
+    print_table(
+        f"Czech autoworkers, {noise.guarantee}; the unit is one worker",
+        shown,
+        header=(*BY, "noisy count", f"{LEVEL:.0%} interval"),
+    )
+    typer.echo(f"Laplace noise on the integers, scale {noise.scale:.6g}, certified. Counts may be negative by chance.")
+    typer.echo("Written: " + ", ".join(files))
+
+
+def _half_width(noise: Calibration) -> int:
+    """Return the least h with P(|noise| <= h) >= 95 %."""
+    return int(noise.noise().law.ppf(1.0 - (1.0 - LEVEL) / 2.0))
+
+
+def _as_csv(rows: list[tuple[Any, ...]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*BY, "noisy_count", "lower", "upper"))
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _as_png(cells: list[tuple[str, ...]], counts: list[int], half_width: int, epsilon: float) -> bytes:
+    from ggdp.plots import plot_counts
+
+    words = {"no": "non-smoker", "yes": "smoker", "neg": "no family history", "pos": "family history"}
+    labels = [", ".join(words.get(level, f"systolic {level}") for level in cell) for cell in cells]
+    figure = plot_counts(labels, counts, half_width, title=f"Czech autoworkers, epsilon = {epsilon:g}", level=LEVEL)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=160)
+    return picture.getvalue()
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Write a file beside its target and rename it, so that no half-written file is ever there."""
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,226 @@
+"""Floats around the paper's bound for several coordinates: which grid a proof should use, and what it will find.
+
+Nothing here is trusted. Symbols are those of `ggdp.loss.absolute_sum`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggdp.loss.corner_plan import FAR, TILTS, Window, _Sample, _saddle, _smooth, _spectrum, _sum
+from ggdp.loss.crossing import crossings, loss_estimate
+
+if TYPE_CHECKING:
+    from ggdp.loss.corner_plan import Corner
+    from ggdp.loss.crossing import Floats
+
+__all__ = ["AbsolutePlan", "OtherPlan", "crossing_points", "estimate", "first_points", "plan"]
+
+NEGLIGIBLE = math.log(1e-9)
+NODES = 1200
+GENTLE = 0.05
+RELATIVE_ERROR = 1e-9
+ROUNDED_ERROR = 2e-6
+# A logarithm of delta below which floats are spared the attempt.
+HOPELESS = -200.0
+FEW = 8
+SUBCELLS = 200
+RATIO = 2.0**0.1
+MOST_POINTS = 1 << 17
+MOST_KNOTS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherPlan:
+    """Coordinates of one size that are laid on the grid, on the knots 0 to `high`."""
+
+    size: float
+    count: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbsolutePlan:
+    """The grid: `main` is the size of the one coordinate that stays continuous, `depth` how far below t it is followed."""
+
+    main: float
+    others: tuple[OtherPlan, ...]
+    threshold: float
+    step: float
+    halved: bool
+    refined: bool
+    chord: int
+    depth: int
+    window: Window
+    precision: int
+    tilt: float
+    level: float
+
+
+def plan(
+    *, order: float, scale: float, corner: Corner, epsilon: float, support: str, joint: float | None
+) -> AbsolutePlan | None:
+    """Choose a grid; None where the bound is 1."""
+    own = sum(count * (size / scale) ** order for size, count in corner)
+    t = epsilon - (own if joint is None else min((joint / scale) ** order, own))
+    if not t > 0.0:
+        return None
+    main = max(size for size, _ in corner)
+    rest = [(size, count - (size == main)) for size, count in corner if count > (size == main)]
+    lone = _excesses(order, scale, main, 1)
+    samples = [_excesses(order, scale, size, count) for size, count in rest]
+    theta = _saddle([lone, *samples], t)
+    level = min(_sum([lone, *samples], theta)[0] - theta * t, 0.0)
+    if sum(sample.count * float(sample.losses.max()) for sample in (lone, *samples)) <= t:
+        level = -FAR
+    budget = level + NEGLIGIBLE
+    # A coordinate above t exceeds it whatever the rest, so it may as well be infinite.
+    ends = [min(_high_end(sample, budget), t) for sample in samples]
+    main_end = min(_high_end(lone, budget), t)
+    many = sum(count for _, count in rest)
+    halved = support == "real" and order >= 2.0
+    top = bottom = 0.0
+    tilt = 1.0
+    if samples:
+        spread = math.sqrt(_sum(samples, theta)[2]) + 1e-300
+        plain = math.sqrt(_sum(samples, 0.0)[2]) + 1e-300
+        top, tilt = min(
+            ((_sum(samples, s)[0] - budget) / s, s) for s in (theta + shift / spread for shift in TILTS)
+        )
+        bottom = max((budget - _sum(samples, -s)[0]) / s for s in (shift / plain for shift in TILTS))
+    # Beyond t all counts the same, so nothing much above it needs a place; at least t itself does.
+    bottom = max(min(bottom, top), 0.0)
+    steep = math.exp(min((1.0 - order) * math.log(main / scale) - math.lgamma(1.0 / order), 700.0))
+    if halved:
+        step = math.sqrt(12.0 * RELATIVE_ERROR * t / max(theta * many, 1e-300)) if many else t / 64.0
+    else:
+        step = 2.0 * ROUNDED_ERROR * t / max(many, 1)
+    knots = MOST_KNOTS if many <= FEW else MOST_KNOTS // 2
+    step = max(step, (top - bottom) / ((MOST_POINTS if many <= FEW else MOST_POINTS // 2) - 64), *(end / knots for end in (main_end, *ends)))
+    mantissa, exponent = math.frexp(step)
+    step = math.ldexp(math.ceil(mantissa * 2.0**24), exponent - 24)
+    others = tuple(
+        OtherPlan(size=size, count=count, high=math.ceil(end / step) + 1)
+        for (size, count), end in zip(rest, ends, strict=True)
+    )
+    last = min(math.ceil(top / step) + 2, sum(other.count * other.high for other in others))
+    window = Window(top=last, points=_smooth(last - math.floor(bottom / step) + 3), tilt=tilt)
+    precision = max(128, 64 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 64.0))
+    return AbsolutePlan(
+        main=main,
+        others=others,
+        threshold=t,
+        step=step,
+        halved=halved,
+        refined=halved and many <= FEW,
+        chord=math.ceil(math.sqrt(many / 2.0)) + 1 if halved and steep * step > GENTLE else 0,
+        depth=math.ceil(main_end / step) + 1,
+        window=window,
+        precision=precision,
+        tilt=theta,
+        level=level,
+    )
+
+
+def crossing_points(order: float, shift: float, levels: Floats) -> Floats:
+    """Roots z >= 0 of (z + d)^p - z^p - d^p = level, in floats."""
+    return np.maximum(crossings(order, shift, levels + shift**order, largest=FAR ** (1.0 / order)), 0.0)
+
+
+def estimate(chosen: AbsolutePlan, *, order: float, scale: float, support: str) -> float:
+    """Estimate in floats the bound that a proof along this plan will give."""
+    if chosen.level < HOPELESS:
+        return math.exp(max(chosen.level, -700.0))
+    theta, t, points = chosen.tilt, chosen.threshold, chosen.window.points
+    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
+    level, infinite = 0.0, 0.0
+    for other in chosen.others:
+        tails = _tails(order, scale, other.size, chosen.step * np.arange(other.high + 1), support)
+        cells = tails[:-1] - tails[1:]
+        masses = np.zeros(other.high + 1)
+        up = np.full(len(cells), 0.5 if chosen.halved else 1.0)
+        if chosen.refined:
+            up[0] = _first_share(order, scale, other.size, chosen.step, float(cells[0]))
+        masses[1:] += up * cells
+        masses[:-1] += (1.0 - up) * cells
+        masses[0] += 1.0 - tails[0]
+        infinite += other.count * float(tails[-1])
+        with np.errstate(divide="ignore"):
+            logs = np.log(masses) + theta * chosen.step * np.arange(other.high + 1)
+        peak = float(logs.max())
+        weights = np.exp(logs - peak)
+        total = float(weights.sum())
+        level += other.count * (math.log(total) + peak)
+        spectrum *= _spectrum(weights / total, 0, points) ** other.count
+    composed = np.fft.irfft(spectrum, points)
+    low = max(chosen.window.top - points + 1, 0)
+    indices = np.arange(low, chosen.window.top + 1)
+    values = chosen.step * indices
+    below = values <= t
+    reach = np.ones(len(indices))
+    reach[below] = _tails(order, scale, chosen.main, t - values[below], support)
+    if chosen.chord:
+        last = int(below.sum()) - 1
+        start = max(last - chosen.chord, 0)
+        share = (values[start : last + 1] - values[start]) / (t - values[start])
+        reach[start : last + 1] = reach[start] + (1.0 - reach[start]) * share
+    terms = composed[indices % points] * reach * np.exp(np.minimum(level - theta * values, 700.0))
+    return min(max(float(terms.sum()), 0.0) + infinite, 1.0)
+
+
+def first_points(order: float, shift: float, step: float) -> Floats:
+    """Points from 0 to the first crossing that cut the first cell finely near 0, where the density may be a spike."""
+    end = crossing_points(order, shift, np.array([step]))[0]
+    return np.append(end * RATIO ** -np.arange(0.0, SUBCELLS), 0.0)[::-1]
+
+
+def _first_share(order: float, scale: float, size: float, step: float, mass: float) -> float:
+    """Which share of the first cell goes up, if every part of it were uniform, in floats."""
+    from scipy import special
+
+    shift = size / scale
+    z = first_points(order, shift, step)
+    values = loss_estimate(order, z, shift) - shift**order
+    tails = special.gammaincc(1.0 / order, z**order)
+    mean = float(((tails[:-1] - tails[1:]) * 0.5 * (values[:-1] + values[1:])).sum())
+    return min(max(mean / (step * mass), 0.0), 0.5) if mass > 0.0 else 0.5
+
+
+def _tails(order: float, scale: float, size: float, levels: Floats, support: str) -> Floats:
+    """P(Y' > level) in floats."""
+    from scipy import special
+
+    z = crossing_points(order, size / scale, levels)
+    if support == "integer":
+        return _integer_tails(order, scale, np.floor(z * scale) + 1.0)
+    return np.asarray(special.gammaincc(1.0 / order, z**order))
+
+
+def _integer_tails(order: float, scale: float, k: Floats) -> Floats:
+    from ggdp.loss.corner_plan import _integer_tails as one_sided
+
+    return np.minimum(2.0 * one_sided(order, scale, k), 1.0)
+
+
+def _excesses(order: float, scale: float, size: float, count: int) -> _Sample:
+    from scipy import special
+
+    u = np.linspace(0.0, 1.0, NODES + 1)
+    edges = FAR ** (1.0 / order) * (u if order > 3.0 else u * (0.2 + 0.8 * u * u))
+    z = 0.5 * (edges[1:] + edges[:-1])
+    tails = special.gammaincc(1.0 / order, edges**order)
+    d = size / scale
+    values = z**order * np.expm1(order * np.log1p(d / z)) - d**order
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(tails[:-1] - tails[1:], 1e-300))
+    return _Sample(np.clip(values, 0.0, 1e15), logs, count)
+
+
+def _high_end(sample: _Sample, budget: float) -> float:
+    above = np.cumsum((np.exp(sample.logs) * sample.count)[::-1])[::-1]
+    over = np.nonzero(above > math.exp(max(budget, -690.0)))[0]
+    return float(sample.losses[min(int(over[-1]) + 1, len(above) - 1)]) if len(over) else float(sample.losses[0])

@@ -1,0 +1,90 @@
+import dataclasses
+import json
+
+import pytest
+
+import ggdp
+from ggdp.calibration.bounds import BOUNDS
+from ggdp.errors import CertificateError
+
+ONE = ggdp.Sensitivity.disjoint(1)
+TWO = ggdp.Sensitivity.histogram("replace-one")
+
+CALIBRATIONS = {
+    "laplace": lambda: ggdp.calibrate(ggdp.PureDP(1), ONE, order=1),
+    "shift": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ONE, order=3),
+    "integer-shift": lambda: ggdp.calibrate(ggdp.ProbabilisticDP(1, 1e-3), ONE, order=1.5, support="integer"),
+    "corner": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), TWO, order=3),
+    "absolute-sum": lambda: ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), TWO, order=3),
+    "radial": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), ggdp.Sensitivity.norm(3, 1, dimension=5), order=3),
+    "bounded": lambda: ggdp.calibrate(ggdp.PureDP(1), ONE, order=2, bounds=[(0, 10)], bounding="truncated"),
+}
+
+
+def test_every_bound_has_a_case_here():
+    assert set(CALIBRATIONS) == set(BOUNDS)
+
+
+@pytest.fixture(scope="module", params=CALIBRATIONS)
+def calibration(request):
+    found = CALIBRATIONS[request.param]()
+    assert found.certificate.bound == request.param
+    return found
+
+
+def test_a_certificate_is_checked_again_from_its_json_alone(calibration):
+    record = json.loads(json.dumps(calibration.certificate.to_dict()))
+    ggdp.verify(record)
+    assert ggdp.Certificate.from_dict(record) == calibration.certificate
+
+
+def test_a_certificate_of_a_smaller_scale_is_refused(calibration):
+    record = calibration.certificate.to_dict()
+    record["parameters"]["scale"] *= 0.99
+    with pytest.raises(CertificateError, match="does not hold"):
+        ggdp.verify(record)
+
+
+def test_a_certificate_of_a_stronger_claim_is_refused(calibration):
+    record = calibration.certificate.to_dict() | {"proved": calibration.certificate.proved * 0.99}
+    with pytest.raises(CertificateError, match="does not hold"):
+        ggdp.verify(record)
+
+
+def test_a_claim_above_its_target_is_refused(calibration):
+    record = calibration.certificate.to_dict() | {"target": calibration.certificate.proved * 0.99}
+    with pytest.raises(CertificateError, match="above its target"):
+        ggdp.verify(record)
+
+
+def test_a_calibration_refuses_the_certificate_of_another(calibration):
+    other = CALIBRATIONS["laplace" if calibration.certificate.bound != "laplace" else "shift"]()
+    with pytest.raises(CertificateError, match="not about this calibration"):
+        dataclasses.replace(calibration, certificate=other.certificate).verify()
+    with pytest.raises(CertificateError, match="not about this calibration"):
+        dataclasses.replace(calibration, scale=calibration.scale * 0.5).verify()
+
+
+@pytest.mark.parametrize("name", ["laplace", "shift", "integer-shift", "bounded"])
+def test_exact_bounds_prove_that_a_smaller_scale_fails(name):
+    certificate = CALIBRATIONS[name]().certificate
+    assert certificate.tight == 1 - 1e-9
+    with pytest.raises(CertificateError, match="not proved to miss"):
+        ggdp.verify(dataclasses.replace(certificate, tight=1.0))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{}, {"bound": "shift"}, {"parameters": 3}],
+)
+def test_a_record_that_is_no_certificate_is_refused(record):
+    with pytest.raises(CertificateError, match="not a certificate"):
+        ggdp.verify(record)
+
+
+def test_an_unknown_bound_or_foreign_parameters_are_refused():
+    record = CALIBRATIONS["shift"]().certificate.to_dict()
+    with pytest.raises(CertificateError, match="no bound 'magic'"):
+        ggdp.verify(record | {"bound": "magic"})
+    with pytest.raises(CertificateError, match="parameters are not those"):
+        ggdp.verify(record | {"parameters": {"scale": 1.0, "colour": "red"}})

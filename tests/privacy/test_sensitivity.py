@@ -1,0 +1,131 @@
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggdp import GgdpError, Sensitivity
+
+sizes = st.lists(st.floats(1e-9, 1e12), min_size=1, max_size=6)
+orders = st.one_of(st.floats(1.0, 50.0), st.just(math.inf))
+
+
+def exact_norm(vector, p):
+    with mpmath.workdps(50):
+        if p == math.inf:
+            return max(mpmath.mpf(x) for x in vector)
+        return sum(mpmath.mpf(x) ** mpmath.mpf(p) for x in vector) ** (1 / mpmath.mpf(p))
+
+
+@given(sizes, orders)
+def test_the_norm_of_a_box_is_its_corner_rounded_up(vector, p):
+    found, exact = Sensitivity.box(vector).lp(p), exact_norm(vector, p)
+    assert found >= exact * (1 - mpmath.mpf(10) ** -40)
+    assert found <= exact * (1 + mpmath.mpf(10) ** -13)
+
+
+@given(st.integers(1, 10_000), st.floats(1e-9, 1e12), orders)
+def test_the_norm_of_cells_is_the_norm_of_m_equal_moves(m, d, p):
+    found = Sensitivity.cells(m, d).lp(p)
+    exact = mpmath.mpf(d) if p == math.inf else mpmath.mpf(d) * mpmath.mpf(m) ** (1 / mpmath.mpf(p))
+    assert found >= exact * (1 - mpmath.mpf(10) ** -40)
+    assert found <= exact * (1 + mpmath.mpf(10) ** -13)
+
+
+@given(st.floats(1.0, 50.0), st.floats(1e-9, 1e12), st.integers(1, 1000), orders)
+def test_a_norm_bound_carries_over_by_hoelder(q, d, r, p):
+    found = Sensitivity.norm(q, d, dimension=r).lp(p)
+    worst = d if p >= q else d * r ** (1 / p - 1 / q)
+    assert worst * (1 - 1e-12) <= found <= worst * (1 + 1e-12)
+
+
+def test_exact_norms_stay_exact():
+    assert Sensitivity.disjoint(0.1).lp(2.7) == 0.1
+    assert Sensitivity.histogram("replace-one").lp(1) == 2.0
+    assert Sensitivity.box([0.1, 0.2]).lp(math.inf) == 0.2
+    assert Sensitivity.norm(2, 3.0, dimension=7).lp(2) == 3.0
+    assert Sensitivity.norm(1, 3.0, dimension=7).lp(5) == 3.0
+
+
+def test_the_l1_norm_is_the_exact_sum_rounded_up():
+    vector = [0.1] * 3
+    found = Sensitivity.box(vector).lp(1)
+    assert Fraction(found) >= 3 * Fraction(0.1)
+    assert Fraction(math.nextafter(found, 0.0)) < 3 * Fraction(0.1)
+
+
+def test_a_joint_norm_tightens_a_box():
+    joint = Sensitivity.box([1.0, 1.0, 1.0], norm=(2, 1.0))
+    assert joint.lp(2) == 1.0
+    assert joint.lp(math.inf) == 1.0
+    assert Sensitivity.box([1.0, 1.0], norm=(1, 100.0)).lp(1) == 2.0
+
+
+def test_a_histogram_moves_one_cell_or_two():
+    assert Sensitivity.histogram().moving == 1
+    assert Sensitivity.histogram("replace-one").moving == 2
+    assert Sensitivity.histogram(max_cells=5).moving == 5
+    assert Sensitivity.histogram("replace-one", max_cells=5).moving == 10
+    assert Sensitivity.histogram("replace-one").neighbours == "replace-one"
+
+
+def test_bounds_give_their_widths():
+    assert Sensitivity.from_bounds([(0, 10), (-1, 1)]).sizes == (10.0, 2.0)
+    assert Fraction(Sensitivity.from_bounds([(-0.1, 0.2)]).sizes[0]) >= Fraction(0.2) + Fraction(0.1)
+
+
+def test_disjoint_with_replace_one_names_histogram():
+    with pytest.raises(GgdpError, match=r"neighbours = 'replace-one'.*Sensitivity\.histogram"):
+        Sensitivity.disjoint(1, neighbours="replace-one")
+
+
+def test_the_corner_groups_equal_sizes():
+    assert Sensitivity.box([0.1, 1.0, 0.1]).corner == ((1.0, 1), (0.1, 2))
+    assert Sensitivity.cells(4, 2.0).corner == ((2.0, 4),)
+
+
+@pytest.mark.parametrize("size", [0.0, -1.0, math.nan, math.inf, "1", None])
+def test_a_bad_size_is_refused_by_name_and_value(size):
+    for make in (
+        Sensitivity.disjoint,
+        lambda d: Sensitivity.cells(2, d),
+        lambda d: Sensitivity.norm(2, d, dimension=3),
+    ):
+        with pytest.raises(GgdpError, match="sensitivity = "):
+            make(size)
+    with pytest.raises(GgdpError, match="box = "):
+        Sensitivity.box([1.0, size])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Sensitivity.box([]), "box = .*must not be empty"),
+        (lambda: Sensitivity.box(3.0), "box = 3.0: must be a sequence"),
+        (lambda: Sensitivity.box([1.0], norm=(2,)), "norm = "),
+        (lambda: Sensitivity.box([1.0], norm=(0.5, 1.0)), "p = 0.5"),
+        (lambda: Sensitivity.cells(0, 1.0), "max_cells = 0"),
+        (lambda: Sensitivity.cells(1.5, 1.0), "max_cells = 1.5"),
+        (lambda: Sensitivity.histogram(max_cells=-1), "max_cells = -1"),
+        (lambda: Sensitivity.norm(0.5, 1.0, dimension=3), "p = 0.5"),
+        (lambda: Sensitivity.norm(2, 1.0, dimension=0), "dimension = 0"),
+        (lambda: Sensitivity.from_bounds([]), "bounds = "),
+        (lambda: Sensitivity.from_bounds([(1, 0)]), r"bounds = \(1, 0\).*lower end"),
+        (lambda: Sensitivity.from_bounds([(0, math.nan)]), "bounds = nan"),
+        (lambda: Sensitivity.from_bounds([(0, 1, 2)]), "pair"),
+        (lambda: Sensitivity.disjoint(1, neighbours="swap"), "neighbours = 'swap'"),
+        (lambda: Sensitivity.disjoint(1).lp(0.5), "p = 0.5"),
+        (lambda: Sensitivity.disjoint(1).lp(math.nan), "p = nan"),
+    ],
+)
+def test_bad_input_is_refused_by_name_and_value(make, message):
+    with pytest.raises(GgdpError, match=message):
+        make()
+
+
+def test_a_sensitivity_says_what_moves_and_for_whom():
+    assert str(Sensitivity.histogram("replace-one")) == "at most 2 coordinates move, each by at most 1 (replace-one)"
+    assert "together by at most 1 in the l_2 norm" in str(Sensitivity.box([1, 1], norm=(2, 1)))
+    assert "10 in all" in str(Sensitivity.box([1.0] * 10))
