@@ -7,7 +7,7 @@ move the query (`Sensitivity`) to a noise scale that is proved, and not a hair m
 >>> goal = ggdp.ApproxDP(epsilon=1.0, delta=1e-6)
 >>> noise = ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(1), order=3)
 >>> print(f"{noise.scale:.6f} {noise.std:.6f}")
-9.655183 5.586976
+12.488448 7.630045
 """
 
 from __future__ import annotations

@@ -58,16 +58,18 @@ def integer_weights(p, b, digits=DIGITS):
 
 def integer_tails(p, b):
     """T(k) = P(K >= k) as a function of any integer k."""
-    weights = integer_weights(p, b)
-    sums = [mpf(0)] * (len(weights) + 1)
-    for k in range(len(weights) - 1, -1, -1):
-        sums[k] = sums[k + 1] + weights[k]
-    total = 2 * sums[1] + 1
+    with mp.workdps(DIGITS):
+        weights = integer_weights(p, b)
+        sums = [mpf(0)] * (len(weights) + 1)
+        for k in range(len(weights) - 1, -1, -1):
+            sums[k] = sums[k + 1] + weights[k]
+        total = 2 * sums[1] + 1
 
     def tail(k):
-        if k >= 1:
-            return sums[min(k, len(weights))] / total
-        return 1 - sums[min(1 - k, len(weights))] / total
+        with mp.workdps(DIGITS):
+            if k >= 1:
+                return sums[min(k, len(weights))] / total
+            return 1 - sums[min(1 - k, len(weights))] / total
 
     return tail
 

@@ -1,8 +1,8 @@
 """From a goal to a certified scale."""
 
 from ggdp.calibration.absolute_sum import scale_by_monte_carlo
-from ggdp.calibration.entry import calibrate
 from ggdp.calibration.certificate import Certificate, verify
+from ggdp.calibration.entry import calibrate
 from ggdp.calibration.exponential import exponential_calibration, utility_sensitivity
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale, truncated_scale
 from ggdp.calibration.record import Calibration

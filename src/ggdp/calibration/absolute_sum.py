@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MonteCarloScale", "scale_by_monte_carlo", "scale_for_absolute_sum"]
 
-TOLERANCE = 5e-9
+TOLERANCE = 2e-9
 LOOSE_TOLERANCE = 1e-6
 MANY = 8
 PROBE = 1e-3
@@ -121,8 +121,8 @@ def scale_by_monte_carlo(
 ) -> MonteCarloScale:
     """Estimate the scale of the paper's bound from simulated noise, as the paper does; never certified.
 
-    Each draw of standard noise x has its own least scale, the root b of sum [(|x_k| + D_k/b)^p - |x_k|^p] = epsilon, and
-    the bound asks for the 1 - delta quantile of that.
+    Each draw of standard noise x has its own least scale, the root b of sum [(|x_k| + D_k/b)^p - |x_k|^p] = epsilon,
+    and the bound asks for the 1 - delta quantile of that.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
     >>> forged["parameters"]["scale"] *= 0.99
     >>> ggdp.verify(forged)
     Traceback (most recent call last):
-    ggdp.errors.CertificateError: the claim delta <= 9.99...e-07 does not hold: only delta <= 1.1...e-06 can be proved
+    ggdp.errors.CertificateError: the claim delta <= 1e-06 does not hold: only delta <= 1.16...e-06 can be proved
     """
     if isinstance(certificate, dict):
         certificate = Certificate.from_dict(certificate)

@@ -1,8 +1,8 @@
 """The scale for several coordinates that move at once: search in floats, then one proof in balls.
 
-On the reals delta falls as the scale grows, so a bracket is enough. On the integers it does not: at small scales smaller
-ones may pass again, so the scales below the bracket are scanned too. That the scale is the smallest is a search
-result; that it passes is proved.
+On the reals delta falls as the scale grows, so a bracket is enough. On the integers it does not: at small scales
+smaller ones may pass again, so the scales below the bracket are scanned too. That the scale is the smallest is a
+search result; that it passes is proved.
 
 References
 ----------

@@ -33,6 +33,7 @@ from ggdp.loss.integer_bounded import (
     TruncatedLosses,
     loss_of_integer_boundary_inflated,
     loss_of_integer_truncated,
+    slope_precision,
 )
 
 if TYPE_CHECKING:
@@ -139,12 +140,12 @@ def _truncated(p: float, w: int, D: int, epsilon: float) -> float:
     """Return the passing end of the crossing of the greatest h(s) with epsilon."""
 
     def greatest(b: float) -> tuple[float, int]:
-        with ctx.workprec(_PRECISION):
+        with ctx.workprec(slope_precision(w)):
             value, s = TruncatedLosses(p, b, w, D).greatest()
             return _log_excess(value, epsilon), s
 
     def excess(s: int, b: float) -> float:
-        with ctx.workprec(_PRECISION):
+        with ctx.workprec(slope_precision(w)):
             return _log_excess(TruncatedLosses(p, b, w, D).loss(s), epsilon)
 
     failing, passing = _bracket(lambda b: greatest(b)[0], _exponential_bound(p, w, D, epsilon))

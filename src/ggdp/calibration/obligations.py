@@ -73,7 +73,8 @@ def obligations(goal: Guarantee, sensitivity: Sensitivity, order: float, support
     if not found:
         message = (
             f"on the integers no bound is known for noise of order = {order!r} when only an l_p norm of the change is. "
-            "Give per-coordinate sensitivities (Sensitivity.box or Sensitivity.cells), or use order = 1, or support = 'real'"
+            "Give per-coordinate sensitivities (Sensitivity.box or Sensitivity.cells), or use order = 1, or support = "
+            "'real'"
         )
         raise UnprovedError(message)
     return found

@@ -10,8 +10,8 @@ truncated                  b^p = (2/eps) sum_k [(w_k + D_k)^p - w_k^p] (Eqn b2);
 =========================  ==========================================================================
 
 The closed form of the disjoint case holds for every real p >= 1 and is the Gaussian lemma at p = 2: the paper's sum
-over binomials is (|e| + D)^p - |e|^p, which rises with |e|. The paper has no scale of its own for aDP except at p = 2; since
-pDP implies aDP, its pDP scales are used.
+over binomials is (|e| + D)^p - |e|^p, which rises with |e|. The paper has no scale of its own for aDP except at p = 2;
+since pDP implies aDP, its pDP scales are used.
 
 References
 ----------
@@ -46,8 +46,8 @@ def paper_calibration(request: Request) -> Calibration:
     goal, sensitivity, order = request.goal, request.sensitivity, request.order
     if request.support == "integer" and (order != 1.0 or request.bounding is not None):
         message = (
-            "the paper's scales are for noise on the reals and are not valid on the integers (support = 'integer'), where "
-            "the true delta can be 1.96 times the nominal one. Use method = 'tight'"
+            "the paper's scales are for noise on the reals and not valid on the integers (support = 'integer'): the true "
+            "delta there can be several times the nominal one. Use method = 'tight'"
         )
         raise UnprovedError(message)
     if request.bounding is not None:
@@ -128,7 +128,8 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
             "epsilon",
             goal.epsilon,
             "the classic Gaussian bound sqrt(2 ln(1.25/delta)) D/epsilon is proved for epsilon below 1 only. Use "
-            "method = 'tight' (the analytic Gaussian mechanism), or ggdp.calibration.classic_gaussian(..., outside_domain=True)",
+            "method = 'tight' (the analytic Gaussian mechanism), or ggdp.calibration.classic_gaussian(..., "
+            "outside_domain=True)",
         )
     request = Request(goal=goal, sensitivity=sensitivity, order=2.0)
     (duty,) = request.obligations()

@@ -79,7 +79,7 @@ class Calibration:
     >>> print(f"{noise.std:.4f}")
     4.2247
     >>> print(noise.guarantee)
-    (1, 9.99...e-07)-aDP under add-remove neighbours
+    (1, 1e-06)-aDP under add-remove neighbours
     """
 
     order: float

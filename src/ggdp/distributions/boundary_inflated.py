@@ -35,8 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp import _validate
-from ggdp.distributions.generalized_gaussian import Floats, GeneralizedGaussian, Values, elementwise, outside
-from ggdp.distributions.truncated import (
+from ggdp.distributions.bounded_moments import (
     ErrorMoments,
     WorstCase,
     bounded_arguments,
@@ -46,6 +45,7 @@ from ggdp.distributions.truncated import (
     partial_means,
     partial_moment,
 )
+from ggdp.distributions.generalized_gaussian import Floats, GeneralizedGaussian, Values, elementwise, outside
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

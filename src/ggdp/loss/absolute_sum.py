@@ -13,8 +13,9 @@ Claim: noise of order p is (epsilon, P(sum Y_k > t))-pDP. Proof: the loss is at 
 sum [(|x_k| + |m_k|)^p - |x_k|^p] for any move m; written as the sum of Y_k at |m_k| and of |m_k|^p, the first rises
 with |m_k|, and the second is at most sum d_k^p and (Delta_p / b)^p.
 
-Claim (halves): let p >= 2, and let V' be V with the mass of each cell (i h, (i+1) h) of each Y_k put on its two ends, one
-half each. With s = d_A^(1-p) / Gamma(1/p), the height of the density of Y_A at 0, and n the number of coordinates in V,
+Claim (halves): let p >= 2, and let V' be V with the mass of each cell (i h, (i+1) h) of each Y_k put on its two ends,
+one half each. With s = d_A^(1-p) / Gamma(1/p), the height of the density of Y_A at 0, and n the number of coordinates
+in V,
 
     P(sum Y_k > t) = E phi(V) <= E phi(V') + s h n B / 4,
 
@@ -23,18 +24,18 @@ variables on [0, 1] with mean 1/2. Proof: y(z) has the slope p ((z + d)^(p-1) - 
 and |x| has a falling density, so Y_k has a falling density g_k. (1) In a cell it is stochastically below the uniform
 law, and phi rises: let U be V with uniform cells. (2) phi(v) + s (v - t)_+ is convex: its slope is g_A(t - v), rising
 up to g_A(0) = s at t, and s beyond. Putting a uniform law on its two ends raises the mean of a convex function, so
-E phi(U) <= E phi(V') + s [E (V' - t)_+ - E (U - t)_+]. (3) Go from U to V' one coordinate at a time. With the sum W of the others
-as it is then, E (y + W - t)_+ has the slope P(W > t - y), and in a cell it lies below the chord at the middle by at most
-h/4 times what the slope gains there. Over the cells i of the coordinate that adds up to h/4 times
-P(W + h i in [t - h, t)), and W is h times the cell numbers plus h F, whatever was already moved. The normal choice for
-B is the largest mass of S within x + 1 of t/h - (n-1)/2, plus 2 exp(-2 x^2 / (n-1)) by Hoeffding.
+E phi(U) <= E phi(V') + s [E (V' - t)_+ - E (U - t)_+]. (3) Go from U to V' one coordinate at a time. With the sum W of
+the others as it is then, E (y + W - t)_+ has the slope P(W > t - y), and in a cell it lies below the chord at the
+middle by at most h/4 times what the slope gains there. Over the cells i of the coordinate that adds up to h/4 times
+P(W + h i in [t - h, t)), and W is h times the cell numbers plus h F, whatever was already moved. B is the largest mass
+of S within x + 1 of t/h - (n-1)/2, plus 2 exp(-2 x^2 / (n-1)) by Hoeffding.
 
 Where s is large, phi is first replaced, from some v_0 < t on, by its chord up to (t, 1). It lies above phi, which is
 convex up to t, is convex up to t itself, and has the last slope (1 - phi(v_0)) / (t - v_0) in place of s.
 
-For few coordinates the share of the first cell, where Y_k may have a spike, is a bound of the mean of Y_k / h there in
-place of one half (each of many parts of the cell taken as uniform). In (1) U is then any law above it with that mean;
-F may depend on the cells, and B is the mass of S from t/h - n - 1 to t/h + 1.
+For few coordinates the share of the first cells, where Y_k may have a spike, is a bound of the mean of Y_k / h - i
+there in place of one half (each of many parts of the cell taken as uniform). In (1) U is then any law above it with
+that mean; F may depend on the cells, and B is the mass of S from t/h - n - 1 to t/h + 1.
 
 For 1 < p < 2, and on the integers, each cell is put wholly on its upper end, which only needs that phi rises.
 
@@ -47,6 +48,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +56,7 @@ from flint import arb, ctx
 
 from ggdp.distributions.enclosures import power, upper_float
 from ggdp.distributions.integer_sums import tail
-from ggdp.loss.absolute_sum_plan import crossing_points, first_points, plan
+from ggdp.loss.absolute_sum_plan import crossing_points, inner_points, plan
 from ggdp.loss.convolution import convolved
 from ggdp.loss.crossing import at_most
 from ggdp.loss.dominating import OnGrid
@@ -152,11 +154,14 @@ def _bound(chosen: AbsolutePlan, t: arb, order: float, scale: float, support: st
     cells, laid = [], []
     for other in chosen.others:
         knots = range(other.high + 1)
-        from_knot = tails(order, scale, other.size, [k * step for k in knots], chosen.step * np.arange(other.high + 1))
-        masses = [low - high for low, high in zip(from_knot, from_knot[1:], strict=False)]
+        from_knot = tails(
+            order, scale, other.size, [k * step for k in knots], chosen.step * np.arange(other.high + 1.0)
+        )
+        masses = [low - high for low, high in pairwise(from_knot)]
         shares = [arb(0.5 if chosen.halved else 1)] * len(masses)
         if chosen.refined:
-            shares[0] = _first_share(order, scale, other.size, chosen.step, from_knot[1])
+            first_shares = _shares(order, scale, other.size, chosen.step, from_knot)
+            shares[: len(first_shares)] = first_shares
         laid.append((_laid(step, masses, shares, 1 - from_knot[0], from_knot[-1]), other.count))
         cells.append((OnGrid(step, 0, masses, arb(0)), other.count))
     total = convolved(laid, chosen.window)
@@ -176,9 +181,7 @@ def _bound(chosen: AbsolutePlan, t: arb, order: float, scale: float, support: st
     return value, total.infinite
 
 
-def _flattened(
-    chosen: AbsolutePlan, phi: list[arb], reach: arb, order: float, scale: float
-) -> tuple[list[arb], arb]:
+def _flattened(chosen: AbsolutePlan, phi: list[arb], reach: arb, order: float, scale: float) -> tuple[list[arb], arb]:
     """Replace phi by its chord over the last cells before t where it is steep; and bound its last slope.
 
     `reach` is the distance to t from the first place at which phi is given.
@@ -204,19 +207,23 @@ def _laid(step: arb, cells: list[arb], shares: list[arb], lowest: arb, highest: 
     return OnGrid(step, 0, masses, highest)
 
 
-def _first_share(order: float, scale: float, size: float, step: float, beyond: arb) -> arb:
-    """Bound the mean of Y/h in the first cell, whose mass is 1 - beyond, by taking many parts of it as uniform."""
+def _shares(order: float, scale: float, size: float, step: float, from_knot: list[arb]) -> list[arb]:
+    """Bound the mean of Y/h - i in each of the first cells i by taking many parts of it as uniform."""
     p, d = arb(order), arb(size) / arb(scale)
-    points = [arb(float(z)) for z in first_points(order, size / scale, step)[:-1]]
-    tails = [power(z, p).gamma_upper(1 / p, regularized=1) for z in points] + [beyond]
-    values = [power(z + d, p) - power(z, p) - d**p for z in points] + [arb(step)]
-    mean = arb(0)
-    for i in range(len(points)):
-        mean += (tails[i] - tails[i + 1]) * (values[i] + values[i + 1]) / 2
-    share = (mean / (step * (1 - beyond))).upper()
-    # Half is always enough, and the points are only floats: where they are out of order, half it is.
-    ordered = all(low >= high for low, high in zip(tails, tails[1:], strict=False))
-    return share if ordered and share <= 0.5 else arb(0.5)
+    shares = []
+    for i, inner in enumerate(inner_points(order, size / scale, step, len(from_knot) - 1)):
+        points = [arb(float(z)) for z in inner]
+        tails = [from_knot[i], *((z**p).gamma_upper(1 / p, regularized=1) for z in points), from_knot[i + 1]]
+        knot = i * arb(step)
+        values = [arb(0), *((z + d) ** p - z**p - d**p - knot for z in points), arb(step)]
+        mean = arb(0)
+        for j in range(len(points) + 1):
+            mean += (tails[j] - tails[j + 1]) * (values[j] + values[j + 1]) / 2
+        share = (mean / (arb(step) * (from_knot[i] - from_knot[i + 1]))).upper()
+        # Half is always enough, and the points are only floats: where they are out of order, half it is.
+        ordered = all(low >= high for low, high in pairwise(tails))
+        shares.append(share if ordered and share <= 0.5 else arb(0.5))
+    return shares
 
 
 def _near_threshold(cells: list[tuple[OnGrid, int]], chosen: AbsolutePlan, place: arb, many: int) -> arb:

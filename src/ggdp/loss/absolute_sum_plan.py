@@ -5,33 +5,36 @@ Nothing here is trusted. Symbols are those of `ggdp.loss.absolute_sum`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.loss.corner_plan import FAR, TILTS, Window, _Sample, _saddle, _smooth, _spectrum, _sum
+from ggdp.loss.corner_plan import FAR, TILTS, Window, _saddle, _Sample, _smooth, _spectrum, _sum
 from ggdp.loss.crossing import crossings, loss_estimate
 
 if TYPE_CHECKING:
     from ggdp.loss.corner_plan import Corner
     from ggdp.loss.crossing import Floats
 
-__all__ = ["AbsolutePlan", "OtherPlan", "crossing_points", "estimate", "first_points", "plan"]
+__all__ = ["AbsolutePlan", "OtherPlan", "crossing_points", "estimate", "inner_points", "plan"]
 
-NEGLIGIBLE = math.log(1e-9)
+NEGLIGIBLE = math.log(1e-10)
 NODES = 1200
 GENTLE = 0.05
-RELATIVE_ERROR = 1e-9
+RELATIVE_ERROR = 4e-10
 ROUNDED_ERROR = 2e-6
 # A logarithm of delta below which floats are spared the attempt.
-HOPELESS = -200.0
+HOPELESS = -80.0
 FEW = 8
-SUBCELLS = 200
-RATIO = 2.0**0.1
+SUBCELLS = 300
+STEEP_CELLS = 200
+PARTS = 4
+RATIO = 2.0**0.05
 MOST_POINTS = 1 << 17
-MOST_KNOTS = 1 << 14
+MOST_KNOTS = 24_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,10 @@ class OtherPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbsolutePlan:
-    """The grid: `main` is the size of the one coordinate that stays continuous, `depth` how far below t it is followed."""
+    """The grid; `main` is the size of the one coordinate that stays continuous, followed down to `depth` cells below t.
+
+    `halved`, `refined` and `chord` say how cells are put on their ends and over how many cells phi is replaced.
+    """
 
     main: float
     others: tuple[OtherPlan, ...]
@@ -88,9 +94,7 @@ def plan(
     if samples:
         spread = math.sqrt(_sum(samples, theta)[2]) + 1e-300
         plain = math.sqrt(_sum(samples, 0.0)[2]) + 1e-300
-        top, tilt = min(
-            ((_sum(samples, s)[0] - budget) / s, s) for s in (theta + shift / spread for shift in TILTS)
-        )
+        top, tilt = min(((_sum(samples, s)[0] - budget) / s, s) for s in (theta + shift / spread for shift in TILTS))
         bottom = max((budget - _sum(samples, -s)[0]) / s for s in (shift / plain for shift in TILTS))
     # Beyond t all counts the same, so nothing much above it needs a place; at least t itself does.
     bottom = max(min(bottom, top), 0.0)
@@ -100,7 +104,11 @@ def plan(
     else:
         step = 2.0 * ROUNDED_ERROR * t / max(many, 1)
     knots = MOST_KNOTS if many <= FEW else MOST_KNOTS // 2
-    step = max(step, (top - bottom) / ((MOST_POINTS if many <= FEW else MOST_POINTS // 2) - 64), *(end / knots for end in (main_end, *ends)))
+    step = max(
+        step,
+        (top - bottom) / ((MOST_POINTS if many <= FEW else MOST_POINTS // 2) - 64),
+        *(end / knots for end in (main_end, *ends)),
+    )
     mantissa, exponent = math.frexp(step)
     step = math.ldexp(math.ceil(mantissa * 2.0**24), exponent - 24)
     others = tuple(
@@ -139,12 +147,13 @@ def estimate(chosen: AbsolutePlan, *, order: float, scale: float, support: str) 
     spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
     level, infinite = 0.0, 0.0
     for other in chosen.others:
-        tails = _tails(order, scale, other.size, chosen.step * np.arange(other.high + 1), support)
+        tails = _tails(order, scale, other.size, chosen.step * np.arange(other.high + 1.0), support)
         cells = tails[:-1] - tails[1:]
         masses = np.zeros(other.high + 1)
         up = np.full(len(cells), 0.5 if chosen.halved else 1.0)
         if chosen.refined:
-            up[0] = _first_share(order, scale, other.size, chosen.step, float(cells[0]))
+            shares = _shares(order, scale, other.size, chosen.step, tails)
+            up[: len(shares)] = shares
         masses[1:] += up * cells
         masses[:-1] += (1.0 - up) * cells
         masses[0] += 1.0 - tails[0]
@@ -157,9 +166,10 @@ def estimate(chosen: AbsolutePlan, *, order: float, scale: float, support: str) 
         level += other.count * (math.log(total) + peak)
         spectrum *= _spectrum(weights / total, 0, points) ** other.count
     composed = np.fft.irfft(spectrum, points)
-    low = max(chosen.window.top - points + 1, 0)
+    # Further below t the rounding of the transform would be blown up by the tilt.
+    low = max(chosen.window.top - points + 1, math.floor(t / chosen.step) - chosen.depth, 0)
     indices = np.arange(low, chosen.window.top + 1)
-    values = chosen.step * indices
+    values = chosen.step * indices.astype(np.float64)
     below = values <= t
     reach = np.ones(len(indices))
     reach[below] = _tails(order, scale, chosen.main, t - values[below], support)
@@ -172,22 +182,25 @@ def estimate(chosen: AbsolutePlan, *, order: float, scale: float, support: str) 
     return min(max(float(terms.sum()), 0.0) + infinite, 1.0)
 
 
-def first_points(order: float, shift: float, step: float) -> Floats:
-    """Points from 0 to the first crossing that cut the first cell finely near 0, where the density may be a spike."""
-    end = crossing_points(order, shift, np.array([step]))[0]
-    return np.append(end * RATIO ** -np.arange(0.0, SUBCELLS), 0.0)[::-1]
+def inner_points(order: float, shift: float, step: float, cells: int) -> list[Floats]:
+    """Points inside each of the first cells, where the density of Y may be a spike, that cut it into parts."""
+    ends = crossing_points(order, shift, step * np.arange(min(cells, STEEP_CELLS) + 1.0))
+    spike = ends[1] * RATIO ** -np.arange(SUBCELLS - 1.0, 0.0, -1.0)
+    return [spike, *(np.linspace(low, high, PARTS + 1)[1:-1] for low, high in itertools.pairwise(ends[1:]))]
 
 
-def _first_share(order: float, scale: float, size: float, step: float, mass: float) -> float:
-    """Which share of the first cell goes up, if every part of it were uniform, in floats."""
+def _shares(order: float, scale: float, size: float, step: float, tails: Floats) -> Floats:
+    """Which share of each of the first cells goes up, if every part of it were uniform, in floats."""
     from scipy import special
 
-    shift = size / scale
-    z = first_points(order, shift, step)
-    values = loss_estimate(order, z, shift) - shift**order
-    tails = special.gammaincc(1.0 / order, z**order)
-    mean = float(((tails[:-1] - tails[1:]) * 0.5 * (values[:-1] + values[1:])).sum())
-    return min(max(mean / (step * mass), 0.0), 0.5) if mass > 0.0 else 0.5
+    shift, shares = size / scale, []
+    for i, inner in enumerate(inner_points(order, shift, step, len(tails) - 1)):
+        values = np.concatenate([[i * step], loss_estimate(order, inner, shift) - shift**order, [(i + 1) * step]])
+        parts = np.concatenate([[tails[i]], special.gammaincc(1.0 / order, inner**order), [tails[i + 1]]])
+        mean = float(((parts[:-1] - parts[1:]) * (0.5 * (values[:-1] + values[1:]) - i * step)).sum())
+        mass = step * float(tails[i] - tails[i + 1])
+        shares.append(min(max(mean / mass, 0.0), 0.5) if mass > 0.0 else 0.5)
+    return np.array(shares)
 
 
 def _tails(order: float, scale: float, size: float, levels: Floats, support: str) -> Floats:

@@ -24,6 +24,8 @@ from ggdp.loss.crossing import crossings, loss_estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from ggdp.loss.crossing import Floats
 
 __all__ = ["Corner", "Plan", "SizePlan", "Window", "estimate", "plan", "thresholds"]
@@ -100,13 +102,13 @@ def plan(*, order: float, scale: float, corner: Corner, epsilon: float, support:
         return None
     kept = [sample for sample in samples if sample is not None]
     theta = _saddle(kept, epsilon)
-    level = min(_sum(kept, theta)[0] - theta * epsilon, 0.0)
+    level = _log_delta(kept, theta, epsilon)
     cap = epsilon + math.log(coordinates) - NEGLIGIBLE - level
     clipped, infinite = zip(*(_clipped(sample, cap) for sample in kept), strict=True)
     if any(sample is None for sample in clipped):
         return None
     theta = _saddle(clipped, epsilon)
-    level = min(max(_sum(clipped, theta)[0] - theta * epsilon, math.log(sum(infinite) + 1e-300)), 0.0)
+    level = min(max(_log_delta(clipped, theta, epsilon), math.log(sum(infinite) + 1e-300)), 0.0)
     budget = level + NEGLIGIBLE
     parts = [sample.cumulants(theta) for sample in clipped]
     variance = sum(part[2] for part in parts)
@@ -114,11 +116,8 @@ def plan(*, order: float, scale: float, corner: Corner, epsilon: float, support:
     share = ADDED_VARIANCE * variance / (1 if groups == 1 else 2 * groups)
     span = max(float(sample.losses.max() - sample.losses.min()) for sample in clipped)
     floor = span * 2.0**-17
-    if groups == 1:
-        base = max(math.sqrt(6.0 * share / clipped[0].count), floor)
-    else:
-        base = max(math.sqrt(6.0 * share), floor)
-    base = min(base, LARGEST_STEP)
+    spreads = clipped[0].count if groups == 1 else 1
+    base = min(max(math.sqrt(6.0 * share / spreads), floor), LARGEST_STEP)
     largest = max(size for size, _ in corner) / scale
     if order == 1.0:
         base = largest / math.ceil(largest / base)
@@ -165,7 +164,7 @@ def estimate(chosen: Plan, *, order: float, scale: float, epsilon: float, suppor
         weights /= total
         if size.window is not None:
             composed = np.fft.irfft(_spectrum(weights, size.low, size.window.points) ** count, size.window.points)
-            indices = np.arange(size.window.top - size.window.points + 1, size.window.top + 1)
+            indices = np.arange(size.window.top - size.window.points + 1, size.window.top + 1, dtype=np.int64)
             composed = np.maximum(composed[indices % size.window.points], 0.0)
             weights, low = _coarsened(composed, indices, size, theta)
             spectrum *= _spectrum(weights, low, chosen.window.points)
@@ -181,7 +180,7 @@ def estimate(chosen: Plan, *, order: float, scale: float, epsilon: float, suppor
 def thresholds(size: SizePlan, *, order: float, scale: float) -> Floats:
     """Where the loss passes the knots, in units of the scale, in floats."""
     shift = size.size / scale
-    levels = size.step * np.arange(size.low, size.high + 1)
+    levels = size.step * np.arange(size.low, size.high + 1.0)
     z = crossings(order, shift, levels, largest=FAR ** (1.0 / order))
     if order == 1.0:
         # All noise from 0 upwards has the one loss d, so a knot within rounding of it belongs at 0.
@@ -225,12 +224,20 @@ def _survival(order: float, z: Floats) -> Floats:
 
     with np.errstate(all="ignore"):
         tail = 0.5 * special.gammaincc(1.0 / order, np.abs(z) ** order)
-    return np.where(z < 0, 1.0 - tail, tail)
+    return np.asarray(np.where(z < 0, 1.0 - tail, tail))
 
 
 def _sum(samples: Sequence[_Sample], s: float) -> tuple[float, float, float]:
     parts = [sample.cumulants(s) for sample in samples]
     return sum(q[0] for q in parts), sum(q[1] for q in parts), sum(q[2] for q in parts)
+
+
+def _log_delta(samples: Sequence[_Sample], theta: float, epsilon: float) -> float:
+    """The logarithm of delta as if the tilted sum were normal around epsilon, up to a small factor."""
+    moment, _, variance = _sum(samples, theta)
+    spread = math.sqrt(variance) + 1e-300
+    a = theta + 1.0 / spread
+    return min(moment - theta * epsilon + math.log(0.3) - math.log(spread * a) - math.log1p(a), 0.0)
 
 
 def _saddle(samples: Sequence[_Sample], epsilon: float) -> float:
@@ -301,7 +308,7 @@ def _masses(size: SizePlan, order: float, scale: float, support: str) -> tuple[F
         first, second = _integer_tails(order, scale, k), _integer_tails(order, scale, k + size.size)
     else:
         first, second = _survival(order, z), _survival(order, z + shift)
-    levels = size.step * np.arange(size.low, size.high + 1)
+    levels = size.step * np.arange(size.low, size.high + 1.0)
     here, there = first[:-1] - first[1:], second[:-1] - second[1:]
     with np.errstate(all="ignore"):
         up = (here - np.exp(levels[:-1]) * there) / -math.expm1(-size.step)
@@ -322,16 +329,16 @@ def _integer_tails(order: float, scale: float, k: Floats) -> Floats:
     total = 2.0 * tails[0] - weights[0]
     right = tails[np.clip(k, 0, far + 1).astype(np.int64)] / total
     left = 1.0 - tails[np.clip(1 - k, 0, far + 1).astype(np.int64)] / total
-    return np.where(k > 0, right, left)
+    return np.asarray(np.where(k > 0, right, left))
 
 
-def _spectrum(weights: Floats, low: int, points: int) -> Floats:
+def _spectrum(weights: Floats, low: int, points: int) -> NDArray[np.complex128]:
     circular = np.zeros(points)
     np.add.at(circular, (low + np.arange(len(weights))) % points, weights)
     return np.fft.rfft(circular)
 
 
-def _coarsened(weights: Floats, indices: Floats, size: SizePlan, theta: float) -> tuple[Floats, int]:
+def _coarsened(weights: Floats, indices: NDArray[np.int64], size: SizePlan, theta: float) -> tuple[Floats, int]:
     """Split tilted masses on the fine grid between their neighbours on the coarse one."""
     factor = 1 << size.halvings
     coarse = indices // factor

@@ -35,7 +35,10 @@ Each part is bounded by its values at the ends of the block. The differences of 
 y > 0; so are those of Z, as what enters at one bound falls with s and what leaves at the other rises. Z is log-concave
 and symmetric, so it is least at an end and greatest at an end or the middle. F is a window's integral of -f', which
 rises to its top at the bend y = b (1 - 1/p)^(1/p) of f and falls beyond: F is unimodal, least at an end, monotone on
-blocks that keep to one side, and at most D times the top. Where the slope has one sign, the greatest h is at an end.
+blocks that keep to one side, and at most D times the top or f(s1 + 1) - f(s2 + 1 + D). Where f'' is monotone up to
+w + 1, F is convex or concave there and F(s) + F(w - s - D - 1), being symmetric, is monotone on each side of its
+middle. That is so where y^3 e^t d^3f/dy^3 / (p t) = -p^2 t^2 + 3 p (p - 1) t - (p - 1)(p - 2), t = g(y), has one sign.
+Where the slope has one sign, the greatest h is at an end.
 
 References
 ----------
@@ -47,23 +50,26 @@ from __future__ import annotations
 import heapq
 from functools import cached_property
 
-from flint import arb
+from flint import arb, ctx
 
 from ggdp import _validate
 from ggdp.distributions.enclosures import hull, power
 from ggdp.distributions.integer_sums import log_tail_sum, tail_sum, weights
 from ggdp.errors import ArgumentError
-from ggdp.loss.enclosed import Enclosed, sharpened
+from ggdp.loss.enclosed import Enclosed, enclosed, sharpened
 
 __all__ = [
     "TruncatedLosses",
     "loss_of_integer_boundary_inflated",
     "loss_of_integer_truncated",
+    "slope_precision",
 ]
 
 # Up to this width every s is looked at.
 _SHORT = 256
-_MOST_BLOCKS = 4000
+_MOST_BLOCKS = 6000
+_ENOUGH_BITS = 40
+_MOST_PRECISION = 4096
 
 
 def loss_of_integer_boundary_inflated(*, order: float, scale: float, width: int, sensitivity: int) -> Enclosed:
@@ -118,7 +124,21 @@ def loss_of_integer_truncated(*, order: float, scale: float, width: int, sensiti
     True
     """
     p, b, w, D = _checked(order, scale, width, sensitivity)
-    return sharpened(lambda: TruncatedLosses(p, b, w, D).greatest()[0])
+    bits = slope_precision(w)
+    while True:
+        with ctx.workprec(bits):
+            losses = TruncatedLosses(p, b, w, D)
+            proved = enclosed(losses.greatest()[0])
+        narrow = proved.upper - proved.lower <= 1e-13 * proved.upper
+        # Where the blocks ran out, precision is not what is missing; the wide enclosure holds all the same.
+        if narrow or losses.exhausted or bits >= _MOST_PRECISION:
+            return proved
+        bits *= 2
+
+
+def slope_precision(w: int) -> int:
+    """Return bits that tell slopes from 0 on a width w: second differences of g are about w^-2 of it."""
+    return 96 if w <= _SHORT else 96 + 2 * w.bit_length()
 
 
 class TruncatedLosses:
@@ -126,6 +146,7 @@ class TruncatedLosses:
 
     def __init__(self, p: float, b: float, w: int, D: int) -> None:
         self.p, self.b, self.w, self.D = p, b, w, D
+        self.exhausted = False
         self._logs: dict[int, arb] = {}
         self._tails: dict[int, arb] = {}
 
@@ -184,9 +205,9 @@ class TruncatedLosses:
 
     def _slope(self, first: int, last: int) -> arb:
         """Enclose h(s + 1) - h(s) for every s from `first` to `last` - 1."""
-        w, D, end = self.w, self.D, last - 1
+        D, end = self.D, last - 1
         drop = hull(self._drop(first + 1) - self._drop(first), self._drop(end + 1) - self._drop(end))
-        falls = self._falls(first, end) + self._falls(w - end - D - 1, w - first - D - 1)
+        falls = self._pairs(first, end)
         step = hull(self._change(first, 1), self._change(end, 1))
         leap = hull(self._change(first, D), self._change(end, D))
         X = (falls + step * leap / self._normalisers(first, end)) / self._normalisers(first + D + 1, end + D + 1)
@@ -201,15 +222,39 @@ class TruncatedLosses:
             return self._f(s + 1) - self._f(self.w - s)
         return self._normaliser(s + d) - self._normaliser(s)
 
+    def _pairs(self, first: int, end: int) -> arb:
+        """Enclose F(s) + F(w - s - D - 1) for every s from `first` to `end`."""
+        mirror = self.w - self.D - 1
+        if not self._one_curvature:
+            return self._falls(first, end) + self._falls(mirror - end, mirror - first)
+        points = {first, end} | ({mirror // 2} if 2 * first < mirror < 2 * end else set())
+        low, *others = [self._fall(s) + self._fall(mirror - s) for s in sorted(points)]
+        for other in others:
+            low = hull(low, other)
+        return low
+
+    @cached_property
+    def _one_curvature(self) -> bool:
+        """Tell whether f'' is certainly monotone on 0 < y <= w + 1."""
+        p, t = arb(self.p), self._g(self.w + 1)
+        sign = -(p**2) * t**2 + 3 * p * (p - 1) * t - (p - 1) * (p - 2)
+        return bool((p <= 2 and sign >= 0) or (p >= 2 and sign <= 0 and t <= 3 * (p - 1) / (2 * p)))
+
+    def _fall(self, y: int) -> arb:
+        """Enclose F(y)."""
+        return self._f(y + 1) - self._f(y + 1 + self.D)
+
     def _falls(self, low: int, high: int) -> arb:
         """Enclose F(y) = f(y + 1) - f(y + 1 + D) for every y from `low` to `high`."""
-        ends = hull(self._f(low + 1) - self._f(low + 1 + self.D), self._f(high + 1) - self._f(high + 1 + self.D))
+        ends = hull(self._fall(low), self._fall(high))
         t = 1 - 1 / arb(self.p)
         bend = arb(self.b) * power(t, 1 / arb(self.p))
         if low + 1 >= bend or high + 1 + self.D <= bend:
             return ends
         steepest = arb(self.p) * t / bend * (-t).exp()
-        return hull(ends, (self.D * steepest).upper())
+        # Short windows are bounded by the top of -f', long ones by f at their ends, which falls.
+        apart = self._f(low + 1) - self._f(high + 1 + self.D)
+        return hull(ends, (self.D * steepest).min(apart).upper())
 
     def _normalisers(self, low: int, high: int) -> arb:
         """Enclose Z(s) for every s from `low` to `high`."""
@@ -224,6 +269,9 @@ class TruncatedLosses:
         for value, s in ends[1:]:
             top, best = top.max(value), s if value.mid() > top.mid() else best
         blocks = [self._block(0, last)] if last > 1 else []
+        if top.rel_accuracy_bits() < _ENOUGH_BITS:
+            # No block can be settled before the losses themselves can be told apart.
+            return hull(top, top.max(blocks[0][-1])) if blocks else top, best
         for _ in range(_MOST_BLOCKS):
             if not blocks:
                 return top, best
@@ -240,6 +288,7 @@ class TruncatedLosses:
             for part in ((first, middle), (middle, end)):
                 if part[1] - part[0] > 1:
                     heapq.heappush(blocks, self._block(*part))
+        self.exhausted = True
         for *_, bound in blocks:
             top = hull(top, top.max(bound))
         return top, best

@@ -35,9 +35,7 @@ PRECISION = 256
 MAXIMUM_PRECISION = 4096
 
 
-def delta_of_radial(
-    *, order: float, scale: float, sensitivity: float, dimension: int, epsilon: float
-) -> Enclosed:
+def delta_of_radial(*, order: float, scale: float, sensitivity: float, dimension: int, epsilon: float) -> Enclosed:
     """Enclose the direction-free delta of noise of this order and scale.
 
     Parameters
@@ -80,9 +78,7 @@ def _delta(order: float, scale: float, sensitivity: float, dimension: int, epsil
     low, high = max(at_most(p, t, eps, guess), 0.0), at_least(p, t, eps, guess)
     upper = (arb(low) ** p).gamma_upper(dimension / p, regularized=1)
     lower = (arb(high) ** p).gamma_upper(dimension / p, regularized=1) if math.isfinite(high) else arb(0)
-    return Enclosed(
-        lower=max(enclosed(lower).lower, 0.0), upper=min(enclosed(upper).upper, 1.0), precision=ctx.prec
-    )
+    return Enclosed(lower=max(enclosed(lower).lower, 0.0), upper=min(enclosed(upper).upper, 1.0), precision=ctx.prec)
 
 
 def _radius_estimate(order: float, t: float, epsilon: float) -> float:

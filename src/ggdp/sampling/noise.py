@@ -44,7 +44,7 @@ class IntegerNoise:
     >>> noise.sample(5).dtype
     dtype('int64')
     >>> round(noise.std, 6)
-    5.788627
+    6.109685
     """
 
     order: float

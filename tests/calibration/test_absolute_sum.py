@@ -1,0 +1,52 @@
+"""Scales of the paper's bound for several coordinates."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ggdp.calibration.absolute_sum import scale_by_monte_carlo, scale_for_absolute_sum
+from ggdp.loss.absolute_sum import delta_of_absolute_sum
+
+CORNER = ((1.0, 1), (0.1, 1), (0.05, 1))
+
+
+@pytest.mark.parametrize(("order", "known"), [(2.0, 3.258265), (3.0, 4.815736), (4.0, 6.011574)])
+def test_scales_of_the_paper_s_figure_come_out_to_all_digits(order: float, known: float) -> None:
+    scale = scale_for_absolute_sum(order=order, corner=CORNER, epsilon=1.0, delta=0.05, support="real")
+    assert round(scale, 6) == known
+    proved = delta_of_absolute_sum(order=order, scale=scale, corner=CORNER, epsilon=1.0, support="real")
+    assert proved.upper <= 0.05
+
+
+@pytest.mark.parametrize("order", [2.0, 3.0])
+def test_monte_carlo_interval_holds_the_certified_scale(order: float) -> None:
+    goal = {"order": order, "corner": CORNER, "epsilon": 1.0, "delta": 0.05}
+    scale = scale_for_absolute_sum(**goal, support="real")
+    found = scale_by_monte_carlo(**goal, draws=50_000, seed=20)
+    assert found.lower <= scale <= found.upper
+    assert found.upper - found.lower < 0.05 * found.estimate
+
+
+def test_monte_carlo_knows_when_its_draws_are_too_few() -> None:
+    found = scale_by_monte_carlo(order=2.0, corner=CORNER, epsilon=1.0, delta=1e-6, draws=1000, seed=1)
+    assert math.isinf(found.upper)
+
+
+def test_a_known_joint_norm_lowers_the_scale() -> None:
+    goal = {"order": 2.0, "corner": ((1.0, 3),), "epsilon": 1.0, "delta": 0.05, "support": "real"}
+    assert scale_for_absolute_sum(**goal, joint=1.0) < scale_for_absolute_sum(**goal)
+    assert scale_for_absolute_sum(**goal, joint=10.0) == scale_for_absolute_sum(**goal)
+
+
+def test_order_one_is_the_pure_scale() -> None:
+    scale = scale_for_absolute_sum(order=1.0, corner=((0.1, 3),), epsilon=0.5, delta=1e-6, support="real")
+    assert math.isclose(scale, 0.6, rel_tol=1e-15)
+
+
+@pytest.mark.parametrize(("order", "support"), [(1.4, "real"), (3.0, "real"), (3.0, "integer")])
+def test_scale_for_many_coordinates_is_certified(order: float, support: str) -> None:
+    call = {"order": order, "corner": ((1, 300),), "epsilon": 1.0, "support": support}
+    scale = scale_for_absolute_sum(**call, delta=1e-6)
+    assert delta_of_absolute_sum(**call, scale=scale).upper <= 1e-6

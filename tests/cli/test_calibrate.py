@@ -1,0 +1,132 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+import ggdp
+from ggdp.cli.app import run
+
+
+@pytest.fixture
+def ggdp_cli(capsys):
+    """Run a command line and return (exit code, standard output, standard error)."""
+
+    def call(line):
+        code = run(line.split())
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_json_is_one_document_that_reads_back_exactly(ggdp_cli):
+    code, out, err = ggdp_cli("calibrate --order 3 --epsilon 1 --delta 1e-6 --json")
+    document = json.loads(out)
+    expected = ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.disjoint(1), order=3)
+    assert (code, err) == (0, "")
+    assert document["scale"] == expected.scale
+    assert document["std"] == expected.std
+    assert document["mean_abs"] == expected.mean_abs
+    assert document["support"] == "real"
+    assert document["bounding"] is None
+    assert document["method"] == "tight"
+    assert document["goal"] == {"notion": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove"}
+    assert document["guarantee"]["delta"] <= 1e-6
+    ggdp.verify(document["certificate"])
+
+
+def test_without_delta_the_goal_is_pure(ggdp_cli):
+    _, out, _ = ggdp_cli("calibrate --order 1 --epsilon 0.5 --sensitivity 3 --json")
+    document = json.loads(out)
+    assert document["goal"]["notion"] == document["guarantee"]["notion"] == "pure"
+    assert document["scale"] == 6.0
+
+
+def test_the_notion_can_be_chosen(ggdp_cli):
+    _, out, _ = ggdp_cli("calibrate --order 2 --epsilon 1 --delta 0.05 --notion probabilistic --json")
+    assert json.loads(out)["guarantee"]["notion"] == "probabilistic"
+
+
+def test_max_cells_counts_cells_of_one_unit_and_doubles_under_replace_one(ggdp_cli):
+    _, out, _ = ggdp_cli("calibrate --order 2 --epsilon 1 --delta 0.05 --max-cells 1 --neighbours replace-one --json")
+    document = json.loads(out)
+    assert f"{document['scale']:.4f}" == "2.6656"
+    assert document["guarantee"]["neighbours"] == "replace-one"
+
+
+def test_bounds_and_boxes_are_read(ggdp_cli):
+    line = "calibrate --order 2 --epsilon 1 --box 1,2 --bounds -5:5,0:20 --bounding boundary-inflated --json"
+    _, out, _ = ggdp_cli(line)
+    document = json.loads(out)
+    expected = ggdp.calibrate(
+        ggdp.PureDP(1),
+        ggdp.Sensitivity.box([1, 2]),
+        order=2,
+        bounds=[(-5, 5), (0, 20)],
+        bounding="boundary-inflated",
+    )
+    assert document["scale"] == expected.scale
+    assert document["bounds"] == [[-5.0, 5.0], [0.0, 20.0]]
+    assert document["bounding"] == "boundary-inflated"
+
+
+def test_the_table_for_people_shows_scale_guarantee_and_proof(ggdp_cli):
+    code, out, err = ggdp_cli("calibrate --order 1 --epsilon 1 --support integer")
+    assert (code, err) == (0, "")
+    for word in ("scale", "1.0", "1-DP under add-remove neighbours", "Laplace noise", "integer"):
+        assert word in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("calibrate --order 2 --epsilon 0 --delta 0.1", "epsilon = 0.0: must be greater than 0"),
+        ("calibrate --order 2 --epsilon nan --delta 0.1", "epsilon = nan: must be finite"),
+        ("calibrate --order 2 --epsilon inf --delta 0.1", "epsilon = inf: must be finite"),
+        ("calibrate --order 2 --epsilon 1 --delta 1", "delta = 1.0: must be at least 0 and below 1"),
+        ("calibrate --order 2 --epsilon 1 --delta -0.1", "delta = -0.1: must be at least 0 and below 1"),
+        ("calibrate --order 0.5 --epsilon 1", "order = 0.5: must be at least 1"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --sensitivity -1", "sensitivity = -1.0"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --box ,", "box = ','"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --max-cells 0", "max_cells = 0"),
+        ("calibrate --order 2 --epsilon 1", "pure DP (delta = 0) does not exist"),
+        ("calibrate --order 2 --epsilon 1 --bounds 1:0 --bounding truncated", "bounds = (1.0, 0.0)"),
+        ("calibrate --order 2 --epsilon 1 --bounds 0:0.5 --bounding truncated", "narrower than the sensitivity"),
+        ("calibrate --order 2 --epsilon 1 --bounds 0 --bounding truncated", "bounds = '0'"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --sensitivity 0.5 --support integer", "sensitivity = 0.5"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --neighbours replace-one", "Sensitivity.histogram"),
+        ("calibrate --order 2 --epsilon 1 --notion approximate", "delta = None"),
+        ("calibrate --order 1 --epsilon 1 --delta 0.1 --notion pure", "delta = 0.1"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --box 1 --sensitivity 1", "box = '1'"),
+    ],
+)
+def test_bad_values_are_one_line_of_error_and_exit_1(ggdp_cli, line, message):
+    code, out, err = ggdp_cli(line)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    "line", ["frob", "calibrate", "calibrate --order x --epsilon 1", "calibrate --order 1 --epsilon 1 --notion odd"]
+)
+def test_wrong_usage_is_one_line_of_error_and_exit_2(ggdp_cli, line):
+    code, out, err = ggdp_cli(line)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+
+
+def test_help_and_version_work(ggdp_cli):
+    assert "calibrate" in ggdp_cli("")[1]
+    assert "--bounding" in ggdp_cli("calibrate --help")[1]
+    assert ggdp_cli("--version")[1].strip() == ggdp.__version__
+
+
+def test_the_module_runs_as_a_program_without_a_traceback():
+    done = subprocess.run(
+        [sys.executable, "-m", "ggdp", "calibrate", "--order", "2", "--epsilon", "-1"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == "error: epsilon = -1.0: must be greater than 0\n"
