@@ -84,7 +84,7 @@ def test_the_paper_has_no_scale_for_the_boundary_inflated_mechanism():
 
 
 def test_the_papers_scales_are_refused_on_the_integers():
-    with pytest.raises(UnprovedError, match="not valid on the integers"):
+    with pytest.raises(UnprovedError, match="not for the integers"):
         ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.1), ONE, order=2, support="integer", method="paper")
     assert ggdp.calibrate(ggdp.PureDP(1), ONE, order=1, support="integer", method="paper").scale == 1.0
 

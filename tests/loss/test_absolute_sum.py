@@ -35,7 +35,7 @@ def exact_of_three(order: float, scale: float, sizes: tuple[float, ...], epsilon
 
 
 @pytest.mark.parametrize(("order", "scale"), [(2.0, 3.2), (3.0, 4.9), (4.0, 6.5)])
-@pytest.mark.parametrize("joint", [None, 1.0])
+@pytest.mark.parametrize("joint", [None, pytest.param(1.0, marks=pytest.mark.exhaustive)])
 def test_three_coordinates_are_above_the_exact_probability_and_near_it(
     order: float, scale: float, joint: float | None
 ) -> None:
@@ -50,7 +50,7 @@ def test_three_coordinates_are_above_the_exact_probability_and_near_it(
 def test_orders_below_two_are_above_the_exact_probability_and_near_it() -> None:
     exact = exact_of_three(1.5, 2.5, SIZES, 1.0, sum(size**1.5 for size in SIZES))
     found = delta_of_absolute_sum(order=1.5, scale=2.5, corner=CORNER, epsilon=1.0, support="real").upper
-    assert exact <= found <= exact * (1 + 1e-4)
+    assert exact <= found <= exact * (1 + 1e-3)
 
 
 @pytest.mark.parametrize("order", [1.5, 2.0, 3.0, 10.0])
@@ -93,7 +93,9 @@ def test_integers_are_above_the_sum_over_all_noise_and_near_it(order: float) -> 
     total = math.fsum(weights.values()) ** 2
     terms = []
     for k, j in itertools.product(weights, weights):
-        loss = sum(((abs(x) + s) ** order - abs(x) ** order) / scale**order for x, s in zip((k, j), shifts, strict=True))
+        loss = sum(
+            ((abs(x) + s) ** order - abs(x) ** order) / scale**order for x, s in zip((k, j), shifts, strict=True)
+        )
         if loss > epsilon:
             terms.append(weights[k] * weights[j] / total)
     exact = math.fsum(terms)

@@ -72,7 +72,9 @@ def test_branch_and_bound_finds_what_looking_at_every_input_finds(p, w, D, relat
 
 def test_the_slope_of_a_block_holds_all_its_slopes(monkeypatch):
     monkeypatch.setattr(integer_bounded, "_SHORT", 0)
-    for p, b, w, D in [(1.4, 9.0, 60, 3), (2.0, 20.0, 60, 1), (5.0, 50.0, 70, 20), (1.0, 5.0, 40, 2)]:
+    near = [(1.4, 9.0, 60, 3), (2.0, 20.0, 60, 1), (5.0, 50.0, 70, 20), (1.0, 5.0, 40, 2), (1.5, 4.0, 80, 40)]
+    wide = [(1.4, 300.0, 60, 3), (1.999, 200.0, 61, 4), (2.0, 400.0, 60, 2), (3.0, 500.0, 60, 5)]
+    for p, b, w, D in near + wide:
         losses = integer_bounded.TruncatedLosses(p, b, w, D)
         values = [losses.loss(s) for s in range(w - D + 1)]
         for first in range(0, w - D, 7):

@@ -114,6 +114,9 @@ def certify(bound: str, scale: float, target: float, *, tight: bool, **parameter
     enclosure = rule.enclose(scale=scale, **parameters)
     if not enclosure.upper <= target:
         return None
+    proved = max(enclosure.upper, 0.0) * (1.0 + rule.room)
+    if proved > target and not rule.exact:
+        return None
     factor = None
     if tight and rule.exact:
         for slack in TIGHTNESS:
@@ -125,8 +128,7 @@ def certify(bound: str, scale: float, target: float, *, tight: bool, **parameter
         statement=rule.statement,
         quantity=rule.quantity,
         parameters=(("scale", scale), *parameters.items()),
-        # A hair of room, so that another version of the arithmetic can prove the same claim.
-        proved=min(max(enclosure.upper, 0.0) * (1.0 + 2.0**-40), target),
+        proved=min(proved, target),
         target=target,
         tight=factor,
         arithmetic=f"Arb ball arithmetic, python-flint {flint.__version__}",

@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ggdp.calibration.search import passing_end
@@ -34,6 +35,8 @@ WAVY_SCALE = 60.0
 SCAN_STEPS = 200
 SCAN_DEPTH = 6.0
 REFINEMENTS = 12
+NEAR_MISS = 0.5
+MOST_VALLEYS = 8
 
 
 def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: float, support: str) -> float:
@@ -63,8 +66,8 @@ def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: flo
     # Sizes in units of the largest keep the search away from the ends of the float range.
     unit = max(size for size, _ in corner) if support == "real" else 1.0
 
-    def excess(scale: float) -> float:
-        chosen = plan(order=order, scale=scale * unit, corner=corner, epsilon=epsilon, support=support)
+    def excess(scale: float, *, rough: bool = False) -> float:
+        chosen = plan(order=order, scale=scale * unit, corner=corner, epsilon=epsilon, support=support, rough=rough)
         if chosen is None:
             return -math.log(delta)
         value = estimate(chosen, order=order, scale=scale * unit, epsilon=epsilon, support=support)
@@ -81,8 +84,12 @@ def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: flo
         passing_excess=below,
     )
     candidates = [scale]
+    if order == 1.0:
+        # Pure DP is never far away at p = 1, and near it the grid is the looser of the two.
+        pure = float(sum(count * Fraction(size) for size, count in corner) / Fraction(epsilon)) / unit
+        candidates = [min(scale, pure * (1.0 + 1e-15))]
     if support == "integer" and scale <= WAVY_SCALE:
-        candidates = [*_passing_below(excess, scale), scale]
+        candidates = [*_passing_below(excess, candidates[0]), *candidates]
     for candidate in candidates:
         for nudge in NUDGES:
             tried = candidate * unit * (1.0 + nudge)
@@ -117,29 +124,31 @@ def bracket(excess: Callable[[float], float], guess: float) -> tuple[float, floa
     raise SearchError(message)
 
 
-def _passing_below(excess: Callable[[float], float], scale: float) -> list[float]:
+def _passing_below(excess: Callable[..., float], scale: float) -> list[float]:
     """Scan below a passing scale for smaller ones that pass, the smallest first."""
     ratio = SCAN_DEPTH ** (-1.0 / SCAN_STEPS)
-    scales = [scale * ratio**i for i in range(1, SCAN_STEPS + 1)]
-    values = [excess(s) for s in scales]
+    scales = [scale * ratio**i for i in range(SCAN_STEPS + 1)]
+    values = [excess(s, rough=True) for s in scales]
     found: list[float] = []
-    for i in range(1, SCAN_STEPS - 1):
-        if values[i] > min(values[i - 1], values[i + 1]) or values[i] > 1.0:
-            continue
-        best, value = (scales[i], values[i]) if values[i] <= 0.0 else _valley(excess, scales[i + 1], scales[i - 1])
+    # Rough values are too large by a little, so a near miss is looked at again.
+    promising = [i for i in range(1, SCAN_STEPS) if values[i] <= min(values[i - 1], values[i + 1], NEAR_MISS)]
+    for i in promising[: -MOST_VALLEYS - 1 : -1]:
+        best, value = _valley(excess, scales[i + 1], scales[i - 1])
         if value > 0.0:
             continue
-        if values[i + 1] > 0.0:
+        below = excess(scales[i + 1])
+        if below > 0.0:
             best = passing_end(
                 excess,
                 failing=scales[i + 1],
                 passing=best,
                 tolerance=TOLERANCE,
-                failing_excess=values[i + 1],
+                failing_excess=below,
                 passing_excess=value,
             )
         found.append(best)
-    return sorted(found)
+        break
+    return found
 
 
 def _valley(excess: Callable[[float], float], low: float, high: float) -> tuple[float, float]:

@@ -1,14 +1,14 @@
 """What has to be proved for a goal: from goal, sensitivity, order and support to bounds and their parameters.
 
-==========================================  ==========================================================
+==========================================  ================================================================
 pure, or delta = 0                          order 1: Laplace with the l_1 norm; above 1 it does not exist
 one coordinate moves                        the exact delta of the shift
 order 2 on the reals                        the same with the l_2 norm: Gaussian noise is rotation invariant
-several coordinates, approximate            the corner, by convolution
+several coordinates, approximate            the corner, by convolution; at order 1 pure DP where that is as good
 several coordinates, probabilistic          the paper's sum of absolute losses, by convolution: an upper bound
 only an l_q norm                            order 1, 2 as above; else the direction-free bound
 bounds                                      pure loss of the bounded law
-==========================================  ==========================================================
+==========================================  ================================================================
 
 References
 ----------
@@ -19,6 +19,7 @@ product is the tensor product of its factors', and each factor's is monotone in 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,8 @@ def obligations(goal: Guarantee, sensitivity: Sensitivity, order: float, support
     if sensitivity.moving == 1 or (order == 2.0 and support == "real"):
         return [_shift(goal, sensitivity, order, support)]
     if order == 1.0:
-        if sensitivity.kind == "norm" or goal.notion == "probabilistic":
+        pure_only = sensitivity.kind == "norm" or goal.notion == "probabilistic"
+        if pure_only or _pure_is_least(goal, sensitivity.moving):
             return [_laplace(goal, sensitivity)]
         return [_corner(goal, sensitivity, order, support), _laplace(goal, sensitivity)]
     found = []
@@ -78,6 +80,15 @@ def obligations(goal: Guarantee, sensitivity: Sensitivity, order: float, support
         )
         raise UnprovedError(message)
     return found
+
+
+def _pure_is_least(goal: Guarantee, moving: int) -> bool:
+    """Tell whether at order 1 no scale 1e-4 below that of pure DP, Delta_1/eps, can keep an approximate goal.
+
+    With probability 2^-r or more all r coordinates' noises are on the side where the loss is Delta_1/b, so delta is at
+    least 2^-r (1 - e^(eps - Delta_1/b)), which falls as b grows. The corner is then not worth its convolution.
+    """
+    return -math.expm1(-1e-4 * goal.epsilon) * 0.5**moving > goal.delta
 
 
 def require_integers(sensitivity: Sensitivity) -> None:

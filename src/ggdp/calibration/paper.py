@@ -46,7 +46,7 @@ def paper_calibration(request: Request) -> Calibration:
     goal, sensitivity, order = request.goal, request.sensitivity, request.order
     if request.support == "integer" and (order != 1.0 or request.bounding is not None):
         message = (
-            "the paper's scales are for noise on the reals and not valid on the integers (support = 'integer'): the true "
+            "the paper's scales are for noise on the reals, not for the integers (support = 'integer'): the true "
             "delta there can be several times the nominal one. Use method = 'tight'"
         )
         raise UnprovedError(message)

@@ -157,7 +157,7 @@ def estimate(chosen: AbsolutePlan, *, order: float, scale: float, support: str) 
         masses[1:] += up * cells
         masses[:-1] += (1.0 - up) * cells
         masses[0] += 1.0 - tails[0]
-        infinite += other.count * float(tails[-1])
+        infinite += other.count * math.log1p(-min(float(tails[-1]), 1.0 - 1e-16))
         with np.errstate(divide="ignore"):
             logs = np.log(masses) + theta * chosen.step * np.arange(other.high + 1)
         peak = float(logs.max())
@@ -179,7 +179,7 @@ def estimate(chosen: AbsolutePlan, *, order: float, scale: float, support: str) 
         share = (values[start : last + 1] - values[start]) / (t - values[start])
         reach[start : last + 1] = reach[start] + (1.0 - reach[start]) * share
     terms = composed[indices % points] * reach * np.exp(np.minimum(level - theta * values, 700.0))
-    return min(max(float(terms.sum()), 0.0) + infinite, 1.0)
+    return min(max(float(terms.sum()), 0.0) - math.expm1(infinite), 1.0)
 
 
 def inner_points(order: float, shift: float, step: float, cells: int) -> list[Floats]:

@@ -42,7 +42,10 @@ def convolved(parts: Sequence[tuple[OnGrid, int]], window: Window) -> OnGrid:
     result = acb.dft(product, inverse=True)
     low = window.top - points + 1
     masses = [result[index % points].real for index in range(low, window.top + 1)]
-    infinite = sum((count * part.infinite for part, count in parts), arb(0))
+    finite = arb(1)
+    for part, count in parts:
+        finite *= (1 - part.infinite) ** count
+    infinite = 1 - finite
     if sum(count * (part.low + len(part.masses) - 1) for part, count in parts) > window.top:
         infinite += tail_above(parts, window.top, window.tilt)
     return OnGrid(step, low, masses, infinite)

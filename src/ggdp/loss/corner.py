@@ -20,6 +20,7 @@ Liu, arXiv 1602.06028 v5, Cor. GGMpDP, bounds the same sums for pDP; Doroshenko 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flint import arb, ctx
@@ -67,6 +68,9 @@ def delta_of_corner(*, order: float, scale: float, corner: Corner, epsilon: floa
     >>> 0.04999 < delta.upper < 0.05
     True
     """
+    if order == 1.0 and sum(count * Fraction(size) for size, count in corner) <= Fraction(epsilon) * Fraction(scale):
+        # At p = 1 the losses add up to at most the l_1 norm over the scale.
+        return Enclosed(lower=0.0, upper=0.0, precision=ctx.prec)
     chosen = plan(order=float(order), scale=float(scale), corner=corner, epsilon=float(epsilon), support=support)
     if chosen is None:
         return Enclosed(lower=0.0, upper=1.0, precision=ctx.prec)

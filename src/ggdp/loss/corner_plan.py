@@ -39,6 +39,11 @@ NEGLIGIBLE = math.log(1e-8)
 FAR = 220.0
 SMALL_SCALE = 500.0
 NODES = 1600
+MOST_KNOTS = 1 << 15
+FEW = 16
+SPARSENESS = 150
+LUMPY_SCALE = 200.0
+LUMPY_STEP = 2e-4
 TILTS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0)
 
 
@@ -53,7 +58,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizePlan:
-    """How the coordinates of one size are laid on the grid: `halvings` of the step, knots low to high, own window."""
+    """How the coordinates of one size are laid on the grid: `halvings` of the step, knots low to high, own window.
+
+    With `sparse`, knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
+    """
 
     size: float
     count: int
@@ -61,7 +69,21 @@ class SizePlan:
     halvings: int
     low: int
     high: int
+    sparse: bool
     window: Window | None
+
+    def knots(self) -> NDArray[np.int64]:
+        """Indices of the knots in use, from low to high."""
+        if not self.sparse:
+            return np.arange(self.low, self.high + 1, dtype=np.int64)
+        sides = []
+        for end in (-self.low, self.high):
+            index, side = 0, [0]
+            while index < end:
+                index = min(index + max(index // SPARSENESS, 1), end)
+                side.append(index)
+            sides.append(side)
+        return np.array([-index for index in sides[0][:0:-1]] + sides[1], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +116,10 @@ class _Sample:
         return self.count * (peak + math.log(total)), self.count * mean, self.count * variance
 
 
-def plan(*, order: float, scale: float, corner: Corner, epsilon: float, support: str) -> Plan | None:
-    """Choose grids and windows; None where no finite plan can show a delta below 1, or where none is needed."""
+def plan(
+    *, order: float, scale: float, corner: Corner, epsilon: float, support: str, rough: bool = False
+) -> Plan | None:
+    """Choose grids and windows; None where no finite plan can show a delta below 1. A rough plan is a quick one."""
     samples = [_sample(order, scale, size, count, support) for size, count in corner]
     coordinates = sum(count for _, count in corner)
     if any(sample is None for sample in samples):
@@ -113,17 +137,29 @@ def plan(*, order: float, scale: float, corner: Corner, epsilon: float, support:
     parts = [sample.cumulants(theta) for sample in clipped]
     variance = sum(part[2] for part in parts)
     groups = len(clipped)
-    share = ADDED_VARIANCE * variance / (1 if groups == 1 else 2 * groups)
-    span = max(float(sample.losses.max() - sample.losses.min()) for sample in clipped)
-    floor = span * 2.0**-17
+    added = ADDED_VARIANCE if rough or coordinates > FEW else ADDED_VARIANCE / 8.0
+    share = added * variance / (1 if groups == 1 else 2 * groups)
+    ends = [_ends(sample, budget) for sample in clipped]
+    span = max(high - low for low, high in ends)
     spreads = clipped[0].count if groups == 1 else 1
+    # Losses that hardly vary need no finer grid than those that just reach epsilon.
+    floor = max(span / MOST_KNOTS, 1e-3 * epsilon / math.sqrt(spreads * groups))
     base = min(max(math.sqrt(6.0 * share / spreads), floor), LARGEST_STEP)
+    if theta > 0.0 and coordinates <= 100 and not rough:
+        # A far tail that is made by few coordinates falls by e^(-theta h) from knot to knot.
+        base = min(base, math.sqrt(1e-4 * epsilon / theta))
+    lumpy = support == "integer" and scale < LUMPY_SCALE
+    if lumpy and not rough:
+        # Single losses carry much mass, and one next to epsilon shows how far the grid has spread it.
+        reach = sum(count * (high - low) for (low, high), (_, count) in zip(ends, corner, strict=True))
+        reach = min(reach, 16.0 * math.sqrt(variance) + epsilon)
+        base = min(base, max(LUMPY_STEP * epsilon, reach / MOST_KNOTS))
     largest = max(size for size, _ in corner) / scale
     if order == 1.0:
         base = largest / math.ceil(largest / base)
     step = _rounded_up(base)
     sizes, highest = [], 0
-    for sample, part, (size, count) in zip(clipped, parts, corner, strict=True):
+    for sample, part, (low, high), (size, count) in zip(clipped, parts, ends, corner, strict=True):
         spread = math.sqrt(part[2] / count) + abs(part[1]) / count
         halvings = 0
         while (
@@ -134,12 +170,20 @@ def plan(*, order: float, scale: float, corner: Corner, epsilon: float, support:
         ):
             halvings += 1
         fine = step * 0.5**halvings
-        low, high = _ends(sample, budget)
         first, last = math.floor(low / fine) - 1, math.ceil(high / fine) + 1
         window = _window([sample], fine, budget, 0.0, part[1], count * last) if halvings else None
         highest += count * last if window is None else (window.top >> halvings) + 1
         sizes.append(
-            SizePlan(size=size, count=count, step=fine, halvings=halvings, low=first, high=last, window=window)
+            SizePlan(
+                size=size,
+                count=count,
+                step=fine,
+                halvings=halvings,
+                low=min(first, 0),
+                high=max(last, 0),
+                sparse=coordinates > 100 and not lumpy,
+                window=window,
+            )
         )
     window = _window(clipped, step, budget, theta, epsilon, highest)
     precision = max(128, 64 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 64.0))
@@ -152,7 +196,7 @@ def estimate(chosen: Plan, *, order: float, scale: float, epsilon: float, suppor
     theta, level, infinite = chosen.tilt, -chosen.tilt * epsilon, 0.0
     for size in chosen.sizes:
         masses, beyond = _masses(size, order, scale, support)
-        infinite += size.count * beyond
+        infinite += size.count * math.log1p(-min(beyond, 1.0 - 1e-16))
         indices = np.arange(size.low, size.high + 1)
         with np.errstate(divide="ignore"):
             logs = np.log(masses) + theta * size.step * indices
@@ -174,13 +218,13 @@ def estimate(chosen: Plan, *, order: float, scale: float, epsilon: float, suppor
     indices = np.arange(math.floor(epsilon / chosen.step) + 1, chosen.window.top + 1)
     above = indices * chosen.step - epsilon
     terms = -np.expm1(-above) * composed[indices % chosen.window.points] * np.exp(-theta * above)
-    return math.exp(min(level, 0.0)) * max(float(terms.sum()), 0.0) + infinite
+    return math.exp(min(level, 0.0)) * max(float(terms.sum()), 0.0) - math.expm1(infinite)
 
 
 def thresholds(size: SizePlan, *, order: float, scale: float) -> Floats:
     """Where the loss passes the knots, in units of the scale, in floats."""
     shift = size.size / scale
-    levels = size.step * np.arange(size.low, size.high + 1.0)
+    levels = size.step * size.knots().astype(np.float64)
     z = crossings(order, shift, levels, largest=FAR ** (1.0 / order))
     if order == 1.0:
         # All noise from 0 upwards has the one loss d, so a knot within rounding of it belongs at 0.
@@ -308,14 +352,15 @@ def _masses(size: SizePlan, order: float, scale: float, support: str) -> tuple[F
         first, second = _integer_tails(order, scale, k), _integer_tails(order, scale, k + size.size)
     else:
         first, second = _survival(order, z), _survival(order, z + shift)
-    levels = size.step * np.arange(size.low, size.high + 1.0)
+    knots = size.knots()
+    levels = size.step * knots
     here, there = first[:-1] - first[1:], second[:-1] - second[1:]
     with np.errstate(all="ignore"):
-        up = (here - np.exp(levels[:-1]) * there) / -math.expm1(-size.step)
+        up = (here - np.exp(levels[:-1]) * there) / -np.expm1(-np.diff(levels))
     up = np.clip(np.nan_to_num(up), 0.0, here)
-    masses = np.zeros(len(levels))
-    masses[:-1] += here - up
-    masses[1:] += up
+    masses = np.zeros(size.high - size.low + 1)
+    masses[knots[:-1] - size.low] += here - up
+    masses[knots[1:] - size.low] += up
     masses[0] += 1.0 - first[0]
     return np.maximum(masses, 0.0), float(first[-1])
 

@@ -1,7 +1,7 @@
 """The loss of one coordinate on a grid, never below the truth: connect the dots, in balls.
 
 =========  ==========================================================================================
-h          step of the grid; the knots are l_i = i h for i from low to high
+h          step of the grid; the knots l_i are multiples of h, sparser far from 0
 P, Q       laws of the noise and of the shifted noise; dQ = e^(-L) dP
 t_i        a point at or just below which the loss L passes the knot l_i (on the integers: an integer)
 =========  ==========================================================================================
@@ -12,8 +12,8 @@ the same for the sum, since (with the other losses fixed) f(l + rest) is again s
 is one, whose mean is delta. Proof: cell i holds the noise between t_i and t_(i+1), whose losses are between L(t_i) and
 l_(i+1). Raising a loss below l_i to l_i raises f. Splitting a loss between its two knots so that the mass and the mean
 of u are kept raises the mean of a convex function of u. A smaller Q-mass of a cell moves mass to the upper knot, and
-so raises the mean again, down to all of the cell's mass on the upper knot. Mass below the lowest knot is raised to it,
-mass above the highest to infinity.
+so raises the mean again, down to all of the cell's mass on the upper knot. Mass below the lowest t_i is raised to the
+first knot that is certainly not below its losses, mass above the highest to infinity.
 
 References
 ----------
@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -56,17 +57,19 @@ class OnGrid:
 def real_coordinate(size: SizePlan, *, order: float, scale: float) -> OnGrid:
     """Lay the loss of one coordinate with noise on the reals on the grid of `size`."""
     p, d, step = arb(order), arb(size.size) / arb(scale), arb(size.step)
+    knots = size.knots().tolist()
     guesses = thresholds(size, order=order, scale=scale)
     first, second, least = [], [], []
+    # Near order 1 no noise of any weight has a loss as low as the lowest knot: the noise is cut off instead.
+    bottom = float(guesses[0]) - 1.0
     z = math.inf
-    for index in range(size.high, size.low - 1, -1):
+    for index, guess in zip(knots[::-1], guesses[::-1], strict=True):
         # Thresholds fall with the knots even where rounding would have it otherwise.
-        z = min(z, at_most(p, d, index * step, float(guesses[index - size.low])))
-        finite = math.isfinite(z)
-        first.append(survival(p, arb(z)) if finite else arb(1))
-        second.append(survival(p, arb(z) + d) if finite else arb(1))
-        least.append(loss(p, arb(z), d) if finite else _least_loss(order, d))
-    return on_knots(size.low, step, first[::-1], second[::-1], least[::-1])
+        z = min(z, max(at_most(p, d, index * step, float(guess)), bottom))
+        first.append(survival(p, arb(z)))
+        second.append(survival(p, arb(z) + d))
+        least.append(loss(p, arb(z), d))
+    return on_knots(knots, step, first[::-1], second[::-1], least[::-1])
 
 
 def integer_coordinate(size: SizePlan, *, order: float, scale: float) -> OnGrid:
@@ -76,10 +79,11 @@ def integer_coordinate(size: SizePlan, *, order: float, scale: float) -> OnGrid:
     def loss_at(k: int) -> arb:
         return (power(arb(abs(k + shift)), p) - power(arb(abs(k)), p)) / unit
 
+    knots = size.knots().tolist()
     guesses = thresholds(size, order=order, scale=scale)
     bottom = math.floor(float(guesses.min()) * scale) - 2 * shift - 2
     cuts: list[int] = []
-    for index, guess in zip(range(size.high, size.low - 1, -1), guesses[::-1], strict=True):
+    for index, guess in zip(knots[::-1], guesses[::-1], strict=True):
         k = math.floor(float(guess) * scale) + 1
         k, jump = min(k, cuts[-1]) if cuts else k, 1
         # All losses below the cut are at most the knot; an undecided tie is counted as above it.
@@ -87,17 +91,14 @@ def integer_coordinate(size: SizePlan, *, order: float, scale: float) -> OnGrid:
             k, jump = k - jump, 4 * jump
         cuts.append(max(k, bottom))
     cuts.reverse()
-    inner = [k for k in cuts if k > bottom]
-    tail = _tails(order, scale, {*inner, *(k + shift for k in inner)})
-    first = [tail[k] if k > bottom else arb(1) for k in cuts]
-    second = [tail[k + shift] if k > bottom else arb(1) for k in cuts]
-    least = [loss_at(k) if k > bottom else _least_loss(order, shift / arb(scale)) for k in cuts]
-    return on_knots(size.low, step, first, second, least)
-
-
-def _least_loss(order: float, d: arb) -> arb:
-    """Return the infimum of the loss: -d at p = 1, minus infinity above."""
-    return -d if order == 1.0 else arb("-inf")
+    tail = _tails(order, scale, {*cuts, *(k + shift for k in cuts)})
+    return on_knots(
+        knots,
+        step,
+        [tail[k] for k in cuts],
+        [tail[k + shift] for k in cuts],
+        [loss_at(k) for k in cuts],
+    )
 
 
 def _tails(order: float, scale: float, points: set[int]) -> dict[int, arb]:
@@ -113,22 +114,28 @@ def _tails(order: float, scale: float, points: set[int]) -> dict[int, arb]:
     return {k: sums[k] / normal if k > 0 else 1 - sums[1 - k] / normal for k in points}
 
 
-def on_knots(low: int, step: arb, first: list[arb], second: list[arb], least: list[arb]) -> OnGrid:
+def on_knots(knots: list[int], step: arb, first: list[arb], second: list[arb], least: list[arb]) -> OnGrid:
     """Split every cell between its knots; `first` and `second` are P and Q of the noise from t_i on, `least` L(t_i)."""
-    masses = [arb(0)] * len(first)
-    masses[0] = 1 - first[0]
-    width = -(-step).expm1()
-    for i in range(len(first) - 1):
+    low = knots[0]
+    masses = [arb(0)] * (knots[-1] - low + 1)
+    infinite = first[-1]
+    # The losses of the noise below t_0 are at most L(t_0).
+    reached = next((index for index in knots if least[0] <= index * step), None)
+    if reached is None:
+        infinite += 1 - first[0]
+    else:
+        masses[reached - low] += 1 - first[0]
+    for i, (lower, upper) in enumerate(pairwise(knots)):
         here, there = first[i] - first[i + 1], second[i] - second[i + 1]
-        knot = (low + i) * step
+        knot = lower * step
         short = knot - least[i]
         moved = here - knot.exp() * there
         if not short <= 0:
             moved += here * short.upper().expm1()
-        moved /= width
+        moved /= -((lower - upper) * step).expm1()
         # Where it is not certain that the split is one, all goes up.
         if not moved <= here:
             moved = here
-        masses[i] += here - moved
-        masses[i + 1] += moved
-    return OnGrid(step, low, masses, first[-1])
+        masses[lower - low] += here - moved
+        masses[upper - low] += moved
+    return OnGrid(step, low, masses, infinite)
