@@ -86,3 +86,18 @@ def test_many_cells_are_certified(order: float, count: int, delta: float) -> Non
     call = {"order": order, "corner": ((1.0, count),), "epsilon": 1.0, "support": "real"}
     scale = scale_for_corner(**call, delta=delta)
     assert delta_of_corner(**call, scale=scale).upper <= delta
+
+
+@pytest.mark.parametrize(
+    ("order", "corner", "finer"),
+    [
+        (1.01, ((5.0, 2),), 345.5331),
+        pytest.param(1.00001, ((5.0, 2),), 333.3432, marks=pytest.mark.exhaustive),
+        pytest.param(1.001, ((2.0, 2), (1.0, 1)), 167.2029, marks=pytest.mark.exhaustive),
+        pytest.param(1.001, ((3.0, 1), (0.1, 5)), 117.0850, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_near_order_one_the_almost_atoms_of_the_loss_do_not_cost_more_than_a_ten_thousandth(order, corner, finer):
+    """`finer` is the scale that a float estimate on a grid four times as fine gives; off the grid it was 2 % and more."""
+    found = scale_for_corner(order=order, corner=corner, epsilon=0.03, delta=1.7e-17, support="real")
+    assert finer * (1 - 1e-5) <= found <= finer * (1 + 1e-4)

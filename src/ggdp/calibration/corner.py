@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from ggdp.calibration.search import passing_end
 from ggdp.errors import SearchError
 from ggdp.loss.corner import delta_of_corner
-from ggdp.loss.corner_plan import estimate, plan
+from ggdp.loss.corner_estimate import estimate
+from ggdp.loss.corner_plan import plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

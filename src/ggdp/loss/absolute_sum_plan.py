@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.loss.corner_plan import FAR, TILTS, Window, _saddle, _Sample, _smooth, _spectrum, _sum
+from ggdp.loss.corner_estimate import spectrum_of
+from ggdp.loss.corner_plan import TILTS, Window, smooth_length
 from ggdp.loss.crossing import crossings, loss_estimate
+from ggdp.loss.sampled_loss import FAR, Sample, integer_tails_estimate, saddle, summed
 
 if TYPE_CHECKING:
     from ggdp.loss.corner_plan import Corner
@@ -79,8 +81,8 @@ def plan(
     rest = [(size, count - (size == main)) for size, count in corner if count > (size == main)]
     lone = _excesses(order, scale, main, 1)
     samples = [_excesses(order, scale, size, count) for size, count in rest]
-    theta = _saddle([lone, *samples], t)
-    level = min(_sum([lone, *samples], theta)[0] - theta * t, 0.0)
+    theta = saddle([lone, *samples], t)
+    level = min(summed([lone, *samples], theta)[0] - theta * t, 0.0)
     if sum(sample.count * float(sample.losses.max()) for sample in (lone, *samples)) <= t:
         level = -FAR
     budget = level + NEGLIGIBLE
@@ -92,10 +94,10 @@ def plan(
     top = bottom = 0.0
     tilt = 1.0
     if samples:
-        spread = math.sqrt(_sum(samples, theta)[2]) + 1e-300
-        plain = math.sqrt(_sum(samples, 0.0)[2]) + 1e-300
-        top, tilt = min(((_sum(samples, s)[0] - budget) / s, s) for s in (theta + shift / spread for shift in TILTS))
-        bottom = max((budget - _sum(samples, -s)[0]) / s for s in (shift / plain for shift in TILTS))
+        spread = math.sqrt(summed(samples, theta)[2]) + 1e-300
+        plain = math.sqrt(summed(samples, 0.0)[2]) + 1e-300
+        top, tilt = min(((summed(samples, s)[0] - budget) / s, s) for s in (theta + shift / spread for shift in TILTS))
+        bottom = max((budget - summed(samples, -s)[0]) / s for s in (shift / plain for shift in TILTS))
     # Beyond t all counts the same, so nothing much above it needs a place; at least t itself does.
     bottom = max(min(bottom, top), 0.0)
     steep = math.exp(min((1.0 - order) * math.log(main / scale) - math.lgamma(1.0 / order), 700.0))
@@ -116,7 +118,7 @@ def plan(
         for (size, count), end in zip(rest, ends, strict=True)
     )
     last = min(math.ceil(top / step) + 2, sum(other.count * other.high for other in others))
-    window = Window(top=last, points=_smooth(last - math.floor(bottom / step) + 3), tilt=tilt)
+    window = Window(top=last, points=smooth_length(last - math.floor(bottom / step) + 3), tilt=tilt)
     precision = max(128, 64 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 64.0))
     return AbsolutePlan(
         main=main,
@@ -164,7 +166,7 @@ def estimate(chosen: AbsolutePlan, *, order: float, scale: float, support: str) 
         weights = np.exp(logs - peak)
         total = float(weights.sum())
         level += other.count * (math.log(total) + peak)
-        spectrum *= _spectrum(weights / total, 0, points) ** other.count
+        spectrum *= spectrum_of(weights / total, 0, points) ** other.count
     composed = np.fft.irfft(spectrum, points)
     # Further below t the rounding of the transform would be blown up by the tilt.
     low = max(chosen.window.top - points + 1, math.floor(t / chosen.step) - chosen.depth, 0)
@@ -209,17 +211,15 @@ def _tails(order: float, scale: float, size: float, levels: Floats, support: str
 
     z = crossing_points(order, size / scale, levels)
     if support == "integer":
-        return _integer_tails(order, scale, np.floor(z * scale) + 1.0)
+        return _two_sided(order, scale, np.floor(z * scale) + 1.0)
     return np.asarray(special.gammaincc(1.0 / order, z**order))
 
 
-def _integer_tails(order: float, scale: float, k: Floats) -> Floats:
-    from ggdp.loss.corner_plan import _integer_tails as one_sided
-
-    return np.minimum(2.0 * one_sided(order, scale, k), 1.0)
+def _two_sided(order: float, scale: float, k: Floats) -> Floats:
+    return np.minimum(2.0 * integer_tails_estimate(order, scale, k), 1.0)
 
 
-def _excesses(order: float, scale: float, size: float, count: int) -> _Sample:
+def _excesses(order: float, scale: float, size: float, count: int) -> Sample:
     from scipy import special
 
     u = np.linspace(0.0, 1.0, NODES + 1)
@@ -230,10 +230,10 @@ def _excesses(order: float, scale: float, size: float, count: int) -> _Sample:
     values = z**order * np.expm1(order * np.log1p(d / z)) - d**order
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(tails[:-1] - tails[1:], 1e-300))
-    return _Sample(np.clip(values, 0.0, 1e15), logs, count)
+    return Sample(np.clip(values, 0.0, 1e15), logs, count)
 
 
-def _high_end(sample: _Sample, budget: float) -> float:
+def _high_end(sample: Sample, budget: float) -> float:
     above = np.cumsum((np.exp(sample.logs) * sample.count)[::-1])[::-1]
     over = np.nonzero(above > math.exp(max(budget, -690.0)))[0]
     return float(sample.losses[min(int(over[-1]) + 1, len(above) - 1)]) if len(over) else float(sample.losses[0])
