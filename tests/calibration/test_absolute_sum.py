@@ -51,3 +51,22 @@ def test_scale_for_many_coordinates_is_certified(order: float, support: str) -> 
     call = {"order": order, "corner": ((1, 300),), "epsilon": 1.0, "support": support}
     scale = scale_for_absolute_sum(**call, delta=1e-6)
     assert delta_of_absolute_sum(**call, scale=scale).upper <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("count", "order", "epsilon", "delta"),
+    [
+        (2, 3.0, 1.0, 0.5),
+        (20, 3.0, 1.0, 0.3),
+        pytest.param(1000, 3.0, 1.0, 0.5, marks=pytest.mark.exhaustive),
+        pytest.param(100, 5.0, 50.0, 0.5, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_large_deltas_give_scales_near_the_simulated_ones(
+    count: int, order: float, epsilon: float, delta: float
+) -> None:
+    """A mean loss above epsilon leaves no tilt to choose the grid by; the grid once was far too coarse then."""
+    corner = ((1.0, count),)
+    scale = scale_for_absolute_sum(order=order, corner=corner, epsilon=epsilon, delta=delta, support="real")
+    found = scale_by_monte_carlo(order=order, corner=corner, epsilon=epsilon, delta=delta, draws=20_000, seed=4)
+    assert found.lower * (1 - 1e-3) <= scale <= found.upper * (1 + 3e-3)

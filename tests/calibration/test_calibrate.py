@@ -182,6 +182,35 @@ def test_a_known_joint_norm_is_used_where_it_helps():
     assert at_three.certificate.bound == "radial"
 
 
+def test_at_order_one_the_pure_scale_of_several_coordinates_is_labelled_an_upper_bound():
+    found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(1000, 1), order=1)
+    assert found.scale == 1000.0
+    assert found.certificate.tight is None
+    assert "upper bound" in found.notes[0]
+    assert found.guarantee == ggdp.PureDP(1.0, "add-remove")
+
+
+@pytest.mark.parametrize(
+    ("order", "epsilon", "width", "d"), [(2, 1e-4, 10, 1), (50, 1e-3, 10, 5), (3, 1e-4, 1e12, 1e-9)]
+)
+def test_truncated_scales_are_found_at_small_epsilons_too(order, epsilon, width, d):
+    found = ggdp.calibrate(
+        ggdp.PureDP(epsilon),
+        ggdp.Sensitivity.disjoint(d),
+        order=order,
+        bounds=[(0, width)],
+        bounding="truncated",
+    )
+    assert found.certificate.tight == 1 - 1e-9
+
+
+def test_a_joint_norm_makes_truncated_noise_smaller_by_eqn_b1():
+    joint = ggdp.Sensitivity.box([1] * 10, norm=(1, 1))
+    found = ggdp.calibrate(ggdp.PureDP(1), joint, order=1, bounds=[(0, 10)], bounding="truncated")
+    assert found.scale == 2.0
+    found.verify()
+
+
 def test_a_bare_norm_falls_back_to_the_direction_free_bound_and_says_so():
     found = ggdp.calibrate(ggdp.ApproxDP(1, 0.05), ggdp.Sensitivity.norm(3, 1.0, dimension=2), order=3)
     assert found.certificate.bound == "radial"

@@ -17,6 +17,9 @@ CALIBRATIONS = {
     "corner": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), TWO, order=3),
     "absolute-sum": lambda: ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), TWO, order=3),
     "radial": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), ggdp.Sensitivity.norm(3, 1, dimension=5), order=3),
+    "bounded-joint": lambda: ggdp.calibrate(
+        ggdp.PureDP(1), ggdp.Sensitivity.box([1] * 10, norm=(1, 1)), order=1, bounds=[(0, 10)], bounding="truncated"
+    ),
     "bounded": lambda: ggdp.calibrate(ggdp.PureDP(1), ONE, order=2, bounds=[(0, 10)], bounding="truncated"),
 }
 
@@ -63,6 +66,36 @@ def test_a_calibration_refuses_the_certificate_of_another(calibration):
         dataclasses.replace(calibration, certificate=other.certificate).verify()
     with pytest.raises(CertificateError, match="not about this calibration"):
         dataclasses.replace(calibration, scale=calibration.scale * 0.5).verify()
+
+
+FORGERIES = {
+    "laplace": [{"scale": -1.0}, {"sensitivity": -1.0}],
+    "shift": [{"order": 0.5}, {"sensitivity": -1e9}, {"notion": "pure"}, {"scale": 0.0}, {"epsilon": float("nan")}],
+    "integer-shift": [{"order": 0.5}, {"sensitivity": 0}, {"sensitivity": 0.5}, {"notion": "pure"}],
+    "corner": [{"corner": []}, {"corner": [[5, 1], [1, -5]]}, {"order": 0.5}, {"support": "odd"}, {"scale": -1.0}],
+    "absolute-sum": [{"joint": -1.0}, {"corner": [[1, 0]]}, {"order": 0.5}, {"epsilon": -1.0}],
+    "radial": [{"order": 0.5}, {"order": 1.0}, {"dimension": 1e-300}, {"sensitivity": 0.0}],
+    "bounded": [{"moving": 0}, {"coordinates": [[10.0, 1.0, 0]]}, {"bounding": "x"}, {"coordinates": [[1.0, 2.0, 1]]}],
+    "bounded-joint": [{"joint": -1.0}, {"moving": 0}, {"order": 0.5}, {"coordinates": [[-10.0, 1.0, 1]]}],
+}
+
+
+@pytest.mark.parametrize(("name", "change"), [(name, change) for name in FORGERIES for change in FORGERIES[name]])
+def test_a_record_with_parameters_that_no_noise_has_is_refused(name, change):
+    record = CALIBRATIONS[name]().certificate.to_dict()
+    record["parameters"] |= change
+    with pytest.raises(CertificateError, match="parameters are not those"):
+        ggdp.verify(record)
+
+
+def test_a_record_with_words_of_its_own_is_refused(calibration):
+    with pytest.raises(CertificateError, match="says"):
+        ggdp.verify(calibration.certificate.to_dict() | {"statement": "pure DP for everyone"})
+
+
+def test_a_calibration_refuses_a_guarantee_that_its_certificate_does_not_prove(calibration):
+    with pytest.raises(CertificateError, match="does not prove"):
+        dataclasses.replace(calibration, guarantee=ggdp.PureDP(1e-9, "replace-one")).verify()
 
 
 @pytest.mark.parametrize("name", ["laplace", "shift", "integer-shift", "bounded"])

@@ -98,6 +98,6 @@ def test_many_cells_are_certified(order: float, count: int, delta: float) -> Non
     ],
 )
 def test_near_order_one_the_almost_atoms_of_the_loss_do_not_cost_more_than_a_ten_thousandth(order, corner, finer):
-    """`finer` is the scale that a float estimate on a grid four times as fine gives; off the grid it was 2 % and more."""
+    """`finer` is a float estimate on a grid four times as fine; with the atoms off the grid 2 % and more were lost."""
     found = scale_for_corner(order=order, corner=corner, epsilon=0.03, delta=1.7e-17, support="real")
     assert finer * (1 - 1e-5) <= found <= finer * (1 + 1e-4)

@@ -36,6 +36,14 @@ def test_the_papers_scale_is_sound_and_not_below_the_tight_one(order, goal):
     assert paper.certificate.tight is None
 
 
+@pytest.mark.parametrize("support", ["real", "integer"])
+@pytest.mark.parametrize("goal", [ggdp.ProbabilisticDP(1, 0.05), ggdp.ApproxDP(1, 0.05), ggdp.PureDP(1)])
+def test_the_papers_laplace_scale_can_be_proved_again(goal, support):
+    found = ggdp.calibrate(goal, ONE, order=1, support=support, method="paper")
+    found.verify()
+    assert found.guarantee == ggdp.PureDP(1.0, "add-remove")
+
+
 def test_the_classic_gaussian_refuses_an_epsilon_of_one_and_says_why():
     with pytest.raises(ArgumentError, match=r"epsilon = 1\.0.*below 1 only"):
         ggdp.calibrate(ggdp.ApproxDP(1, 0.01), ONE, order=2, method="paper")

@@ -4,8 +4,9 @@ from ggdp.calibration.absolute_sum import scale_by_monte_carlo
 from ggdp.calibration.certificate import Certificate, verify
 from ggdp.calibration.entry import calibrate
 from ggdp.calibration.exponential import exponential_calibration, utility_sensitivity
-from ggdp.calibration.paper import classic_gaussian, disjoint_scale, truncated_scale
+from ggdp.calibration.paper import classic_gaussian, disjoint_scale
 from ggdp.calibration.record import Calibration
+from ggdp.calibration.truncated_formula import truncated_scale
 
 __all__ = [
     "Calibration",

@@ -57,7 +57,7 @@ def scale_for_bounded(
         )
         return math.log(loss.upper / epsilon) if loss.upper > 0.0 else -math.inf
 
-    passing = max(sensitivity for _, sensitivity, _ in coordinates) / min(epsilon, 1.0)
+    passing = _start(order, coordinates, moving, epsilon)
     for _ in range(_MAXIMUM_DOUBLINGS):
         if excess(passing) <= 0.0:
             break
@@ -69,3 +69,21 @@ def scale_for_bounded(
         passing, failing = failing, failing / 2.0
     message = f"no scale of order {order!r} could be bracketed for epsilon = {epsilon!r}"
     raise SearchError(message)
+
+
+def _start(order: float, coordinates: tuple[Coordinate, ...], moving: int, epsilon: float) -> float:
+    """Return a scale that is known to be enough on the reals for truncated noise, in logarithms lest powers overflow.
+
+    b^p = [w^p - (w-D)^p + D^p]/eps for p >= 2, 2^(1-p) [(w+D)^p - (w-D)^p]/eps for p <= 2, summed over what moves.
+    """
+    terms = []
+    for width, sensitivity, count in coordinates:
+        x = sensitivity / width
+        if order >= 2.0:
+            share = x**order - (math.expm1(order * math.log1p(-x)) if x < 1.0 else -1.0)
+        else:
+            share = 2.0 ** (1.0 - order) * ((1.0 + x) ** order - (1.0 - x) ** order)
+        terms += [order * math.log(width) + math.log(share)] * min(count, moving)
+    largest = max(terms)
+    total = largest + math.log(math.fsum(math.exp(term - largest) for term in sorted(terms)[-moving:]))
+    return math.exp((total - math.log(epsilon)) / order)

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flint import arb, ctx
 
+from ggdp import _validate
 from ggdp.calibration.absolute_sum import scale_for_absolute_sum
 from ggdp.calibration.bounded import scale_for_bounded
 from ggdp.calibration.corner import scale_for_corner
 from ggdp.calibration.integer_shift import scale_for_integer_shift
 from ggdp.calibration.radial import scale_for_radial
 from ggdp.calibration.shift import laplace_scale, scale_for_shift
+from ggdp.calibration.truncated_formula import truncated_scale
 from ggdp.loss.absolute_sum import delta_of_absolute_sum
-from ggdp.loss.bounded_vector import loss_of_bounded
+from ggdp.loss.bounded_vector import loss_of_bounded, loss_of_bounded_joint
 from ggdp.loss.corner import delta_of_corner
 from ggdp.loss.enclosed import Enclosed, enclosed
 from ggdp.loss.integer_shift import delta_of_integer_shift
@@ -69,12 +71,18 @@ class Bound:
 
 def _loss_of_laplace(*, scale: float, sensitivity: float) -> Enclosed:
     """Enclose D_1 / b, the pure loss of Laplace noise on the reals and on the integers."""
+    _validate.positive(scale=scale)
+    _validate.positive(sensitivity=sensitivity)
     with ctx.workprec(128):
         return enclosed(arb(sensitivity) / arb(scale))
 
 
 def _scale_for_laplace(*, sensitivity: float, target: float) -> float:
     return laplace_scale(sensitivity, target)
+
+
+def _scale_for_bounded_joint(*, target: float, **parameters: Any) -> float:  # noqa: ANN401 - the bound's own parameters
+    return truncated_scale(epsilon=target, **parameters)
 
 
 def _delta_search(search: Callable[..., float]) -> Callable[..., float]:
@@ -159,6 +167,15 @@ BOUNDS: dict[str, Bound] = {
             exact=True,
             enclose=loss_of_bounded,
             search=_scale_for_bounded,
+        ),
+        Bound(
+            name="bounded-joint",
+            quantity="epsilon",
+            statement="an upper bound, v5 Eqn b1: truncated outputs and a joint norm of the change",
+            exact=False,
+            room=0.0,
+            enclose=loss_of_bounded_joint,
+            search=_scale_for_bounded_joint,
         ),
     )
 }

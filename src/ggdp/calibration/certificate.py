@@ -8,7 +8,7 @@ from typing import Any
 import flint
 
 from ggdp.calibration.bounds import BOUNDS
-from ggdp.errors import CertificateError
+from ggdp.errors import CertificateError, SearchError
 
 __all__ = ["Certificate", "certify", "verify"]
 
@@ -168,13 +168,16 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
     if rule is None or rule.quantity != certificate.quantity:
         message = f"no bound {certificate.bound!r} for the quantity {certificate.quantity!r} is known"
         raise CertificateError(message)
+    if certificate.statement != rule.statement:
+        message = f"the bound {rule.name!r} says {rule.statement!r}, not {certificate.statement!r}"
+        raise CertificateError(message)
     if not certificate.proved <= certificate.target:
         message = f"it proves {certificate.quantity} <= {certificate.proved!r}, above its target {certificate.target!r}"
         raise CertificateError(message)
     parameters = dict(certificate.parameters)
     try:
         upper = rule.enclose(**parameters).upper
-    except (TypeError, ValueError) as broken:
+    except (ArithmeticError, LookupError, SearchError, TypeError, ValueError) as broken:
         message = f"its parameters are not those of the bound {rule.name!r}: {broken}"
         raise CertificateError(message) from None
     if not upper <= certificate.proved:

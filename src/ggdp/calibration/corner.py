@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["bracket", "scale_for_corner"]
 
 TOLERANCE = 1e-6
-NUDGES = (0.0, 3e-7, 1e-6, 3e-6, 1e-5, 1e-4, 1e-3)
+CORRECTIONS = 12
+PROBE = 1e-3
+LEAST_MOVE = 3e-7
 WIDEST_BRACKET = 400
 # Above it the steps of the integers are too fine to matter.
 WAVY_SCALE = 60.0
@@ -92,11 +94,16 @@ def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: flo
     if support == "integer" and scale <= WAVY_SCALE:
         candidates = [*_passing_below(excess, candidates[0]), *candidates]
     for candidate in candidates:
-        for nudge in NUDGES:
-            tried = candidate * unit * (1.0 + nudge)
-            proved = delta_of_corner(order=order, scale=tried, corner=corner, epsilon=epsilon, support=support)
-            if proved.upper <= delta:
-                return tried
+        tried = candidate
+        slope = max((excess(tried) - excess(tried * (1.0 + PROBE))) / PROBE, 1.0)
+        for _ in range(CORRECTIONS):
+            upper = delta_of_corner(
+                order=order, scale=tried * unit, corner=corner, epsilon=epsilon, support=support
+            ).upper
+            if upper <= delta:
+                return tried * unit
+            # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss.
+            tried *= 1.0 + max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE)
     message = f"no scale near {scale * unit!r} could be certified for this corner at order {order!r}"
     raise SearchError(message)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ggdp.loss.bounded_vector import Coordinate
     from ggdp.privacy import Guarantee, Sensitivity
 
-__all__ = ["Obligation", "bounded_obligation", "obligations", "paired"]
+__all__ = ["Obligation", "bounded_obligation", "joint_obligation", "obligations", "paired"]
 
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
@@ -103,7 +103,13 @@ def require_integers(sensitivity: Sensitivity) -> None:
 
 
 def _laplace(goal: Guarantee, sensitivity: Sensitivity) -> Obligation:
-    return Obligation("laplace", goal.epsilon, {"sensitivity": sensitivity.lp(1)})
+    note = None
+    if goal.delta > 0.0:
+        note = (
+            "upper bound: at order 1 this is the scale of pure DP, which is more than the goal asks for; with several "
+            "moving coordinates no smaller scale is known to be sound, or none is smaller by more than 1e-4"
+        )
+    return Obligation("laplace", goal.epsilon, {"sensitivity": sensitivity.lp(1)}, note)
 
 
 def _shift(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str) -> Obligation:
@@ -177,6 +183,20 @@ def bounded_obligation(
         "moving": sensitivity.moving,
     }
     return Obligation("bounded", goal.epsilon, parameters)
+
+
+def joint_obligation(
+    goal: Guarantee, sensitivity: Sensitivity, order: float, bounds: tuple[tuple[float, float], ...]
+) -> Obligation:
+    """Return the paper's bound for truncated noise with a joint norm, which may be far below the sum over the box."""
+    parameters = {
+        "order": order,
+        "coordinates": paired(sensitivity, bounds),
+        "moving": sensitivity.moving,
+        "joint": sensitivity.lp(order),
+    }
+    note = "upper bound: the paper's Eqn b1 for a joint norm, not the least scale"
+    return Obligation("bounded-joint", goal.epsilon, parameters, note)
 
 
 def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) -> tuple[Coordinate, ...]:

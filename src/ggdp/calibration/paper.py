@@ -20,20 +20,18 @@ Liu, arXiv 1602.06028 v5; Dwork and Roth, "The Algorithmic Foundations of Differ
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
 from ggdp.calibration.obligations import Obligation, obligations, paired
 from ggdp.calibration.record import Calibration, Request, certified, searched
-from ggdp.distributions.enclosures import power, upper_float
+from ggdp.calibration.truncated_formula import truncated_scale
+from ggdp.distributions.enclosures import upper_float
 from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ggdp.privacy import Sensitivity
 
 __all__ = ["classic_gaussian", "disjoint_scale", "paper_calibration", "truncated_scale"]
@@ -147,51 +145,10 @@ def _truncated(request: Request) -> Calibration:
             "up to 3.08 times epsilon). Use method = 'tight'"
         )
         raise UnprovedError(message)
-    (duty,) = request.obligations()
+    # With a joint norm Eqn b1 is proved by itself; without one Eqn b2 is proved by the exact loss.
+    duty = request.obligations()[-1]
     assert request.bounds is not None
     coordinates = paired(request.sensitivity, request.bounds)
-    joint = request.sensitivity.lp(request.order) if request.sensitivity.joint else None
+    joint = duty.parameters.get("joint")
     scale = truncated_scale(request.order, coordinates, request.sensitivity.moving, request.goal.epsilon, joint)
     return certified(request, duty, scale, method="paper")
-
-
-def truncated_scale(
-    order: float,
-    coordinates: Iterable[tuple[float, float, int]],
-    moving: int,
-    epsilon: float,
-    joint: float | None = None,
-) -> float:
-    """Return the paper's scale of the truncated mechanism (Eqn b2, or b1 where that is smaller), rounded up.
-
-    Parameters
-    ----------
-    order : float
-        Order of the noise.
-    coordinates : iterable of (width, sensitivity, count)
-        Width of the bounds and sensitivity of each kind of coordinate.
-    moving : int
-        How many coordinates can move at once.
-    epsilon : float
-        The goal.
-    joint : float, optional
-        A known l_p norm of the whole change, p being the order; it takes the place of the sum of D_k^p (Eqn b1).
-
-    Examples
-    --------
-    >>> print(f"{truncated_scale(2, [(10, 1, 1)], 1, 1.0):.5f}")
-    6.48074
-    """
-    with ctx.workprec(_PRECISION):
-        p = arb(order)
-        terms = [
-            (power(arb(w) + arb(D), p) - power(arb(w), p), power(arb(D), p))
-            for w, D, count in coordinates
-            for _ in range(min(count, moving))
-        ]
-        largest = heapq.nlargest(moving, terms, key=lambda term: float(term[0]))
-        total = sum((whole for whole, _ in largest), arb(0))
-        if joint is not None:
-            without_last_power = sum((whole - last for whole, last in largest), arb(0))
-            total = min(total, without_last_power + power(arb(joint), p))
-        return upper_float((2 * total / arb(epsilon)) ** (1 / p))

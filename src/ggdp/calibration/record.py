@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp.calibration.bounds import BOUNDS
 from ggdp.calibration.certificate import Certificate, certify, verify
-from ggdp.calibration.obligations import Obligation, bounded_obligation, obligations
+from ggdp.calibration.obligations import Obligation, bounded_obligation, joint_obligation, obligations
 from ggdp.calibration.spread import Spread, spread
 from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
@@ -39,9 +39,12 @@ class Request:
     def obligations(self) -> list[Obligation]:
         """Return the bounds that would prove the goal."""
         if self.bounds is not None and self.bounding is not None:
-            return [
+            duties = [
                 bounded_obligation(self.goal, self.sensitivity, self.order, self.support, self.bounds, self.bounding)
             ]
+            if self.bounding == "truncated" and self.sensitivity.joint is not None:
+                duties.append(joint_obligation(self.goal, self.sensitivity, self.order, self.bounds))
+            return duties
         return obligations(self.goal, self.sensitivity, self.order, self.support)
 
 
@@ -129,6 +132,8 @@ class Calibration:
             # Probabilistic DP implies approximate DP, and the paper's formulas go by it.
             goal = ProbabilisticDP(self.goal.epsilon, self.goal.delta)
             duties += obligations(goal, self.sensitivity, self.order, self.support)
+        if self.order == 1.0 and self.bounding is None:
+            duties += obligations(PureDP(self.goal.epsilon), self.sensitivity, self.order, self.support)
         claimed = dict(self.certificate.parameters)
         if not any(
             duty.bound == self.certificate.bound
@@ -137,6 +142,9 @@ class Calibration:
             for duty in duties
         ):
             message = "the certificate is not about this calibration"
+            raise CertificateError(message)
+        if self.guarantee != _proved(request, self.certificate):
+            message = f"the certificate does not prove {self.guarantee}, but {_proved(request, self.certificate)}"
             raise CertificateError(message)
         verify(self.certificate)
 
@@ -200,7 +208,9 @@ def certified(
     """
     for nudge in _NUDGES:
         raised = scale * (1.0 + nudge)
-        certificate = certify(duty.bound, raised, duty.target, tight=method == "tight", **duty.parameters)
+        # A scale that is labelled an upper bound does not claim to be the least.
+        tight = method == "tight" and duty.note is None
+        certificate = certify(duty.bound, raised, duty.target, tight=tight, **duty.parameters)
         if certificate is not None:
             break
     else:

@@ -54,10 +54,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, ctx
 
+from ggdp import _validate
 from ggdp.distributions.enclosures import power, upper_float
 from ggdp.distributions.integer_sums import tail
 from ggdp.loss.absolute_sum_plan import crossing_points, inner_points, plan
 from ggdp.loss.convolution import convolved
+from ggdp.loss.corner_plan import checked_corner
 from ggdp.loss.crossing import at_most
 from ggdp.loss.dominating import OnGrid
 from ggdp.loss.enclosed import Enclosed
@@ -110,6 +112,12 @@ def delta_of_absolute_sum(
     >>> 0.0499999 < delta.upper <= 0.05
     True
     """
+    _validate.order(order=order)
+    _validate.positive(scale=scale)
+    _validate.positive(epsilon=epsilon)
+    checked_corner(corner, support)
+    if joint is not None:
+        _validate.positive(joint=joint)
     if order == 1.0:
         norm = sum((count * Fraction(size) for size, count in corner), Fraction(0))
         norm = norm if joint is None else min(norm, Fraction(joint))

@@ -102,7 +102,10 @@ def plan(
     bottom = max(min(bottom, top), 0.0)
     steep = math.exp(min((1.0 - order) * math.log(main / scale) - math.lgamma(1.0 / order), 700.0))
     if halved:
-        step = math.sqrt(12.0 * RELATIVE_ERROR * t / max(theta * many, 1e-300)) if many else t / 64.0
+        # Where the mean is above t there is no tilt: the sum then varies on the scale of its own spread.
+        steepness = max(theta, 1.0 / (math.sqrt(summed([lone, *samples], theta)[2]) + 1e-300))
+        step = math.sqrt(12.0 * RELATIVE_ERROR * t / (steepness * many)) if many else t / 64.0
+        step = min(step, t / 64.0)
     else:
         step = 2.0 * ROUNDED_ERROR * t / max(many, 1)
     knots = MOST_KNOTS if many <= FEW else MOST_KNOTS // 2

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from ggdp import _validate
 from ggdp.distributions.enclosures import upper_float
 from ggdp.loss.convolution import coarsened, convolved
-from ggdp.loss.corner_plan import plan
+from ggdp.loss.corner_plan import checked_corner, plan
 from ggdp.loss.dominating import integer_coordinate, real_coordinate
 from ggdp.loss.enclosed import Enclosed
 
@@ -71,6 +72,10 @@ def delta_of_corner(*, order: float, scale: float, corner: Corner, epsilon: floa
     if order == 1.0 and sum(count * Fraction(size) for size, count in corner) <= Fraction(epsilon) * Fraction(scale):
         # At p = 1 the losses add up to at most the l_1 norm over the scale.
         return Enclosed(lower=0.0, upper=0.0, precision=ctx.prec)
+    _validate.order(order=order)
+    _validate.positive(scale=scale)
+    _validate.positive(epsilon=epsilon)
+    checked_corner(corner, support)
     chosen = plan(order=float(order), scale=float(scale), corner=corner, epsilon=float(epsilon), support=support)
     if chosen is None:
         return Enclosed(lower=0.0, upper=1.0, precision=ctx.prec)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ggdp import _validate
+from ggdp.errors import ArgumentError
 from ggdp.loss.crossing import crossings
 from ggdp.loss.sampled_loss import FAR, Sample, clipped_at, ends_of, log_delta, saddle, sample_of, summed
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from ggdp.loss.crossing import Floats
 
-__all__ = ["TILTS", "Corner", "Plan", "SizePlan", "Window", "plan", "smooth_length", "thresholds"]
+__all__ = ["TILTS", "Corner", "Plan", "SizePlan", "Window", "checked_corner", "plan", "smooth_length", "thresholds"]
 
 # Distinct sizes, and how many coordinates move by each.
 Corner: TypeAlias = tuple[tuple[float, int], ...]
@@ -44,6 +46,17 @@ LUMPY_STEP = 2e-4
 ATOMIC = 1.02
 MOST_UNITS = 4096
 TILTS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0)
+
+
+def checked_corner(corner: Corner, support: str) -> Corner:
+    """Return a corner with sizes above 0 and whole counts of at least 1; on the integers the sizes are whole too."""
+    _validate.choice(among=("real", "integer"), support=support)
+    _validate.non_empty(corner=corner)
+    for size, count in corner:
+        if not _validate.positive(corner=size).is_integer() and support == "integer":
+            raise ArgumentError("corner", size, "on the integers sizes must be whole numbers")
+        _validate.integer(corner=count, at_least=1)
+    return corner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ Q      regularised upper incomplete gamma function
 
 Claim: independent noise of order p > 1 is (epsilon, Q(r/p, g))-pDP, hence aDP, for every move of l_p norm at most
 Delta_p. Proof: by Minkowski ||x + d||_p <= ||x||_p + t, so the loss ||x + d||_p^p - ||x||_p^p is at most
-(G^(1/p) + t)^p - G. That rises with G, so it exceeds epsilon only where G > g.
+(G^(1/p) + t)^p - G. Its negative is at most G - (G^(1/p) - t)_+^p, which is no more, by convexity. That bound rises
+with G, so it exceeds epsilon only where G > g.
 
 The bound is loose: it pays for the worst direction at every noise vector at once. At t^p >= epsilon it is 1.
 
@@ -26,6 +27,8 @@ import math
 import numpy as np
 from flint import arb, ctx
 
+from ggdp import _validate
+from ggdp.errors import ArgumentError
 from ggdp.loss.crossing import at_least, at_most, crossings, loss_estimate
 from ggdp.loss.enclosed import Enclosed, enclosed
 
@@ -60,6 +63,11 @@ def delta_of_radial(*, order: float, scale: float, sensitivity: float, dimension
     >>> round(delta.upper, 12), round(delta.lower, 12)  # Q(1, 5.76) = exp(-5.76)
     (0.003151111598, 0.003151111598)
     """
+    if _validate.order(order=order) == 1.0:
+        raise ArgumentError("order", order, "must be above 1 here; at order 1 an l_1 norm gives pure DP")
+    for given in ({"scale": scale}, {"sensitivity": sensitivity}, {"epsilon": epsilon}):
+        _validate.positive(**given)
+    _validate.integer(dimension=dimension, at_least=1)
     bits = PRECISION
     while True:
         with ctx.workprec(bits):

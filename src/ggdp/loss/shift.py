@@ -26,6 +26,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from ggdp import _validate
 from ggdp.distributions.enclosures import hull, power, survival
 from ggdp.loss.enclosed import Enclosed, sharpened
 
@@ -74,6 +75,10 @@ def delta_of_shift(*, notion: str, order: float, scale: float, sensitivity: floa
     >>> delta.upper  # pure Laplace
     0.0
     """
+    _validate.choice(among=("approximate", "probabilistic"), notion=notion)
+    _validate.order(order=order)
+    for given in ({"scale": scale}, {"sensitivity": sensitivity}, {"epsilon": epsilon}):
+        _validate.positive(**given)
     if order == 1.0:
         # The loss is at most D/b, exactly: a comparison of rationals decides.
         if Fraction(sensitivity) <= Fraction(epsilon) * Fraction(scale):

@@ -47,10 +47,10 @@ class _Promise:
         def delta(self) -> float: ...
 
     def implies(self, other: _Promise) -> bool:
-        """Tell whether everything that keeps this promise keeps `other` too.
+        """Tell whether everything that keeps this promise keeps `other` too, by its notion and numbers alone.
 
-        A promise made for one relation of neighbours says nothing of the other relation; an `other` without a
-        relation asks for the numbers alone.
+        No trade of epsilon for delta is made. A promise made for one relation of neighbours says nothing of the other
+        relation; an `other` without a relation asks for the numbers alone.
 
         Examples
         --------

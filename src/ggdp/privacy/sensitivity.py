@@ -47,7 +47,10 @@ def _norm_order(p: object) -> float:
 
 def _rounded_up(exact: Fraction) -> float:
     """Return the least float that is not below `exact`."""
-    nearest = float(exact)
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        raise ArgumentError("sensitivity", "its norm", "does not fit in a 64-bit float; change the unit") from None
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
@@ -64,8 +67,10 @@ def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
     if p == 1.0:
         return _rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)))
     terms = math.fsum(count * math.pow(size / largest, p) for size, count in runs)
-    exact = largest * math.pow(terms, 1.0 / p)
-    return exact * (1.0 + 16.0 * math.ulp(1.0))
+    norm = largest * math.pow(terms, 1.0 / p) * (1.0 + 16.0 * math.ulp(1.0))
+    if not math.isfinite(norm):
+        raise ArgumentError("sensitivity", "its norm", "does not fit in a 64-bit float; change the unit")
+    return norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

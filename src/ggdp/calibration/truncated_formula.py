@@ -1,0 +1,59 @@
+"""The paper's closed form for the truncated mechanism, Eqns b1 and b2 of v5."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from ggdp.distributions.enclosures import power, upper_float
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["truncated_scale"]
+
+_PRECISION = 192
+
+
+def truncated_scale(
+    order: float,
+    coordinates: Iterable[tuple[float, float, int]],
+    moving: int,
+    epsilon: float,
+    joint: float | None = None,
+) -> float:
+    """Return the paper's scale of the truncated mechanism (Eqn b2, or b1 where that is smaller), rounded up.
+
+    Parameters
+    ----------
+    order : float
+        Order of the noise.
+    coordinates : iterable of (width, sensitivity, count)
+        Width of the bounds and sensitivity of each kind of coordinate.
+    moving : int
+        How many coordinates can move at once.
+    epsilon : float
+        The goal.
+    joint : float, optional
+        A known l_p norm of the whole change, p being the order; it takes the place of the sum of D_k^p (Eqn b1).
+
+    Examples
+    --------
+    >>> print(f"{truncated_scale(2, [(10, 1, 1)], 1, 1.0):.5f}")
+    6.48074
+    """
+    with ctx.workprec(_PRECISION):
+        p = arb(order)
+        terms = [
+            (power(arb(w) + arb(D), p) - power(arb(w), p), power(arb(D), p))
+            for w, D, count in coordinates
+            for _ in range(min(count, moving))
+        ]
+        largest = heapq.nlargest(moving, terms, key=lambda term: float(term[0]))
+        total = sum((whole for whole, _ in largest), arb(0))
+        if joint is not None:
+            without_last_power = sum((whole - last for whole, last in largest), arb(0))
+            total = min(total, without_last_power + power(arb(joint), p))
+        return upper_float((2 * total / arb(epsilon)) ** (1 / p))
