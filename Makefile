@@ -40,8 +40,8 @@ docs: $(VENV)/.all ## build the documentation into docs/_build/html
 test: lint types imports docs ## everything that must hold, in under ten minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
 
-test-all: lint types imports docs ## the same with the slow and exhaustive tests
-	$(BIN)/python -m pytest
+test-all: lint types imports docs ## the same with the slow and exhaustive tests, and fresh random examples
+	HYPOTHESIS_PROFILE=fresh $(BIN)/python -m pytest
 
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums

@@ -50,6 +50,8 @@ nitpicky = True
 nitpick_ignore_regex = [("py:obj", ".*")]
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["maths.css"]
 html_title = "ggdp"
 html_math_renderer = "mathml"
 html_copy_source = False

@@ -13,9 +13,10 @@ GOALS = tuple(product((1e-4, 0.1, 1.0, 5.0, 50.0), (1e-18, 1e-9, 1e-6, 0.05, 0.5
 NOTIONS = {"approximate": ggdp.ApproxDP, "probabilistic": ggdp.ProbabilisticDP}
 
 REAL = tuple(product(NOTIONS, ORDERS, GOALS))
-# On the integers the sums of the oracle are as long as the scale, so small epsilons are left to the enclosures.
+# On the integers the oracle's sums are as long as the scale, so small epsilons come at few points.
 INTEGER = tuple(product(NOTIONS, ORDERS, tuple(product((0.5, 1.0, 5.0, 50.0), (1e-18, 1e-6, 0.05, 0.5))), (1,)))
 INTEGER_WIDE = tuple(product(NOTIONS, (1.0, 1.5, 2.0, 3.0), ((1.0, 1e-6), (2.0, 0.05)), (2, 7)))
+INTEGER_SMALL = tuple(product(NOTIONS, (1.5, 2.0, 3.0, 50.0), ((0.05, 1e-6), (0.01, 0.05)), (1,)))
 BOUNDED = tuple(
     product(
         ("truncated", "boundary-inflated"),
@@ -28,7 +29,7 @@ BOUNDED = tuple(
 
 
 def test_the_grid_has_at_least_500_points():
-    assert len(REAL) + len(INTEGER) + len(INTEGER_WIDE) + len(BOUNDED) >= 500
+    assert len(REAL) + len(INTEGER) + len(INTEGER_WIDE) + len(INTEGER_SMALL) + len(BOUNDED) >= 500
 
 
 @pytest.mark.parametrize(("notion", "order", "goal"), REAL)
@@ -39,7 +40,7 @@ def test_real_scale_is_safe_and_tight(notion, order, goal):
     assert exact.real_delta(notion, order, exact.rounded_down(b), 1, epsilon) > mpf(delta)
 
 
-@pytest.mark.parametrize(("notion", "order", "goal", "sensitivity"), INTEGER + INTEGER_WIDE)
+@pytest.mark.parametrize(("notion", "order", "goal", "sensitivity"), INTEGER + INTEGER_WIDE + INTEGER_SMALL)
 def test_integer_scale_is_safe_and_tight(notion, order, goal, sensitivity):
     epsilon, delta = goal
     b = ggdp.calibrate(

@@ -41,6 +41,35 @@ def test_a_norm_bound_carries_over_by_hoelder(q, d, r, p):
     assert worst * (1 - 1e-12) <= found <= worst * (1 + 1e-12)
 
 
+@given(st.floats(1.5, 50.0), st.integers(2, 1000), st.floats(1.0, 1.4))
+def test_hoelders_bound_is_rounded_up(q, r, p):
+    with mpmath.workdps(50):
+        exact = mpmath.mpf(r) ** (1 / mpmath.mpf(p) - 1 / mpmath.mpf(q))
+    assert Sensitivity.norm(q, 1.0, dimension=r).lp(p) >= exact
+
+
+@pytest.mark.parametrize(
+    "made",
+    [{"kind": "cells", "sizes": (-1.0,), "moving": 1}, {"kind": "odd", "sizes": (1.0,), "moving": 1}],
+)
+def test_a_sensitivity_made_by_hand_is_checked_too(made):
+    with pytest.raises(GgdpError):
+        Sensitivity(**made)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Sensitivity.cells(10, 1e308).lp(1),
+        lambda: Sensitivity.cells(10, 1e308).lp(2),
+        lambda: Sensitivity.from_bounds([(-1e308, 1.7e308)]),
+    ],
+)
+def test_what_no_float_can_hold_is_refused(call):
+    with pytest.raises(GgdpError, match="64-bit float"):
+        call()
+
+
 def test_exact_norms_stay_exact():
     assert Sensitivity.disjoint(0.1).lp(2.7) == 0.1
     assert Sensitivity.histogram("replace-one").lp(1) == 2.0

@@ -92,6 +92,17 @@ def test_the_law_of_the_noise_is_on_show():
     assert noise.std == noise.law.std
 
 
+def test_scales_that_64_bits_cannot_hold_are_refused_and_nothing_is_cut_off():
+    with pytest.raises(ArgumentError, match="too wide for 64-bit draws"):
+        ggdp.IntegerNoise(order=1, scale=1e25).sample(3)
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, (2, -3)])
+def test_a_bad_size_is_refused(size):
+    with pytest.raises((ArgumentError, TypeError)):
+        ggdp.IntegerNoise(order=1, scale=1.0).sample(size)
+
+
 def test_bad_orders_and_scales_are_refused():
     with pytest.raises(ArgumentError, match=r"order = 0\.5"):
         ggdp.IntegerNoise(order=0.5, scale=1.0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ggdp._rounding import rounded_up
 from ggdp.calibration.corner import bracket
 from ggdp.calibration.search import passing_end
 from ggdp.errors import SearchError
@@ -193,7 +194,4 @@ def _pure_scale(corner: Corner, epsilon: float, joint: float | None) -> float:
     norm = sum((count * Fraction(size) for size, count in corner), Fraction(0))
     if joint is not None:
         norm = min(norm, Fraction(joint))
-    scale = float(norm / Fraction(epsilon))
-    while Fraction(scale) * Fraction(epsilon) < norm:
-        scale = math.nextafter(scale, math.inf)
-    return scale
+    return rounded_up(norm / Fraction(epsilon), of="scale")

@@ -80,8 +80,11 @@ class Certificate:
         """Return the certificate that `to_dict` wrote."""
         try:
             parameters = tuple((name, _frozen(value)) for name, value in record["parameters"].items())
-            return cls(**{**record, "parameters": parameters})
-        except (AttributeError, KeyError, TypeError) as broken:
+            numbers = {name: float(record[name]) for name in ("proved", "target")}
+            if record["tight"] is not None:
+                numbers["tight"] = float(record["tight"])
+            return cls(**{**record, **numbers, "parameters": parameters, "bound": str(record["bound"])})
+        except (AttributeError, KeyError, TypeError, ValueError) as broken:
             message = f"this record is not a certificate of ggdp: {broken}"
             raise CertificateError(message) from None
 
@@ -164,6 +167,9 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
     """
     if isinstance(certificate, dict):
         certificate = Certificate.from_dict(certificate)
+    if not isinstance(certificate, Certificate):
+        message = f"a {type(certificate).__name__} is not a certificate of ggdp"
+        raise CertificateError(message)
     rule = BOUNDS.get(certificate.bound)
     if rule is None or rule.quantity != certificate.quantity:
         message = f"no bound {certificate.bound!r} for the quantity {certificate.quantity!r} is known"

@@ -30,11 +30,12 @@ from ggdp.calibration.obligations import bounded_obligation, paired
 from ggdp.calibration.record import Calibration, Request, certified
 from ggdp.distributions.enclosures import power, upper_float
 from ggdp.errors import ArgumentError, UnattainableError
+from ggdp.privacy import PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ggdp.privacy import PureDP, Sensitivity
+    from ggdp.privacy import Sensitivity
 
 __all__ = ["Utility", "exponential_calibration", "utility_sensitivity"]
 
@@ -120,6 +121,8 @@ def exponential_calibration(
     >>> print(f"{found.guarantee.epsilon:.3f}")
     0.345
     """
+    if not isinstance(goal, PureDP):
+        raise ArgumentError("goal", goal, "must be PureDP")
     p = _validate.order(order=order)
     if bounds is None:
         if p != 1.0:

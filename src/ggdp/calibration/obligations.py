@@ -34,6 +34,8 @@ __all__ = ["Obligation", "bounded_obligation", "joint_obligation", "obligations"
 
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
+MOST_MOVING = 1_000_000
+WIDEST = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +124,23 @@ def _shift(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str
 
 
 def _corner(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str) -> Obligation:
+    _require_few(sensitivity)
     parameters = {"order": order, "corner": sensitivity.corner, "epsilon": goal.epsilon, "support": support}
     return Obligation("corner", goal.delta, parameters)
 
 
+def _require_few(sensitivity: Sensitivity) -> None:
+    if sensitivity.moving > MOST_MOVING:
+        raise ArgumentError(
+            "max_cells",
+            sensitivity.moving,
+            f"more than {MOST_MOVING:,} coordinates that move at once are not convolved; use order = 2 on the reals, "
+            "where the l_2 norm is enough, or order = 1 with a pure goal",
+        )
+
+
 def _absolute_sum(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str) -> Obligation:
+    _require_few(sensitivity)
     parameters = {
         "order": order,
         "corner": sensitivity.corner,
@@ -227,6 +241,10 @@ def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) ->
         if len(widths) != len(sizes):
             raise ArgumentError("bounds", bounds, f"give one pair, or one for each of the {len(sizes)} coordinates")
     for width, size in zip(widths, sizes, strict=True):
+        if width > WIDEST * size:
+            raise ArgumentError(
+                "bounds", bounds, f"a width of more than {WIDEST:g} times the sensitivity {size!r} is not supported"
+            )
         if width < size:
             raise ArgumentError(
                 "bounds",

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from ggdp import _validate
 from ggdp.calibration.obligations import Obligation, obligations, paired
 from ggdp.calibration.record import Calibration, Request, certified, searched
 from ggdp.calibration.truncated_formula import truncated_scale
@@ -91,6 +92,10 @@ def disjoint_scale(order: float, sensitivity: float, epsilon: float, delta: floa
     """
     from scipy.special import gammainccinv
 
+    if _validate.order(order=order) == 1.0:
+        raise ArgumentError("order", order, "must be above 1; at order 1 the scale is that of pure DP")
+    for given in ({"sensitivity": sensitivity}, {"epsilon": epsilon}, {"delta": _validate.probability(delta=delta)}):
+        _validate.positive(**given)
     with ctx.workprec(_PRECISION):
         a, target = 1 / arb(order), arb(delta)
         g = arb(float(gammainccinv(1.0 / order, delta)))
@@ -121,6 +126,8 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
     >>> print(f"{classic_gaussian(ApproxDP(0.5, 0.01), Sensitivity.disjoint(1)).std:.4f}")
     6.2150
     """
+    if not isinstance(goal, ApproxDP):
+        raise ArgumentError("goal", goal, "must be ApproxDP")
     if goal.epsilon >= 1.0 and not outside_domain:
         raise ArgumentError(
             "epsilon",

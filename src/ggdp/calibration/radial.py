@@ -44,8 +44,8 @@ def scale_for_radial(*, order: float, sensitivity: float, dimension: int, epsilo
     Examples
     --------
     >>> scale = scale_for_radial(order=2, sensitivity=1.0, dimension=2, epsilon=1.0, delta=0.05)
-    >>> round(scale, 9)  # g = log 20
-    3.729751166
+    >>> print(f"{scale:.7f}")  # g = log 20
+    3.7297512
     """
     start = sensitivity / _reach(order, dimension, epsilon, delta)
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from ggdp._rounding import rounded_up
 from ggdp.calibration.search import passing_end
 from ggdp.distributions.enclosures import upper_float
 from ggdp.loss.shift import delta_at_threshold, upper_threshold
@@ -31,9 +32,7 @@ def laplace_scale(sensitivity: float, epsilon: float) -> float:
     >>> laplace_scale(1.0, 0.1)
     10.0
     """
-    exact = Fraction(sensitivity) / Fraction(epsilon)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+    return rounded_up(Fraction(sensitivity) / Fraction(epsilon), of="scale")
 
 
 def scale_for_shift(*, notion: str, order: float, sensitivity: float, epsilon: float, delta: float) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from ggdp import _validate
 from ggdp.distributions.enclosures import power, upper_float
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def truncated_scale(
     >>> print(f"{truncated_scale(2, [(10, 1, 1)], 1, 1.0):.5f}")
     6.48074
     """
+    _validate.order(order=order)
+    _validate.positive(epsilon=epsilon)
+    _validate.integer(moving=moving, at_least=1)
     with ctx.workprec(_PRECISION):
         p = arb(order)
         terms = [

@@ -61,6 +61,9 @@ def run(arguments: Sequence[str]) -> int:
     except GgdpError as failed:
         _report(str(failed))
         return 1
+    except (MemoryError, OverflowError):
+        _report("the numbers given are too large to compute with; use a larger unit or fewer cells")
+        return 1
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -57,19 +57,21 @@ def demo(
     noisy = [counted[cell] + int(extra) for cell, extra in zip(cells, drawn, strict=True)]
     half_width = _half_width(noise)
 
-    out.mkdir(parents=True, exist_ok=True)
     rows = [(*cell, count, count - half_width, count + half_width) for cell, count in zip(cells, noisy, strict=True)]
-    _write(targets[0], _as_csv(rows))
     record = noise.to_dict()
-    _write(targets[1], json.dumps(record, indent=2).encode())
-    written = targets[:2]
+    contents = {targets[0]: _as_csv(rows), targets[1]: json.dumps(record, indent=2).encode()}
     try:
-        _write(targets[2], _as_png(cells, noisy, half_width, epsilon))
-        written.append(targets[2])
+        contents[targets[2]] = _as_png(cells, noisy, half_width, epsilon)
     except MissingExtraError as missing:
         typer.echo(f"note: no plot: {missing}", err=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _write_together(contents, overwrite=overwrite)
+    except OSError as failed:
+        why = failed.strerror or str(failed)
+        raise ArgumentError("out", str(out), f"cannot be written to ({why}); name another folder with --out") from None
 
-    files = [str(path) for path in written]
+    files = [str(path) for path in contents]
     if as_json:
         header = (*BY, "noisy_count", "lower", "upper")
         print_json(
@@ -110,16 +112,30 @@ def _as_png(cells: list[tuple[str, ...]], counts: list[int], half_width: int, ep
     return picture.getvalue()
 
 
-def _write(target: Path, content: bytes) -> None:
-    """Write a file beside its target and rename it, so that no half-written file is ever there."""
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+def _write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:
+    """Write all files or none: beside their targets first, then moved, and what was there stays unless overwritten."""
+    beside: dict[Path, Path] = {}
+    linked: list[Path] = []
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
+        for target, content in contents.items():
+            descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            beside[target] = Path(name)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside[target].chmod(0o644)
+        for target, source in beside.items():
+            if overwrite:
+                source.replace(target)
+            else:
+                # A link is refused where the target is there already, also when another run has just made it.
+                target.hardlink_to(source)
+                linked.append(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        for target in linked:
+            target.unlink(missing_ok=True)
         raise
+    finally:
+        for source in beside.values():
+            source.unlink(missing_ok=True)

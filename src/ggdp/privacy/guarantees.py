@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 from ggdp import _validate
+from ggdp._rounding import shown
 from ggdp.privacy.neighbours import Neighbours, neighbours_or_none
 
 __all__ = ["ApproxDP", "Guarantee", "Notion", "ProbabilisticDP", "PureDP"]
@@ -146,7 +147,7 @@ class PureDP(_Promise):
         return self
 
     def __str__(self) -> str:
-        return f"{self.epsilon:.12g}-DP{self._suffix()}"
+        return f"{shown(self.epsilon)}-DP{self._suffix()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,7 @@ class ProbabilisticDP(_Promise):
         return self.to_approximate()
 
     def __str__(self) -> str:
-        return f"({self.epsilon:.12g}, {self.delta:.12g})-pDP{self._suffix()}"
+        return f"({shown(self.epsilon)}, {shown(self.delta)})-pDP{self._suffix()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,7 @@ class ApproxDP(_Promise):
         return self
 
     def __str__(self) -> str:
-        return f"({self.epsilon:.12g}, {self.delta:.12g})-aDP{self._suffix()}"
+        return f"({shown(self.epsilon)}, {shown(self.delta)})-aDP{self._suffix()}"
 
 
 Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP

@@ -27,6 +27,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ggdp import _validate
+from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 
@@ -45,15 +46,6 @@ def _norm_order(p: object) -> float:
     return _validate.order(p=p)
 
 
-def _rounded_up(exact: Fraction) -> float:
-    """Return the least float that is not below `exact`."""
-    try:
-        nearest = float(exact)
-    except OverflowError:
-        raise ArgumentError("sensitivity", "its norm", "does not fit in a 64-bit float; change the unit") from None
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
-
-
 def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
     """Return an upper bound of the l_p norm of a vector given as (size, how often): exact where a float can be.
 
@@ -65,11 +57,13 @@ def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
     if p == math.inf or (len(runs) == 1 and runs[0][1] == 1):
         return largest
     if p == 1.0:
-        return _rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)))
+        return rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)), of="sensitivity")
     terms = math.fsum(count * math.pow(size / largest, p) for size, count in runs)
     norm = largest * math.pow(terms, 1.0 / p) * (1.0 + 16.0 * math.ulp(1.0))
     if not math.isfinite(norm):
-        raise ArgumentError("sensitivity", "its norm", "does not fit in a 64-bit float; change the unit")
+        raise ArgumentError(
+            "sensitivity", "above 1e308", "does not fit in a 64-bit float; change the unit of the query"
+        )
     return norm
 
 
@@ -103,6 +97,13 @@ class Sensitivity:
     moving: int
     joint: tuple[float, float] | None = None
     neighbours: Neighbours = "add-remove"
+
+    def __post_init__(self) -> None:
+        _validate.choice(among=("cells", "box", "norm"), kind=self.kind)
+        for size in _validate.non_empty(sizes=self.sizes):
+            _validate.positive(sizes=size)
+        _validate.integer(moving=self.moving, at_least=1)
+        validated_neighbours(self.neighbours)
 
     @classmethod
     def histogram(cls, neighbours: Neighbours = "add-remove", max_cells: int = 1) -> Sensitivity:
@@ -265,7 +266,7 @@ class Sensitivity:
         (10.0, 2.0)
         """
         pairs = [_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds)]
-        widths = [_rounded_up(Fraction(high) - Fraction(low)) for low, high in pairs]
+        widths = [rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in pairs]
         return cls.box(widths, neighbours=neighbours)
 
     @property

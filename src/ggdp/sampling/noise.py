@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import arb, ctx
 
+from ggdp import _validate
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.distributions.integer_sums import tail
+from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["IntegerNoise"]
 
 _BITS = 64
+# A draw of 2^63 is then 256 scales out.
+_WIDEST = 2.0**55
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +87,18 @@ class IntegerNoise:
 
         Notes
         -----
-        Every draw is made from fresh bits of the operating system. A draw that does not fit in 64 bits is set to the
-        nearest number that does.
+        Every draw is made from fresh bits of the operating system. Noise cut off at 64 bits would not have the law
+        that was proved, so scales that could come near that are refused.
         """
-        result = np.empty(size, dtype=np.int64)
+        if self.scale > _WIDEST:
+            raise ArgumentError("scale", self.scale, "is too wide for 64-bit draws (2^55 at most); use a larger unit")
+        shape = (size,) if isinstance(size, int) else tuple(size)
+        shape = tuple(_validate.integer(size=length, at_least=0) for length in shape)
+        result = np.empty(shape, dtype=np.int64)
         flat = result.reshape(-1)
-        ends = np.iinfo(np.int64)
         for i in range(flat.size):
-            flat[i] = min(max(_draw(self.order, self.scale, secrets.randbits), int(ends.min)), int(ends.max))
+            # A draw beyond 64 bits, of a probability below e^-200, is an OverflowError here and never a wrong number.
+            flat[i] = _draw(self.order, self.scale, secrets.randbits)
         return result
 
 

@@ -1,0 +1,28 @@
+"""Rounding towards privacy: up, to the least float that is not below the exact value."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ggdp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+__all__ = ["rounded_up", "shown"]
+
+
+def rounded_up(exact: Fraction, *, of: str) -> float:
+    """Return the least float that is not below `exact`, which is named `of` where it is too large for one."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        raise ArgumentError(of, "above 1e308", "does not fit in a 64-bit float; change the unit of the query") from None
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+
+def shown(value: float) -> str:
+    """Return a number in at most 12 digits, or in all its digits where 12 would show less than it is."""
+    short = f"{value:.12g}"
+    return short if float(short) >= value else repr(value)
