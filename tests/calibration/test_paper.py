@@ -3,7 +3,14 @@ import math
 import pytest
 
 import ggdp
-from ggdp.calibration import classic_gaussian, exponential_calibration, truncated_scale, utility_sensitivity
+from ggdp.calibration import (
+    classic_gaussian,
+    disjoint_scale,
+    exponential_calibration,
+    scale_by_monte_carlo,
+    truncated_scale,
+    utility_sensitivity,
+)
 from ggdp.errors import ArgumentError, UnattainableError, UnprovedError
 
 ONE = ggdp.Sensitivity.disjoint(1)
@@ -137,6 +144,33 @@ def test_lemma_c_changes_with_a_shift_of_the_bounds_and_the_exact_value_does_not
     assert utility_sensitivity(3, ONE, here) == utility_sensitivity(3, ONE, there)
     lemma = [utility_sensitivity(3, ONE, bounds, utility="lemma") for bounds in (here, there)]
     assert lemma[1] > 50 * lemma[0]
+
+
+CORNER = ((1.0, 2),)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: disjoint_scale(1.5, -1, 0.5, 0.01), "sensitivity = -1"),
+        (lambda: disjoint_scale(1.5, 1, 0.5, 2), "delta = 2"),
+        (lambda: disjoint_scale(1, 1, 0.5, 0.1), "order = 1"),
+        (lambda: truncated_scale(2, [(10, 1, 1)], 1, 0), "epsilon = 0"),
+        (lambda: classic_gaussian(1, 2), "goal = 1"),
+        (lambda: exponential_calibration("x", ONE, order=1), "goal = 'x'"),
+        (
+            lambda: scale_by_monte_carlo(order=2, corner=CORNER, epsilon=1, delta=0.1, draws=0, seed=1),
+            "draws = 0",
+        ),
+        (
+            lambda: scale_by_monte_carlo(order=2, corner=CORNER, epsilon=1, delta=2, draws=9, seed=1),
+            "delta = 2",
+        ),
+    ],
+)
+def test_bad_arguments_of_the_papers_functions_are_refused(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
 
 
 def test_the_lemma_is_for_whole_orders():

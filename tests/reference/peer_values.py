@@ -3,20 +3,22 @@
 import json
 from pathlib import Path
 
-from dp_accounting.pld import common, privacy_loss_mechanism
-
 GOALS = [(e, d) for e in (0.01, 0.1, 0.5, 1.0, 3.0, 10.0) for d in (1e-12, 1e-9, 1e-6, 1e-3, 0.05)]
 LAPLACE = [(e, share / e) for e in (0.01, 0.1, 0.5, 1.0, 3.0, 10.0) for share in (0.3, 0.7, 0.95)]
 
 
 def gaussian_std(epsilon, delta):
     """The standard deviation of Gaussian noise for a goal."""
+    from dp_accounting.pld import common, privacy_loss_mechanism
+
     goal = common.DifferentialPrivacyParameters(epsilon, delta)
     return float(privacy_loss_mechanism.GaussianPrivacyLoss.from_privacy_guarantee(goal).standard_deviation)
 
 
 def laplace_delta(epsilon, scale):
     """The delta of Laplace noise."""
+    from dp_accounting.pld import privacy_loss_mechanism
+
     return float(privacy_loss_mechanism.LaplacePrivacyLoss(scale).get_delta_for_epsilon(epsilon))
 
 

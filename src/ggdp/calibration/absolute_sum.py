@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ggdp import _validate
 from ggdp._rounding import rounded_up
 from ggdp.calibration.corner import bracket
 from ggdp.calibration.search import passing_end
 from ggdp.errors import SearchError
 from ggdp.loss.absolute_sum import delta_of_absolute_sum
 from ggdp.loss.absolute_sum_plan import estimate, plan
+from ggdp.loss.corner_plan import checked_corner
 
 if TYPE_CHECKING:
     from ggdp.loss.corner_plan import Corner
@@ -147,6 +149,11 @@ def scale_by_monte_carlo(
     """
     from scipy import special
 
+    _validate.order(order=order)
+    _validate.positive(epsilon=epsilon)
+    _validate.positive(delta=_validate.probability(delta=delta))
+    _validate.integer(draws=draws, at_least=1)
+    checked_corner(corner, "real")
     generator = np.random.default_rng(seed)
     sizes = np.concatenate([np.full(count, float(size)) for size, count in corner])
     scales = []

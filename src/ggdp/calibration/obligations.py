@@ -35,7 +35,7 @@ __all__ = ["Obligation", "bounded_obligation", "joint_obligation", "obligations"
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
 MOST_MOVING = 1_000_000
-WIDEST = 1e15
+WIDEST = 1e25
 
 
 @dataclass(frozen=True, slots=True)
