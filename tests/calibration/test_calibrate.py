@@ -105,6 +105,16 @@ def test_the_scale_falls_as_epsilon_and_delta_grow(notion, order, epsilon, delta
     assert looser <= tight * (1 + 1e-9)
 
 
+@settings(deadline=None, max_examples=40)
+@given(NOTIONS, ORDERS, st.floats(0.05, 20.0), DELTAS, st.floats(1.0, 3.0), st.floats(1.0, 3.0), st.integers(1, 3))
+def test_on_the_integers_too_it_falls_as_epsilon_and_delta_grow(
+    notion, order, epsilon, delta, more_epsilon, more_delta, d
+):
+    tight = scale(notion(epsilon, delta), d, order=order, support="integer")
+    looser = notion(epsilon * more_epsilon, min(delta * more_delta, 0.5))
+    assert scale(looser, d, order=order, support="integer") <= tight * (1 + 2e-9)
+
+
 @settings(deadline=None, max_examples=60)
 @given(NOTIONS, ORDERS, EPSILONS, DELTAS, st.floats(1e-9, 1e12))
 def test_on_the_reals_the_scale_is_proportional_to_the_sensitivity(notion, order, epsilon, delta, d):
