@@ -32,6 +32,7 @@ TOLERANCE = 1e-6
 CORRECTIONS = 12
 PROBE = 1e-3
 LEAST_MOVE = 3e-7
+FIRST_MOVE = 2e-5
 WIDEST_BRACKET = 400
 # Above it the steps of the integers are too fine to matter.
 WAVY_SCALE = 60.0
@@ -96,14 +97,17 @@ def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: flo
     for candidate in candidates:
         tried = candidate
         slope = max((excess(tried) - excess(tried * (1.0 + PROBE))) / PROBE, 1.0)
+        farthest = FIRST_MOVE
         for _ in range(CORRECTIONS):
             upper = delta_of_corner(
                 order=order, scale=tried * unit, corner=corner, epsilon=epsilon, support=support
             ).upper
             if upper <= delta:
                 return tried * unit
-            # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss.
-            tried *= 1.0 + max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE)
+            # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss,
+            # but not far at once: near order 1 the slope cannot be told from two points.
+            tried *= 1.0 + min(max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE), farthest)
+            farthest *= 2.0
     message = f"no scale near {scale * unit!r} could be certified for this corner at order {order!r}"
     raise SearchError(message)
 
