@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import pytest
 from mpmath import mpf
 from tests.reference import fifty_digits as exact
@@ -74,3 +76,19 @@ def test_losses_of_moving_coordinates_add_and_the_largest_count(bounding, suppor
     assert loss(both, 1).upper == pytest.approx(large.upper, rel=1e-12)
     assert loss(both, 3).upper == pytest.approx(large.upper + 2 * small.upper, rel=1e-12)
     assert loss(both, 4).lower <= loss(both, 4).upper
+
+
+def test_sums_of_losses_are_rounded_outwards():
+    for i in range(40):
+        scale = 3.0 + 0.17 * i
+        one = loss_of_boundary_inflated(order=2.0, scale=scale, width=10.0, sensitivity=1.0)
+        three = loss_of_bounded(
+            bounding="boundary-inflated",
+            support="real",
+            order=2.0,
+            scale=scale,
+            coordinates=((10.0, 1.0, 3),),
+            moving=3,
+        )
+        assert 3 * Fraction(one.upper) <= Fraction(three.upper)
+        assert 3 * Fraction(one.lower) >= Fraction(three.lower)
