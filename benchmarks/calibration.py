@@ -52,6 +52,12 @@ CASES = {
     "1,000 cells, integer, order 3, aDP (1, 1e-9)": lambda: approximate(
         1, 1e-9, ggdp.Sensitivity.cells(1000, 1), order=3, support="integer"
     ),
+    "1,000 cells, integer, order 50, aDP (1, 1e-9)": lambda: approximate(
+        1, 1e-9, ggdp.Sensitivity.cells(1000, 1), order=50, support="integer"
+    ),
+    "1,000 cells, integer, order 50, aDP (50, 1e-9)": lambda: approximate(
+        50, 1e-9, ggdp.Sensitivity.cells(1000, 1), order=50, support="integer"
+    ),
     "1,000 cells, real, order 3, aDP (1, 1e-18)": lambda: approximate(
         1, 1e-18, ggdp.Sensitivity.cells(1000, 1), order=3
     ),
