@@ -8,6 +8,7 @@
     ├── UnprovedError (ValueError)      nobody has proved that what is asked for is sound, so it is refused
     ├── SearchError                     a search ended without a scale that can be certified
     ├── CertificateError                a certificate does not prove what it claims
+    ├── EntropyError                    a source of randomness failed, so no noise was drawn
     └── MissingExtraError (ImportError) an optional part is not installed
 
 The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
@@ -19,6 +20,7 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "CertificateError",
+    "EntropyError",
     "GgdpError",
     "MissingExtraError",
     "SearchError",
@@ -66,6 +68,10 @@ class SearchError(GgdpError):
 
 class CertificateError(GgdpError):
     """A certificate does not prove what it claims."""
+
+
+class EntropyError(GgdpError):
+    """A source of randomness failed or came short; no noise was drawn from it."""
 
 
 class MissingExtraError(GgdpError, ImportError):

@@ -1,89 +1,75 @@
+"""The public sampler of integer noise: shapes, limits, sources, and the switch between samplers."""
+
+import pickle
+
 import numpy as np
 import pytest
-from mpmath import mp, mpf
-from tests.reference import fifty_digits as exact
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.sampling import noise as module
-
-LAWS = [(1.0, 0.3), (1.0, 4.0), (1.5, 2.0), (2.0, 3.0), (3.0, 1.0), (50.0, 5.5)]
-
-
-class ScriptedBits:
-    """A source of bits that gives the words it was told, and counts them."""
-
-    def __init__(self, *words):
-        self.words = list(words)
-        self.read = 0
-
-    def __call__(self, bits):
-        assert bits == 64
-        self.read += 1
-        return self.words.pop(0)
+from ggdp.sampling import SeededSource, batch, choice
+from ggdp.sampling.rejection import Envelope
+from ggdp.sampling.table import Table
 
 
-def word_of(probability):
-    """The first 64 bits of a number in [0, 1)."""
-    with mp.workdps(60):
-        return int(mp.floor(mpf(probability) * 2**64))
-
-
-@pytest.mark.parametrize(("order", "scale"), LAWS)
-def test_a_draw_is_the_largest_k_with_u_below_its_tail(order, scale):
-    tail = exact.integer_tails(order, scale)
-    for k in range(-12, 13):
-        low, high = tail(k + 1), tail(k)
-        if word_of(high) - word_of(low) < 1000:
-            continue
-        for share in (0.01, 0.5, 0.99):
-            with mp.workdps(60):
-                word = word_of(low + (high - low) * share)
-            assert module._draw(order, scale, ScriptedBits(word)) == k
-
-
-@pytest.mark.parametrize(("order", "scale"), LAWS)
-def test_the_words_between_two_thresholds_are_exactly_those_that_give_k(order, scale):
-    """The first and the last whole word of each k's share give k: the masses are the law's, to the last bit."""
-    tail = exact.integer_tails(order, scale)
-    for k in range(-4, 5):
-        first, last = word_of(tail(k + 1)) + 1, word_of(tail(k)) - 1
-        if first > last:
-            continue
-        assert module._draw(order, scale, ScriptedBits(first)) == k
-        assert module._draw(order, scale, ScriptedBits(last)) == k
-
-
-def test_a_word_that_holds_a_threshold_is_decided_by_more_bits():
-    threshold = exact.integer_tails(2.0, 3.0)(1)
-    word = word_of(threshold)
-    below = ScriptedBits(word, 0)
-    assert module._draw(2.0, 3.0, below) == 1
-    above = ScriptedBits(word, 2**64 - 1)
-    assert module._draw(2.0, 3.0, above) == 0
-    assert below.read == above.read == 2
-
-
-def test_a_threshold_that_agrees_with_128_bits_takes_a_third_word():
-    threshold = exact.integer_tails(2.0, 3.0)(1)
-    with mp.workdps(60):
-        digits = int(mp.floor(threshold * 2**128))
-    source = ScriptedBits(digits >> 64, digits & (2**64 - 1), 0)
-    assert module._draw(2.0, 3.0, source) == 1
-    assert source.read == 3
-
-
-def test_wide_scales_are_drawn_too():
-    draws = ggdp.IntegerNoise(order=3, scale=2.0**40).sample(20)
-    assert np.max(np.abs(draws)) > 2**30
-    assert np.max(np.abs(draws)) < 2**44
-
-
-def test_draws_have_the_shape_and_type_that_were_asked_for():
-    noise = ggdp.IntegerNoise(order=1, scale=1.0)
+@pytest.mark.parametrize("scale", [0.3, 10.0, 1e9])
+def test_draws_have_the_shape_and_type_that_were_asked_for(scale):
+    noise = ggdp.IntegerNoise(order=1, scale=scale)
     assert noise.sample((2, 3)).shape == (2, 3)
+    assert noise.sample(()).shape == ()
     assert noise.sample(0).shape == (0,)
-    assert noise.sample(4).dtype == np.int64
+    assert noise.sample((0, 7)).shape == (0, 7)
+    assert noise.sample(np.int64(4)).dtype == np.int64
+
+
+def test_a_tiny_scale_gives_zeros():
+    assert not ggdp.IntegerNoise(order=2, scale=1e-3).sample(1000).any()
+    assert not ggdp.IntegerNoise(order=1e6, scale=5e-324).sample(100).any()
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0, 50.0, 1e6])
+@pytest.mark.parametrize("scale", [2.0**40, 2.0**55])
+def test_wide_scales_are_drawn_too(order, scale):
+    draws = ggdp.IntegerNoise(order=order, scale=scale).sample(2000)
+    assert np.max(np.abs(draws)) > scale / 4
+    assert np.max(np.abs(draws)) < 40 * scale
+    assert np.any(draws > 0)
+    assert np.any(draws < 0)
+
+
+def test_scales_that_64_bits_cannot_hold_are_refused_and_nothing_is_cut_off():
+    with pytest.raises(ArgumentError, match="too wide for 64-bit draws"):
+        ggdp.IntegerNoise(order=1, scale=1e25).sample(3)
+
+
+def test_the_switch_from_table_to_rejection_is_by_the_width_of_the_law():
+    assert isinstance(choice.sampler_of(2.0, 100.0), Table)
+    assert isinstance(choice.sampler_of(2.0, 1e4), Envelope)
+    assert isinstance(choice.sampler_from(2.0, 1e4, 100_000), Envelope)
+    # Far out the law is narrow again.
+    assert isinstance(choice.sampler_from(2.0, 1e4, 10_000_000), Table)
+
+
+@pytest.mark.parametrize("scale", [10.0, 1e9])
+def test_a_seed_gives_the_same_draws_whatever_their_number(scale, monkeypatch):
+    noise = ggdp.IntegerNoise(order=3, scale=scale)
+    few = noise.sample(500, source=SeededSource(seed=11))
+    assert np.array_equal(few, noise.sample(500, source=SeededSource(seed=11)))
+    assert not np.array_equal(few, noise.sample(500, source=SeededSource(seed=12)))
+    monkeypatch.setattr(batch, "_MANY", 100)
+    assert np.array_equal(few, noise.sample(500, source=SeededSource(seed=11)))
+
+
+@pytest.mark.parametrize("scale", [10.0, 1e9])
+def test_many_draws_are_shared_among_threads_and_all_are_made(scale, monkeypatch):
+    monkeypatch.setattr(batch, "_MANY", 1000)
+    monkeypatch.setattr(batch.os, "cpu_count", lambda: 3)
+    noise = ggdp.IntegerNoise(order=2, scale=scale)
+    draws = noise.sample(100_001)
+    assert np.max(np.abs(draws)) < 20 * scale
+    assert abs(draws.mean()) < noise.std / 10
+    parts = [draws[i * 33_334 : i * 33_334 + 20] for i in range(3)]
+    assert len({part.tobytes() for part in parts}) == 3
 
 
 def test_the_law_of_the_noise_is_on_show():
@@ -92,14 +78,15 @@ def test_the_law_of_the_noise_is_on_show():
     assert noise.std == noise.law.std
 
 
-def test_scales_that_64_bits_cannot_hold_are_refused_and_nothing_is_cut_off():
-    with pytest.raises(ArgumentError, match="too wide for 64-bit draws"):
-        ggdp.IntegerNoise(order=1, scale=1e25).sample(3)
+def test_noise_can_be_sent_to_other_processes():
+    noise = ggdp.IntegerNoise(order=2, scale=3.0)
+    noise.sample(3)
+    assert pickle.loads(pickle.dumps(noise)) == noise
 
 
-@pytest.mark.parametrize("size", [-1, 1.5, (2, -3)])
-def test_a_bad_size_is_refused(size):
-    with pytest.raises((ArgumentError, TypeError)):
+@pytest.mark.parametrize("size", [-1, 1.5, (2, -3), None, "3", [2.0], True])
+def test_a_bad_size_is_refused_by_name(size):
+    with pytest.raises(ArgumentError, match="size = "):
         ggdp.IntegerNoise(order=1, scale=1.0).sample(size)
 
 
@@ -108,3 +95,40 @@ def test_bad_orders_and_scales_are_refused():
         ggdp.IntegerNoise(order=0.5, scale=1.0)
     with pytest.raises(ArgumentError, match=r"scale = 0"):
         ggdp.IntegerNoise(order=1, scale=0)
+    with pytest.raises(ArgumentError, match=r"scale = nan"):
+        ggdp.IntegerNoise(order=1, scale=float("nan"))
+
+
+@pytest.mark.parametrize("source", [7, np.random.default_rng(1), "os"])
+def test_a_source_that_is_none_is_refused_by_name(source):
+    with pytest.raises(ArgumentError, match="source = "):
+        ggdp.IntegerNoise(order=1, scale=1.0).sample(3, source=source)
+
+
+@pytest.mark.parametrize("goal", [ggdp.PureDP(1.0)])
+@pytest.mark.parametrize("bounding", ["truncated", "boundary-inflated"])
+def test_a_calibration_with_bounds_gives_the_bounded_sampler(goal, bounding):
+    calibration = ggdp.calibrate(
+        goal, ggdp.Sensitivity.disjoint(1), order=2, support="integer", bounds=[(-3, 12)], bounding=bounding
+    )
+    noise = calibration.noise()
+    outputs = noise.around([-3, 0, 12] * 500)
+    assert (noise.order, noise.scale, noise.lower, noise.upper) == (2.0, calibration.scale, -3, 12)
+    assert outputs.min() == -3
+    assert outputs.max() == 12
+
+
+def test_a_calibration_with_several_bounds_or_on_the_reals_has_no_single_sampler():
+    several = ggdp.calibrate(
+        ggdp.PureDP(1.0),
+        ggdp.Sensitivity.box([1, 1]),
+        order=2,
+        support="integer",
+        bounds=[(0, 10), (0, 20)],
+        bounding="truncated",
+    )
+    with pytest.raises(ArgumentError, match=r"use ggdp\.Mechanism"):
+        several.noise()
+    real = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=1)
+    with pytest.raises(ArgumentError, match=r"use ggdp\.Mechanism"):
+        real.noise()

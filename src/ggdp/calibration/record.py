@@ -13,7 +13,7 @@ from ggdp.errors import ArgumentError, CertificateError, SearchError, Unattainab
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
-    from ggdp.sampling.noise import IntegerNoise
+    from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 
 __all__ = ["Bounding", "Calibration", "Method", "Request", "Support", "certified", "searched"]
 
@@ -148,8 +148,14 @@ class Calibration:
             raise CertificateError(message)
         verify(self.certificate)
 
-    def noise(self) -> IntegerNoise:
-        """Return the sampler of this noise; only integer noise can be drawn exactly.
+    def noise(self) -> IntegerNoise | TruncatedIntegerNoise | BoundaryInflatedIntegerNoise:
+        """Return the exact sampler of this noise on the integers.
+
+        Raises
+        ------
+        ArgumentError
+            If the noise is on the reals: it is then drawn on a grid, by `ggdp.Mechanism`, which also proves the scale
+            for that. If there are several pairs of bounds: the sampler is for one.
 
         Examples
         --------
@@ -158,17 +164,24 @@ class Calibration:
         >>> ggdp.calibrate(goal, query, order=1, support="integer").noise().sample(3).shape
         (3,)
         """
+        from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
+
         if self.support != "integer":
             raise ArgumentError(
                 "support",
                 self.support,
-                "noise on the reals cannot be drawn exactly; calibrate with support = 'integer'",
+                "noise on the reals cannot be drawn exactly; use ggdp.Mechanism(calibration), which draws on a "
+                "grid and proves the scale for it, or calibrate with support = 'integer'",
             )
-        if self.bounding is not None:
-            raise ArgumentError("bounding", self.bounding, "there is no sampler of bounded noise yet")
-        from ggdp.sampling.noise import IntegerNoise
-
-        return IntegerNoise(order=self.order, scale=self.scale)
+        if self.bounds is None:
+            return IntegerNoise(order=self.order, scale=self.scale)
+        if len(set(self.bounds)) > 1:
+            raise ArgumentError(
+                "bounds", self.bounds, "one sampler has one pair of bounds; use ggdp.Mechanism(calibration)"
+            )
+        kind = TruncatedIntegerNoise if self.bounding == "truncated" else BoundaryInflatedIntegerNoise
+        lower, upper = (int(end) for end in self.bounds[0])
+        return kind(order=self.order, scale=self.scale, lower=lower, upper=upper)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, fit for JSON."""

@@ -38,6 +38,7 @@ def demo(
     """Release a private table of the 1,841 Czech autoworkers: printed, plotted and written to a folder."""
     from ggdp.calibration import calibrate
     from ggdp.datasets import czech
+    from ggdp.sampling import IntegerNoise
 
     targets = [out / name for name in ("czech.csv", "czech.calibration.json", "czech.png")]
     present = [target for target in targets if target.exists()]
@@ -53,7 +54,7 @@ def demo(
     places = [table.columns.index(name) for name in BY]
     counted = Counter(tuple(row[place] for place in places) for row in table.rows())
     cells = list(product(*(table.levels(name) for name in BY)))
-    drawn = noise.noise().sample(len(cells))
+    drawn = IntegerNoise(order=noise.order, scale=noise.scale).sample(len(cells))
     noisy = [counted[cell] + int(extra) for cell, extra in zip(cells, drawn, strict=True)]
     half_width = _half_width(noise)
 
@@ -90,7 +91,9 @@ def demo(
 
 def _half_width(noise: Calibration) -> int:
     """Return the least h with P(|noise| <= h) >= 95 %."""
-    return int(noise.noise().law.ppf(1.0 - (1.0 - LEVEL) / 2.0))
+    from ggdp.distributions import IntegerGeneralizedGaussian
+
+    return int(IntegerGeneralizedGaussian(order=noise.order, scale=noise.scale).ppf(1.0 - (1.0 - LEVEL) / 2.0))
 
 
 def _as_csv(rows: list[tuple[Any, ...]]) -> bytes:

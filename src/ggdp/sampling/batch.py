@@ -1,0 +1,58 @@
+"""From a sampler to an array of draws: shapes, and both cores for large ones."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError
+from ggdp.sampling.entropy import SecureSource
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ggdp.sampling.entropy import Source
+
+__all__ = ["Sampler", "drawn", "shape_of"]
+
+# From here on a second thread gains more than it costs to start.
+_MANY = 1 << 21
+
+
+class Sampler(Protocol):
+    """What draws integers into an array."""
+
+    def draw(self, out: NDArray[np.int64], source: Source) -> None:
+        """Overwrite a flat array with independent draws."""
+
+
+def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape, once every length of it is an integer of at least 0."""
+    lengths = size if isinstance(size, tuple) else (size,)
+    return tuple(_validate.integer(size=length, at_least=0) for length in lengths)
+
+
+def drawn(sampler: Sampler, size: int | tuple[int, ...], source: Source) -> NDArray[np.int64]:
+    """Return an array of draws; an error leaves none.
+
+    Many draws are shared among threads, each of which has a stream of its own. A seeded source is one stream, so it is
+    read by one thread and gives the same draws on any machine.
+    """
+    if not callable(getattr(source, "fill", None)):
+        raise ArgumentError(
+            "source", source, "must be a source of random bits: SecureSource() or SeededSource(seed=...)"
+        )
+    out = np.empty(shape_of(size), dtype=np.int64)
+    flat = out.reshape(-1)
+    if flat.size < _MANY or not isinstance(source, SecureSource):
+        sampler.draw(flat, source)
+        return out
+    threads = os.cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(sampler.draw, part, source) for part in np.array_split(flat, threads)]:
+            done.result()
+    return out

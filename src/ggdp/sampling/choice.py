@@ -1,0 +1,51 @@
+"""Which sampler draws a law: a table where one is small, rejection at wider scales. The draws do not tell."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ggdp.errors import ArgumentError
+from ggdp.sampling.rejection import envelope
+from ggdp.sampling.thresholds import tail_law, thresholds_needed, whole_law
+
+if TYPE_CHECKING:
+    from ggdp.sampling.rejection import Envelope
+    from ggdp.sampling.table import Table
+
+__all__ = ["sampler_from", "sampler_of"]
+
+# Beyond this many thresholds on a side, rejection is about as fast and is ready sooner.
+_MOST_THRESHOLDS = 1 << 12
+# A draw of 2^63 is then 256 scales out, which has a probability below e^-256.
+_WIDEST = 2.0**55
+_FARTHEST = 1 << 62
+# The exponent at the threshold is computed to its last bits, so it must be a number one can write down.
+_MOST_EXPONENT_BITS = 1024
+
+
+@lru_cache(maxsize=32)
+def sampler_of(order: float, scale: float) -> Table | Envelope:
+    """Return what draws the law of all integers."""
+    _refuse_too_wide(scale)
+    if thresholds_needed(order, scale) <= _MOST_THRESHOLDS:
+        return whole_law(order, scale)
+    return envelope(order, scale, two_sided=True)
+
+
+@lru_cache(maxsize=32)
+def sampler_from(order: float, scale: float, start: int) -> Table | Envelope:
+    """Return what draws the law given that it is at least `start` >= 1."""
+    _refuse_too_wide(scale)
+    if start > _FARTHEST or order * math.log2(max(start / scale, 1.0)) > _MOST_EXPONENT_BITS:
+        raise ArgumentError("threshold", start, f"is too far out for noise of order {order!r} and scale {scale!r}")
+    if thresholds_needed(order, scale, start=start) <= _MOST_THRESHOLDS:
+        return tail_law(order, scale, start)
+    return envelope(order, scale, start=start)
+
+
+def _refuse_too_wide(scale: float) -> None:
+    """Refuse scales whose noise could come near the ends of 64 bits: cut off, it would not have the law proved."""
+    if scale > _WIDEST:
+        raise ArgumentError("scale", scale, "is too wide for 64-bit draws (2^55 at most); use a larger unit")

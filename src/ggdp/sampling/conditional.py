@@ -1,0 +1,99 @@
+"""Integer noise given that it is at least a threshold, exact also where that is less likely than 1e-30.
+
+=======  ======================================================
+p, b     order and scale
+tau      the threshold
+f(j)     exp(-(|j| / b)^p), the weight of the integer j
+=======  ======================================================
+
+From tau >= 1 on the law is drawn by its own table or envelope, made of weights relative to f(tau): how unlikely the
+condition is does not matter. For tau <= 0 the condition holds at least every other time, and noise is drawn until it
+does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp.sampling.batch import drawn
+from ggdp.sampling.choice import sampler_from, sampler_of
+from ggdp.sampling.entropy import SECURE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ggdp.sampling.batch import Sampler
+    from ggdp.sampling.entropy import Source
+
+__all__ = ["ConditionalNoise"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionalNoise:
+    """Integer noise with P(k) proportional to exp(-(|k| / scale)^order) for k >= threshold, drawn exactly.
+
+    Parameters
+    ----------
+    order : float
+        Order of the noise, at least 1.
+    scale : float
+        Scale of the noise.
+    threshold : int
+        The least value; of either sign, and public: the time of drawing may depend on it.
+
+    Examples
+    --------
+    >>> far = ConditionalNoise(order=2, scale=10.0, threshold=83)  # noise is so large once in 10^30 times
+    >>> int(far.sample(1000).min())
+    83
+    """
+
+    order: float
+    scale: float
+    threshold: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", _validate.order(order=self.order))
+        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
+        object.__setattr__(self, "threshold", _validate.integer(threshold=self.threshold, at_least=-(1 << 62)))
+
+    def sample(self, size: int | tuple[int, ...], *, source: Source = SECURE) -> NDArray[np.int64]:
+        """Return independent draws as an array of 64-bit integers.
+
+        Parameters
+        ----------
+        size : int or tuple of int
+            Shape of the array.
+        source : Source, optional
+            Where the random bits come from; by default a cryptographic stream keyed by the operating system.
+
+        Examples
+        --------
+        >>> ConditionalNoise(order=1, scale=3.0, threshold=-2).sample((2, 3)).shape
+        (2, 3)
+        """
+        if self.threshold >= 1:
+            return drawn(sampler_from(self.order, self.scale, self.threshold), size, source)
+        return drawn(_Repeated(sampler_of(self.order, self.scale), self.threshold), size, source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """Draws of a law, each made again until it is at least a threshold."""
+
+    sampler: Sampler
+    threshold: int
+
+    def draw(self, out: NDArray[np.int64], source: Source) -> None:
+        """Overwrite a flat array with draws."""
+        self.sampler.draw(out, source)
+        below = np.flatnonzero(out < self.threshold)
+        while below.size:
+            again = np.empty(below.size, dtype=np.int64)
+            self.sampler.draw(again, source)
+            out[below] = again
+            below = below[again < self.threshold]

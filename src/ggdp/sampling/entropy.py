@@ -1,0 +1,224 @@
+"""Where random bits come from: the operating system, stretched by AES-256 in counter mode.
+
+=============  =====================================================================================
+SecureSource   the default: a stream for each thread of each process, keyed by the operating system
+SeededSource   the same bits for the same seed, for tests and reproduction; what it makes is not private
+Source         what the samplers need of either, or of a source of your own
+=============  =====================================================================================
+
+A stream encrypts zeros, so its output is the cipher's key stream: no attacker who cannot break AES-256 tells it from
+uniform bits. Its key lives only inside the cipher, is replaced by a fresh one from the operating system every 64 MiB,
+and the memory it came in is overwritten as far as Python allows (the bytes the operating system hands over cannot be).
+Copies of a process never share a stream: a stream knows the process and thread it was keyed in, and a fork, a pickle or
+a copy starts a new one. What no library can see is a virtual machine that is saved and resumed twice.
+
+References
+----------
+NIST SP 800-38A (counter mode); Mironov, "On Significance of the Least Significant Bits For Differential Privacy", CCS
+2012 (why the bits must come as integers and not as floats).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from ggdp import _validate
+from ggdp.errors import EntropyError, GgdpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cryptography.hazmat.primitives.ciphers import CipherContext
+    from numpy.typing import NDArray
+
+__all__ = ["SECURE", "SecureSource", "SeededSource", "Source", "fill", "random_bits", "random_words"]
+
+_KEY_BYTES = 32
+_COUNTER_BYTES = 16
+_SEED_BYTES = 64
+_REKEY_BYTES = 1 << 26
+_ZEROS = memoryview(bytes(1 << 16))
+
+
+class Source(Protocol):
+    """What a sampler asks of a source of random bits."""
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody else can know the bits, so that what is made from them may carry a guarantee."""
+
+    def fill(self, buffer: NDArray[np.uint8]) -> int:
+        """Overwrite the whole buffer with uniform random bytes and return how many were written."""
+
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+# The process number alone would miss a grandchild that is given a dead ancestor's.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+def _this_process() -> tuple[int, int]:
+    """Return what tells this process from its ancestors and descendants; the number also sees forks outside Python."""
+    return os.getpid(), _forks
+
+
+class _Stream:
+    """The key stream of one cipher."""
+
+    __slots__ = ("_cipher", "left", "process")
+
+    def __init__(self, key: bytearray, counter: bytes) -> None:
+        self._cipher: CipherContext = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
+        # The cipher holds its own expanded key by now.
+        key[:] = bytes(len(key))
+        self.left = _REKEY_BYTES
+        self.process = _this_process()
+
+    def write(self, target: memoryview) -> None:
+        """Overwrite the target, which is not longer than what is left."""
+        for start in range(0, len(target), len(_ZEROS)):
+            part = target[start : start + len(_ZEROS)]
+            self._cipher.update_into(_ZEROS[: len(part)], part)
+        self.left -= len(target)
+
+
+class _Streams(threading.local):
+    """The stream of the running thread."""
+
+    current: _Stream | None = None
+
+
+class SecureSource:
+    """Bits from the operating system, stretched by AES-256 in counter mode; one stream a thread and process.
+
+    Parameters
+    ----------
+    entropy : callable, default os.urandom
+        Returns as many bytes of fresh randomness as it is asked for.
+
+    Examples
+    --------
+    >>> random_words(SecureSource(), 3).dtype
+    dtype('uint64')
+    """
+
+    private = True
+
+    def __init__(self, entropy: Callable[[int], bytes] = os.urandom) -> None:
+        self._entropy = entropy
+        self._streams = _Streams()
+
+    def __reduce__(self) -> tuple[type[SecureSource], tuple[Callable[[int], bytes]]]:
+        # A copy, in this process or another, is keyed anew.
+        return SecureSource, (self._entropy,)
+
+    def fill(self, buffer: NDArray[np.uint8]) -> int:
+        """Overwrite the whole buffer with random bytes and return how many were written."""
+        target = buffer.data
+        written, wanted = 0, len(target)
+        while written < wanted:
+            stream = self._streams.current
+            if stream is None or stream.left == 0 or stream.process != _this_process():
+                stream = self._streams.current = self._keyed()
+            stop = min(wanted, written + stream.left)
+            stream.write(target[written:stop])
+            written = stop
+        return written
+
+    def _keyed(self) -> _Stream:
+        """Return a stream with a fresh key."""
+        fresh = self._entropy(_SEED_BYTES)
+        if len(fresh) != _SEED_BYTES:
+            message = f"the source of randomness gave {len(fresh)} bytes where {_SEED_BYTES} were asked for"
+            raise EntropyError(message)
+        if fresh[:_KEY_BYTES] == fresh[_KEY_BYTES:]:
+            message = "the source of randomness repeats itself, so it is broken"
+            raise EntropyError(message)
+        return _Stream(bytearray(fresh[:_KEY_BYTES]), bytes(fresh[_KEY_BYTES : _KEY_BYTES + _COUNTER_BYTES]))
+
+
+class SeededSource:
+    """The same bits for the same seed: for tests and reproduction only, since who knows the seed knows the noise.
+
+    Parameters
+    ----------
+    seed : int
+        Any integer from 0 on.
+
+    Examples
+    --------
+    >>> [int(random_words(SeededSource(seed=7), 1)[0]) for _ in range(2)]
+    [6437844029627503516, 6437844029627503516]
+    >>> SeededSource(seed=7).private
+    False
+    """
+
+    private = False
+
+    def __init__(self, *, seed: int) -> None:
+        self.seed = _validate.integer(seed=seed, at_least=0)
+        key = hashlib.sha256(b"ggdp seeded source %d" % self.seed).digest()
+        self._stream = _Stream(bytearray(key), bytes(_COUNTER_BYTES))
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"SeededSource(seed={self.seed})"
+
+    def fill(self, buffer: NDArray[np.uint8]) -> int:
+        """Overwrite the whole buffer with the next bytes of the seed's stream and return how many were written."""
+        with self._lock:
+            self._stream.write(buffer.data)
+        return len(buffer)
+
+
+SECURE = SecureSource()
+
+
+def fill(buffer: NDArray[np.uint8], source: Source) -> None:
+    """Overwrite the whole buffer with random bytes, or raise.
+
+    Raises
+    ------
+    EntropyError
+        If the source fails or comes short.
+    """
+    try:
+        written = source.fill(buffer)
+    except GgdpError:
+        raise
+    except Exception as error:
+        message = f"the source of randomness failed ({type(error).__name__}: {error}); no noise was drawn"
+        raise EntropyError(message) from error
+    if written != buffer.size:
+        message = (
+            f"the source of randomness gave {written} bytes where {buffer.size} were asked for; no noise was drawn"
+        )
+        raise EntropyError(message)
+
+
+def random_words(source: Source, count: int) -> NDArray[np.uint64]:
+    """Return uniform 64-bit words."""
+    buffer = np.empty(8 * count, dtype=np.uint8)
+    if count:
+        fill(buffer, source)
+    return buffer.view(np.uint64)
+
+
+def random_bits(source: Source, count: int) -> int:
+    """Return a uniform integer of `count` bits, a multiple of 8."""
+    buffer = np.empty(count // 8, dtype=np.uint8)
+    fill(buffer, source)
+    return int.from_bytes(buffer.tobytes(), "little")

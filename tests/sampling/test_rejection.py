@@ -1,0 +1,216 @@
+"""The rejection sampler is exact: the whole tree of what it can make of its bits has the masses of the law."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from tests.sampling.scripted import Scripted, top_bits, tree
+
+from ggdp.sampling import rejection as module
+from ggdp.sampling.entropy import SECURE
+from ggdp.sampling.rejection import Envelope, envelope
+
+SLOT, BLOCK, WORD = 6, 2, 8
+SMALL = {"slot_bits": SLOT, "block_bits": BLOCK, "word": WORD}
+# One and two sides, blocks of one integer and of several, and a kink (p = 1), no kink, a flat top.
+LAWS = [
+    (1.0, 1.5, 0, True),
+    (1.5, 2.0, 0, True),
+    (2.0, 4.0, 0, True),
+    (8.0, 7.0, 0, True),
+    (1.0, 2.0, 5, False),
+    (2.0, 5.0, 9, False),
+]
+
+
+class RejectedError(Exception):
+    pass
+
+
+class FarError(Exception):
+    pass
+
+
+def one_round(sampler, monkeypatch):
+    """Return a function that draws once: an integer, "far", or "rejected" instead of a second try."""
+
+    def far_draws(*_):
+        raise FarError
+
+    monkeypatch.setattr(Envelope, "_far_draws", far_draws)
+    picked = Envelope._picked
+
+    def draw(source):
+        rounds = []
+
+        def first_round(self, count, source):
+            rounds.append(count)
+            if len(rounds) > 1 and count:
+                raise RejectedError
+            return picked(self, count, source)
+
+        monkeypatch.setattr(Envelope, "_picked", first_round)
+        out = np.empty(1, dtype=np.int64)
+        try:
+            sampler.draw(out, source)
+        except RejectedError:
+            return "rejected"
+        except FarError:
+            return "far"
+        return int(out[0])
+
+    return draw
+
+
+def requests_of(sampler):
+    """A slot and a place come in one request, the place first; then 64 bits of V, of which 8 count; then 8 more."""
+    slots, places = top_bits(2, SLOT), top_bits(2, sampler.width_bits)
+    return {4: [place + slot for place in places for slot in slots], 8: top_bits(8, WORD), 1: top_bits(1, 8)}
+
+
+def weight(sampler, k):
+    with mp.workdps(40):
+        return mp.exp(
+            (mpf(sampler.start) / sampler.scale) ** sampler.order - (abs(k) / mpf(sampler.scale)) ** sampler.order
+        )
+
+
+def far_weight(sampler):
+    with mp.workdps(40):
+        sides = 2 if sampler.two_sided else 1
+        return sides * mp.fsum(weight(sampler, sampler.far_start + j) for j in range(400))
+
+
+def assert_masses(sampler, masses, longer):
+    """Each integer has the mass M f / 2^(slots + width), up to what longer paths can add, and all together are 1."""
+    with mp.workdps(40):
+        unit = mpf(sampler.height) / mpf(2) ** (SLOT + sampler.width_bits)
+        first = -sampler.far_start if sampler.two_sided else sampler.start
+        integers = range(first, sampler.far_start)
+        assert {outcome for outcome in masses if not isinstance(outcome, str)} <= set(integers)
+        expected = {k: weight(sampler, k) * unit for k in integers}
+        expected["far"] = far_weight(sampler) * unit
+        rest = mpf(longer.numerator) / longer.denominator
+        for outcome, probability in expected.items():
+            mass = mpf(masses[outcome].numerator) / masses[outcome].denominator
+            assert mass <= probability + mpf(10) ** -30, outcome
+            assert probability <= mass + rest + mpf(10) ** -30, outcome
+    assert sum(masses.values()) + longer == 1
+
+
+@pytest.mark.parametrize(
+    ("order", "scale", "start", "two_sided", "few"),
+    [*((*law, 0) for law in LAWS), (*LAWS[2], 64), (*LAWS[5], 64)],
+)
+def test_the_whole_tree_of_a_small_envelope_has_the_masses_of_the_law(monkeypatch, order, scale, start, two_sided, few):
+    """With and without the look-up that few draws skip."""
+    sampler = envelope(order, scale, start=start, two_sided=two_sided, **SMALL)
+    monkeypatch.setattr(module, "FEW", few)
+    masses, longer = tree(one_round(sampler, monkeypatch), requests_of(sampler), depth=3)
+    assert longer < Fraction(1, 2**8) * Fraction(1, 2**8)
+    assert_masses(sampler, masses, longer)
+
+
+def test_the_tree_of_a_wrong_envelope_has_other_masses(monkeypatch):
+    sampler = envelope.__wrapped__(2.0, 4.0, two_sided=True, **SMALL)
+    # The highest level of the last block is nearly always rejected.
+    last = sampler.far_slots.start - 1
+    sampler.quick[last] = sampler.bases[last]
+    monkeypatch.setattr(module, "FEW", 0)
+    masses, longer = tree(one_round(sampler, monkeypatch), requests_of(sampler), depth=3)
+    with pytest.raises(AssertionError):
+        assert_masses(sampler, masses, longer)
+
+
+@pytest.mark.parametrize("order", [1.0, 1.0001, 1.5, 2.0, 2.5, 3.0, 8.0, 50.0, 1000.0])
+@pytest.mark.parametrize(
+    ("scale", "start", "two_sided"), [(2.0**14, 0, True), (1e6, 0, True), (2.0**40, 0, True), (1e6, 3_000_000, False)]
+)
+def test_no_chord_is_off_by_more_than_its_bound(order, scale, start, two_sided):
+    if order > 50 and start:
+        pytest.skip("there is nothing beyond three scales at this order")
+    sampler = envelope(order, scale, start=start, two_sided=two_sided)
+    random = np.random.default_rng(20261115)
+    last = sampler.far_start - start
+    distances = np.unique(
+        np.concatenate(
+            [random.integers(0, last, 150), [0, 1, last - 1, last], random.integers(0, last // 1000 + 2, 30)]
+        )
+    )
+    heights, errors = sampler._chord(distances)
+    worst = 0.0
+    for distance, height, error in zip(distances.tolist(), heights, errors, strict=True):
+        with mp.workdps(40):
+            off = abs(mpf(sampler.height) * weight(sampler, start + distance) - mpf(float(height)))
+            assert off <= mpf(float(error))
+        worst = max(worst, float(off) / float(error))
+    # The bound is no fantasy: a chord somewhere comes within a factor of it.
+    assert worst > 0.1 or sampler.cell_bits == 0
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0, 8.0, 50.0, 1e6])
+@pytest.mark.parametrize("scale", [1e4, 2.0**40, 2.0**55])
+def test_slots_cover_the_weights_and_hardly_more(order, scale):
+    sampler = envelope(order, scale, two_sided=True)
+    regular = sampler.far_slots.start
+    width = 1 << sampler.width_bits
+    blocks, counts = np.unique(sampler.bases[:regular], return_counts=True)
+    for base, count in zip(blocks.tolist(), counts.tolist(), strict=True):
+        nearest = base if base >= 0 else -(base + width)
+        with mp.workdps(40):
+            top = mpf(sampler.height) * weight(sampler, nearest)
+            assert top <= count < top + 1 + mpf(10) ** -6
+    at_once = sampler.quick != module._UNDECIDED
+    for slot in np.flatnonzero(at_once)[::997].tolist():
+        base = int(sampler.bases[slot])
+        farthest = base + width - 1 if base >= 0 else -base
+        assert sampler.levels[slot] + 1 <= mpf(sampler.height) * weight(sampler, farthest)
+    assert sampler.compared < 0.06
+    assert np.mean(np.isinf(sampler.levels)) < 0.02
+
+
+def test_what_the_chord_does_not_decide_is_decided_by_more_bits():
+    sampler = envelope(2.0, 1e6, two_sided=True)
+    x = 123_457
+    with mp.workdps(60):
+        height = mpf(sampler.height) * mp.exp(-((x / mpf(10) ** 6) ** 2))
+        level, share = int(mp.floor(height)), height - mp.floor(height)
+        digits = int(mp.floor(share * 2**128))
+    first, second = digits >> 64, digits % 2**64
+    assert sampler._accepted(x, level, first - 1, Scripted.words())
+    assert not sampler._accepted(x, level, first + 1, Scripted.words())
+    assert sampler._accepted(x, level, first, Scripted.words(second - 1))
+    assert not sampler._accepted(x, level, first, Scripted.words(second + 1))
+    for third, accepted in ((0, True), (2**64 - 1, False)):
+        source = Scripted.words(second, third)
+        assert sampler._accepted(x, level, first, source) is accepted
+        assert source.spent
+
+
+def test_the_far_slots_are_accepted_as_often_as_their_sum_says():
+    sampler = envelope(1.0, 1e6, two_sided=True)
+    with mp.workdps(60):
+        q = mp.exp(-(mpf(10) ** -6))
+        beyond = 2 * mp.exp(-mpf(sampler.far_start) / 10**6) / (1 - q)
+        height = mpf(sampler.height) * beyond / mpf(2) ** sampler.width_bits
+        level, word = int(mp.floor(height)), int(mp.floor((height - mp.floor(height)) * 2**64))
+    assert level < len(sampler.far_slots)
+    assert sampler._accepted(None, level, word - 1, Scripted.words())
+    assert not sampler._accepted(None, level, word + 1, Scripted.words())
+
+
+def test_far_draws_lie_beyond_the_blocks_on_both_sides():
+    sampler = envelope(1.0, 1e5, two_sided=True)
+    kept, values = sampler._far_draws(100_000, SECURE)
+    assert np.all(np.abs(values) >= sampler.far_start)
+    assert np.all(values[kept] != -sampler.far_start)
+    assert 0.48 < np.mean(values > 0) < 0.52
+
+
+def test_a_batch_of_any_size_is_filled():
+    sampler = envelope(2.0, 1e6, two_sided=True)
+    for size in (0, 1, 63, 64, 65, module._BATCH - 1, module._BATCH + 1):
+        out = np.full(size, 2**62, dtype=np.int64)
+        sampler.draw(out, SECURE)
+        assert np.all(np.abs(out) < 10**8)

@@ -1,0 +1,40 @@
+"""Floating-point draws: their place and name say that they are for simulation."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ggdp
+from ggdp.errors import ArgumentError
+from ggdp.sampling.simulation import simulated_not_private
+
+
+def test_draws_are_those_of_the_generator():
+    law = ggdp.GeneralizedGaussian(order=3, scale=2.0)
+    one, two = (simulated_not_private(law, (2, 3), generator=np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(one, two)
+    assert one.dtype == np.float64
+
+
+def test_nothing_in_the_package_uses_them():
+    package = Path(ggdp.__file__).parent
+    users = [
+        path
+        for path in package.rglob("*.py")
+        if re.search(r"sampling\.simulation|simulated_not_private", path.read_text(encoding="utf-8"))
+    ]
+    assert [path.name for path in users if path.name != "simulation.py"] == []
+
+
+def test_no_private_path_adds_a_generator_of_numpy():
+    package = Path(ggdp.__file__).parent
+    users = {path.name for path in package.rglob("*.py") if "np.random" in path.read_text(encoding="utf-8")}
+    assert users <= {"simulation.py", "absolute_sum.py"}
+
+
+@pytest.mark.parametrize("generator", [None, 3, np.random])
+def test_a_generator_is_required(generator):
+    with pytest.raises(ArgumentError, match="generator"):
+        simulated_not_private(ggdp.GeneralizedGaussian(order=3, scale=2.0), 3, generator=generator)

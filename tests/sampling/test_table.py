@@ -1,0 +1,192 @@
+"""The table sampler is exact: the whole tree of what it can make of its bits has the masses of the law."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+from mpmath import mp, mpf
+from tests.reference import fifty_digits as exact
+from tests.sampling.scripted import Scripted, top_bits, tree
+
+from ggdp.sampling import table as module
+from ggdp.sampling.entropy import SECURE
+from ggdp.sampling.table import Table
+from ggdp.sampling.thresholds import tail_law, whole_law, window_law
+
+LAWS = [(1.0, 0.3), (1.0, 2.0), (1.5, 1.4), (2.0, 3.0), (3.0, 1.0), (50.0, 5.5)]
+GUIDE, WORD = 4, 8
+# 2 bytes are looked up by their first bits, 8 are a word or the rest of one, 1 refines.
+GUIDED = {2: top_bits(2, GUIDE), 8: top_bits(8, WORD - GUIDE), 1: top_bits(1, 8)}
+DIRECT = {8: top_bits(8, WORD), 1: top_bits(1, 8)}
+
+
+def one_draw(table):
+    def draw(source):
+        out = np.empty(1, dtype=np.int64)
+        table.draw(out, source)
+        return int(out[0])
+
+    return draw
+
+
+def assert_masses(masses, longer, tail, *, at_most):
+    """Each mass is the law's, up to what the longer paths can add; and these are few."""
+    assert sum(masses.values()) + longer == 1
+    assert longer <= at_most
+    with mp.workdps(50):
+        for k in range(min(masses), max(masses) + 1):
+            probability = tail(k) - tail(k + 1)
+            mass = mpf(masses[k].numerator) / masses[k].denominator
+            rest = mpf(longer.numerator) / longer.denominator
+            assert mass <= probability + mpf(10) ** -40
+            assert probability <= mass + rest + mpf(10) ** -40
+
+
+@pytest.mark.parametrize(("order", "scale"), LAWS)
+@pytest.mark.parametrize(("few", "requests", "depth"), [(0, GUIDED, 4), (64, DIRECT, 3)])
+def test_the_whole_tree_of_a_small_table_has_the_masses_of_the_law(monkeypatch, order, scale, few, requests, depth):
+    monkeypatch.setattr(module, "FEW", few)
+    table = whole_law(order, scale, guide_bits=GUIDE, word=WORD)
+    masses, longer = tree(one_draw(table), requests, depth=depth)
+    assert_masses(masses, longer, exact.integer_tails(order, scale), at_most=Fraction(64, 2**24))
+
+
+def test_the_tree_of_a_wrong_table_has_other_masses(monkeypatch):
+    monkeypatch.setattr(module, "FEW", 0)
+    table = whole_law(2.0, 3.0, guide_bits=GUIDE, word=WORD)
+    table.guide[5] += 1
+    masses, longer = tree(one_draw(table), GUIDED, depth=4)
+    with pytest.raises(AssertionError):
+        assert_masses(masses, longer, exact.integer_tails(2.0, 3.0), at_most=Fraction(64, 2**24))
+
+
+@pytest.mark.parametrize(("order", "scale", "start"), [(1.0, 2.0, 3), (2.0, 3.0, 1), (2.0, 3.0, 20), (3.5, 4.0, 9)])
+def test_the_tree_of_a_tail_has_the_masses_of_the_law_given_the_tail(monkeypatch, order, scale, start):
+    monkeypatch.setattr(module, "FEW", 0)
+    tail = exact.integer_tails(order, scale)
+    with mp.workdps(50):
+        # Far out the tail of the oracle is no longer exact, so the weights are summed again from there.
+        weights = [mp.exp((mpf(start) / scale) ** order - ((start + j) / mpf(scale)) ** order) for j in range(300)]
+        whole = mp.fsum(weights)
+    given = {start + j: weight / whole for j, weight in enumerate(weights)}
+    masses, longer = tree(one_draw(tail_law(order, scale, start, guide_bits=GUIDE, word=WORD)), GUIDED, depth=4)
+    assert sum(masses.values()) + longer == 1
+    assert longer <= Fraction(64, 2**24)
+    rest = mpf(longer.numerator) / longer.denominator
+    for k, mass in masses.items():
+        assert 0 <= given[k] - mpf(mass.numerator) / mass.denominator <= rest + mpf(10) ** -40
+    if start < 10:
+        assert given[start] == pytest.approx(float((tail(start) - tail(start + 1)) / tail(start)), rel=1e-14)
+
+
+@pytest.mark.parametrize(("order", "scale", "width"), [(1.0, 2.0, 3), (2.0, 3.0, 1), (2.0, 50.0, 4), (3.5, 2.0, 40)])
+def test_the_tree_of_a_window_has_the_masses_of_the_law_given_the_window(monkeypatch, order, scale, width):
+    monkeypatch.setattr(module, "FEW", 0)
+    masses, longer = tree(one_draw(window_law(order, scale, width, guide_bits=GUIDE, word=WORD)), GUIDED, depth=4)
+    with mp.workdps(50):
+        weights = {k: mp.exp(-((abs(k) / mpf(scale)) ** order)) for k in range(-width, width + 1)}
+        whole = mp.fsum(weights.values())
+        assert sum(masses.values()) + longer == 1
+        for k, mass in masses.items():
+            difference = weights[k] / whole - mpf(mass.numerator) / mass.denominator
+            assert -(mpf(10) ** -40) <= difference <= mpf(longer.numerator) / longer.denominator + mpf(10) ** -40
+    assert longer <= Fraction(64, 2**24)
+
+
+def word_below(tail, k, bits=64):
+    """The first bits of P(K < k)."""
+    with mp.workdps(60):
+        return int(mp.floor((1 - tail(k)) * mpf(2) ** bits))
+
+
+@pytest.mark.parametrize(
+    ("order", "scale"), [(1.0, 0.3), (1.0, 40.0), (1.5, 2.0), (2.0, 30.0), (3.0, 1.0), (50.0, 5.5)]
+)
+def test_the_64_bit_words_of_k_are_those_between_its_thresholds(order, scale):
+    """The first and the last whole word of each k's share give k, in the fast path and in the constant one."""
+    tail = exact.integer_tails(order, scale)
+    table = whole_law(order, scale)
+    checked = 0
+    for k in range(-25, 26):
+        first, last = word_below(tail, k) + 1, word_below(tail, k + 1) - 1
+        if first > last:
+            continue
+        checked += 1
+        for word in (first, (first + last) // 2, last):
+            assert one_draw(table)(Scripted.words(word)) == k
+            if table.guide[word >> 48] == module._UNDECIDED:
+                decided = table._decided(np.array([word >> 48], dtype=np.uint16), Scripted.words((word % 2**48) << 16))
+                assert decided.tolist() == [k]
+            else:
+                assert table.guide[word >> 48] == k
+    assert checked > 2
+
+
+def test_a_word_that_holds_a_threshold_is_decided_by_more_bits():
+    threshold = word_below(exact.integer_tails(2.0, 3.0), 1)
+    draw = one_draw(whole_law(2.0, 3.0))
+    below, above = (Scripted.words(threshold, more) for more in (0, 2**64 - 1))
+    assert (draw(below), draw(above)) == (0, 1)
+    assert below.spent
+    assert above.spent
+
+
+def test_a_threshold_that_agrees_with_128_bits_takes_a_third_word():
+    digits = word_below(exact.integer_tails(2.0, 3.0), 1, bits=128)
+    source = Scripted.words(digits >> 64, digits % 2**64, 0)
+    assert one_draw(whole_law(2.0, 3.0))(source) == 0
+    assert source.spent
+
+
+@pytest.mark.parametrize("word", [0, 2**64 - 1])
+def test_the_ends_of_the_table_are_not_the_ends_of_the_law(word):
+    """128 bits, all equal, lie 2^-128 from an end: beyond what the table holds."""
+    table = whole_law(2.0, 3.0)
+    draw = one_draw(table)(Scripted.words(word, word, 0 if word else 2**64 - 1))
+    tail = exact.integer_tails(2.0, 3.0)
+    with mp.workdps(60):
+        distance = mpf(2) ** -128
+        assert tail(abs(draw) + 1) < distance < tail(abs(draw))
+    assert abs(draw) > -table.least
+
+
+def test_brackets_that_are_wide_are_refined_and_not_guessed():
+    """A law that is known to 2^-10 at first: most words need more bits, and the draws are still the law's."""
+
+    def below(k):
+        return arb(0) if k <= 0 else arb(1) if k > 2 else arb(k) / 3
+
+    wide = [(k * 2**64 // 3 - 2**54, k * 2**64 // 3 + 2**54) for k in (1, 2)]
+    table = Table.of(wide, least=0, ends=(True, True), below=below)
+    third = 2**64 // 3
+    for word, k in [(third - 2**53, 0), (third + 2**53, 1), (2 * third + 2**40, 2), (0, 0), (2**64 - 1, 2), (third, 0)]:
+        source = Scripted.words(word, 0)
+        assert one_draw(table)(source) == k
+        assert np.all(table.guide[third - 2**54 >> 48 : (third + 2**54 >> 48) + 1] == module._UNDECIDED)
+
+
+def test_every_bucket_of_the_guide_is_right_or_undecided():
+    table, tail = whole_law(1.5, 20.0), exact.integer_tails(1.5, 20.0)
+    thresholds = {k: word_below(tail, k) for k in range(-60, 61)}
+    for bucket in range(2000, 63000, 7):
+        k = int(table.guide[bucket])
+        inside = [j for j in thresholds if bucket == thresholds[j] >> 48]
+        if k == module._UNDECIDED:
+            assert inside
+        else:
+            assert not inside
+            assert thresholds[k] < bucket << 48 < thresholds[k + 1]
+
+
+def test_the_share_of_undecided_draws_is_small_where_the_law_is_narrow():
+    assert whole_law(2.0, 14.0).undecided < 0.002
+    assert 0.05 < whole_law(2.0, 1400.0).undecided < 0.15
+
+
+def test_a_batch_of_any_size_is_filled():
+    table = whole_law(2.0, 3.0)
+    for size in (0, 1, 63, 64, 65, module.CHUNK - 1, module.CHUNK, 2 * module.CHUNK + 1):
+        out = np.full(size, 10**9, dtype=np.int64)
+        table.draw(out, SECURE)
+        assert np.all(np.abs(out) < 100)
