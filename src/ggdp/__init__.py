@@ -26,7 +26,10 @@ if TYPE_CHECKING:
         IntegerGeneralizedGaussian,
         TruncatedGeneralizedGaussian,
     )
-    from ggdp.sampling import IntegerNoise
+    from ggdp.mechanisms import Mechanism
+    from ggdp.privacy.grid import Grid
+    from ggdp.releases import Release
+    from ggdp.sampling import IntegerNoise, SeededSource
 
 __all__ = [
     "ApproxDP",
@@ -35,10 +38,14 @@ __all__ = [
     "Certificate",
     "GeneralizedGaussian",
     "GgdpError",
+    "Grid",
     "IntegerGeneralizedGaussian",
     "IntegerNoise",
+    "Mechanism",
     "ProbabilisticDP",
     "PureDP",
+    "Release",
+    "SeededSource",
     "Sensitivity",
     "TruncatedGeneralizedGaussian",
     "__version__",
@@ -56,7 +63,11 @@ _LAZY = {
     "GeneralizedGaussian": "ggdp.distributions",
     "IntegerGeneralizedGaussian": "ggdp.distributions",
     "TruncatedGeneralizedGaussian": "ggdp.distributions",
+    "Grid": "ggdp.privacy.grid",
     "IntegerNoise": "ggdp.sampling",
+    "Mechanism": "ggdp.mechanisms",
+    "Release": "ggdp.releases",
+    "SeededSource": "ggdp.sampling",
 }
 
 

@@ -4,6 +4,7 @@ from ggdp.calibration.absolute_sum import scale_by_monte_carlo
 from ggdp.calibration.certificate import Certificate, verify
 from ggdp.calibration.entry import calibrate
 from ggdp.calibration.exponential import exponential_calibration, utility_sensitivity
+from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale
 from ggdp.calibration.record import Calibration
 from ggdp.calibration.truncated_formula import truncated_scale
@@ -11,10 +12,12 @@ from ggdp.calibration.truncated_formula import truncated_scale
 __all__ = [
     "Calibration",
     "Certificate",
+    "GridCalibration",
     "calibrate",
     "classic_gaussian",
     "disjoint_scale",
     "exponential_calibration",
+    "on_grid",
     "scale_by_monte_carlo",
     "truncated_scale",
     "utility_sensitivity",

@@ -38,7 +38,7 @@ def demo(
     """Release a private table of the 1,841 Czech autoworkers: printed, plotted and written to a folder."""
     from ggdp.calibration import calibrate
     from ggdp.datasets import czech
-    from ggdp.sampling import IntegerNoise
+    from ggdp.mechanisms import Mechanism
 
     targets = [out / name for name in ("czech.csv", "czech.calibration.json", "czech.png")]
     present = [target for target in targets if target.exists()]
@@ -54,8 +54,7 @@ def demo(
     places = [table.columns.index(name) for name in BY]
     counted = Counter(tuple(row[place] for place in places) for row in table.rows())
     cells = list(product(*(table.levels(name) for name in BY)))
-    drawn = IntegerNoise(order=noise.order, scale=noise.scale).sample(len(cells))
-    noisy = [counted[cell] + int(extra) for cell, extra in zip(cells, drawn, strict=True)]
+    noisy = Mechanism(noise).release([counted[cell] for cell in cells]).values.tolist()
     half_width = _half_width(noise)
 
     rows = [(*cell, count, count - half_width, count + half_width) for cell, count in zip(cells, noisy, strict=True)]

@@ -1,12 +1,20 @@
-"""What is promised and to whom: guarantees, neighbours, sensitivities."""
+"""What is promised and to whom: guarantees, neighbours, sensitivities, the public grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ggdp.privacy.guarantees import ApproxDP, Guarantee, Notion, ProbabilisticDP, PureDP
 from ggdp.privacy.neighbours import NEIGHBOURS, Neighbours
 from ggdp.privacy.sensitivity import Sensitivity
 
+if TYPE_CHECKING:
+    from ggdp.privacy.grid import Grid
+
 __all__ = [
     "NEIGHBOURS",
     "ApproxDP",
+    "Grid",
     "Guarantee",
     "Neighbours",
     "Notion",
@@ -14,3 +22,13 @@ __all__ = [
     "PureDP",
     "Sensitivity",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    # Loaded when first used: it brings NumPy along.
+    if name == "Grid":
+        from ggdp.privacy.grid import Grid
+
+        return Grid
+    message = f"module 'ggdp.privacy' has no attribute {name!r}"
+    raise AttributeError(message)

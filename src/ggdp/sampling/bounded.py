@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ggdp.sampling.inversion import Cumulative
     from ggdp.sampling.table import Table
 
-__all__ = ["BoundaryInflatedIntegerNoise", "TruncatedIntegerNoise"]
+__all__ = ["FARTHEST", "BoundaryInflatedIntegerNoise", "TruncatedIntegerNoise"]
 
 _CHUNK = 1 << 15
 # A wider table takes seconds to build; each draw is then made in ball arithmetic.
@@ -52,7 +52,7 @@ _MOST_THRESHOLDS = 1 << 19
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
-_FARTHEST = 1 << 61
+FARTHEST = 1 << 61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,9 +190,9 @@ class BoundaryInflatedIntegerNoise:
 def _validate_bounded(noise: TruncatedIntegerNoise | BoundaryInflatedIntegerNoise) -> None:
     object.__setattr__(noise, "order", _validate.order(order=noise.order))
     object.__setattr__(noise, "scale", _validate.positive(scale=noise.scale))
-    object.__setattr__(noise, "lower", _validate.integer(lower=noise.lower, at_least=-_FARTHEST))
-    object.__setattr__(noise, "upper", _validate.integer(upper=noise.upper, at_least=-_FARTHEST))
-    if not noise.lower < noise.upper <= _FARTHEST:
+    object.__setattr__(noise, "lower", _validate.integer(lower=noise.lower, at_least=-FARTHEST))
+    object.__setattr__(noise, "upper", _validate.integer(upper=noise.upper, at_least=-FARTHEST))
+    if not noise.lower < noise.upper <= FARTHEST:
         raise ArgumentError("upper", noise.upper, f"must be above lower = {noise.lower} and at most 2^61")
 
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from ggdp.sampling.rejection import Envelope
     from ggdp.sampling.table import Table
 
-__all__ = ["sampler_from", "sampler_of"]
+__all__ = ["WIDEST", "sampler_from", "sampler_of"]
 
 # Beyond this many thresholds on a side, rejection is about as fast and is ready sooner.
 _MOST_THRESHOLDS = 1 << 12
 # A draw of 2^63 is then 256 scales out, which has a probability below e^-256.
-_WIDEST = 2.0**55
+WIDEST = 2.0**55
 _FARTHEST = 1 << 62
 # The exponent at the threshold is computed to its last bits, so it must be a number one can write down.
 _MOST_EXPONENT_BITS = 1024
@@ -47,5 +47,5 @@ def sampler_from(order: float, scale: float, start: int) -> Table | Envelope:
 
 def _refuse_too_wide(scale: float) -> None:
     """Refuse scales whose noise could come near the ends of 64 bits: cut off, it would not have the law proved."""
-    if scale > _WIDEST:
+    if scale > WIDEST:
         raise ArgumentError("scale", scale, "is too wide for 64-bit draws (2^55 at most); use a larger unit")

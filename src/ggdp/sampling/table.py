@@ -110,7 +110,7 @@ class Table:
         passed = ((before >> rest) + (high > 0)).astype(np.int64)
         runs = np.diff(passed, prepend=0, append=size)
         counts = np.repeat(np.arange(low.size + 1, dtype=np.int32), runs)
-        guide = counts + np.int64(least)
+        guide = counts.astype(np.int64) + least
         # Values some of whose words are below the threshold for certain, or are not decided, and some are above.
         from_here, to_here = (low >> rest).astype(np.int64), (before >> rest).astype(np.int64)
         guide[from_here] = guide[to_here] = _UNDECIDED
@@ -163,7 +163,7 @@ class Table:
     def _checked(self, count: NDArray[np.integer], words: NDArray[np.uint64], source: Source) -> NDArray[np.int64]:
         """Return the draws of words that have passed `count` thresholds, and read on where they do not decide."""
         last = self.low.size - 1
-        draws = count + np.int64(self.least)
+        draws = count.astype(np.int64) + self.least
         open_ones = (words >= self.low[np.minimum(count, last)]) & (count <= last)
         if not self.ends[0]:
             open_ones |= count == 0

@@ -1,0 +1,301 @@
+"""Additive generalized Gaussian noise of any order, on the integers and on a public grid, with and without bounds.
+
+=======  ======================================================================
+s        a true value, or its index on the grid
+K        integer noise, drawn exactly
+g        step of the grid, for real values
+=======  ======================================================================
+
+==================  ===========================================================================
+integer             s + K, saturating at the ends of int64
+real                g (index(s) + K), the sum saturating, the product rounded beyond 2^53 steps
+bounded             a draw of the bounded integer law around s or index(s), clamped to the bounds
+==================  ===========================================================================
+
+No float is ever added to a float: noise is an integer, and what is released is a function of an integer that has the
+certified law. So the outputs that can occur are the same for every true value, and nothing but the probabilities,
+which are proved, tells one from another.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Eqn GGD (the law on the reals), Def. 5 and 6 (bounded). Mironov, "On Significance of
+the Least Significant Bits For Differential Privacy", CCS 2012.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ggdp import sampling
+from ggdp.calibration import Calibration
+from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.errors import ArgumentError, CertificateError
+from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers, refused
+from ggdp.releases.release import MechanismFacts, Release, released
+from ggdp.sampling.bounded import FARTHEST
+from ggdp.sampling.choice import WIDEST
+from ggdp.sampling.entropy import SECURE
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ggdp.calibration import Certificate
+    from ggdp.privacy import Guarantee, Sensitivity
+    from ggdp.sampling.entropy import Source
+
+__all__ = ["Mechanism", "saturating_add"]
+
+# Elements that stay in the cache while they are worked on.
+_BLOCK = 1 << 15
+_INTEGERS = Grid(step=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """Noise of a certified scale, ready to be added.
+
+    Parameters
+    ----------
+    calibration : Calibration or GridCalibration
+        The scale and its proof. A calibration on the reals is recalibrated on its grid, once: `scale`, `std`,
+        `guarantee` and `certificate` are of the noise that is really drawn. For a grid of your own pass
+        ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> goal = ggdp.ApproxDP(1.0, 1e-6)
+    >>> mean = Mechanism(ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(0.3), order=2))
+    >>> print(f"{mean.std:.4f}", mean.step == 2**-12)
+    1.2676 True
+    >>> print(mean.release(17.25).guarantee)
+    (1, 1e-06)-aDP under add-remove neighbours
+    """
+
+    calibration: Calibration | GridCalibration
+    _steps: Calibration = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        calibration = self.calibration
+        if not isinstance(calibration, Calibration | GridCalibration):
+            raise ArgumentError("calibration", calibration, "must be a Calibration, as ggdp.calibrate gives it")
+        if isinstance(calibration, Calibration) and calibration.support == "real":
+            calibration = on_grid(calibration)
+            object.__setattr__(self, "calibration", calibration)
+        steps, unit = (
+            (calibration.steps, "steps of the grid")
+            if isinstance(calibration, GridCalibration)
+            else (calibration, "integers")
+        )
+        if dict(steps.certificate.parameters).get("scale") != steps.scale:
+            message = "the certificate is not about this scale"
+            raise CertificateError(message)
+        if steps.bounds is None and steps.scale > WIDEST:
+            raise ArgumentError(
+                "scale", steps.scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid"
+            )
+        for pair in steps.bounds or ():
+            if max(map(abs, pair)) > FARTHEST:
+                raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
+        object.__setattr__(self, "_steps", steps)
+
+    @property
+    def grid(self) -> Grid | None:
+        """The public grid of real values; None on the integers."""
+        return self.calibration.grid if isinstance(self.calibration, GridCalibration) else None
+
+    @property
+    def step(self) -> float | None:
+        """Step of the grid of real values; None on the integers."""
+        return None if self.grid is None else self.grid.step
+
+    @property
+    def order(self) -> float:
+        """Order of the noise."""
+        return self.calibration.order
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise that is drawn, in the unit of the data."""
+        return self.calibration.scale
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise that is drawn; under bounding the largest over the true value."""
+        return self.calibration.std
+
+    @property
+    def mean_abs(self) -> float:
+        """Mean absolute error of the noise that is drawn; under bounding the largest over the true value."""
+        return self.calibration.mean_abs
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """How far one person can move the query."""
+        return self.calibration.sensitivity
+
+    @property
+    def goal(self) -> Guarantee:
+        """What was asked for."""
+        return self.calibration.goal
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proved of a release.
+
+        Saturation at the ends of int64 is post-processing, on the integers too: probabilistic DP becomes approximate
+        DP with the same numbers. Pure and approximate DP stay.
+        """
+        return self.calibration.guarantee.after_postprocessing()
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof, which is about the integer noise; for real values in steps of the grid."""
+        return self.calibration.certificate
+
+    @property
+    def facts(self) -> MechanismFacts:
+        """What a release says of its mechanism."""
+        calibration = self.calibration
+        return MechanismFacts(
+            order=self.order,
+            scale=self.scale,
+            support="integer" if self.grid is None else "real",
+            step=self.step,
+            bounding=calibration.bounding,
+            bounds=calibration.bounds,
+            neighbours=self.sensitivity.neighbours,
+        )
+
+    def release(self, values: ArrayLike, *, source: Source | None = None) -> Release:
+        """Return the values with noise.
+
+        Parameters
+        ----------
+        values : array_like
+            The true values, in any shape: all coordinates of the query. On the integers they must be integers by type;
+            a float is refused even if it is a whole number, so that the refusal does not depend on the data. With
+            bounds they are clamped silently; bounds of each coordinate follow the last axis.
+        source : Source, optional
+            Where the random bits come from, the operating system by default. What comes from a seeded source has no
+            guarantee.
+
+        Returns
+        -------
+        Release
+            Integers on the integers, floats on a grid, in the shape of `values`.
+
+        Raises
+        ------
+        ArgumentError
+            If the values do not fit the query, or hold NaN. No error holds or tells a value.
+
+        Notes
+        -----
+        Unbounded noise is drawn by the number of values, before they are looked at: it cannot take longer for some than
+        for others. Bounded noise needs the true value.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+        >>> Mechanism(noise).release([[3, 1], [0, 2**62]]).values.dtype
+        dtype('int64')
+        """
+        bits = SECURE if source is None else source
+        given = exact_numbers(values)
+        if self.grid is None and not _integers_by_type(given):
+            raise refused("must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'")
+        self._require_coordinates(given.shape)
+        noisy = self._unbounded(given, bits) if self._steps.bounds is None else self._bounded(given, bits)
+        return released(self._in_unit(noisy), self.facts, self.guarantee if bits.private is True else None)
+
+    def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64]:
+        noise = sampling.IntegerNoise(order=self._steps.order, scale=self._steps.scale)
+        drawn = noise.sample(given.size, source=source)
+        return saturating_add(self._indices(given).reshape(-1), drawn, out=drawn).reshape(given.shape)
+
+    def _indices(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        if self.grid is None and given.dtype == np.int64:
+            return given
+        return (self.grid or _INTEGERS).index(given)
+
+    def _bounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64]:
+        assert self._steps.bounds is not None
+        truncated = self._steps.bounding == "truncated"
+        law = sampling.TruncatedIntegerNoise if truncated else sampling.BoundaryInflatedIntegerNoise
+        pairs = [(int(low), int(high)) for low, high in self._steps.bounds]
+        table = self._indices(given).reshape(-1, len(pairs))
+        noisy = np.empty_like(table)
+        for low, high in dict.fromkeys(pairs):
+            columns = [k for k, pair in enumerate(pairs) if pair == (low, high)]
+            noise = law(order=self._steps.order, scale=self._steps.scale, lower=low, upper=high)
+            noisy[:, columns] = noise.around(np.clip(table[:, columns], low, high), source=source)
+        return noisy.reshape(given.shape)
+
+    def _in_unit(self, noisy: NDArray[np.int64]) -> NDArray[np.int64] | NDArray[np.float64]:
+        if self.grid is None:
+            return noisy
+        values = self.grid.values(noisy)
+        if self.calibration.bounds is None:
+            return values
+        # A bound that is no point of the grid may lie inside the one it was rounded to.
+        lows, highs = zip(*self.calibration.bounds, strict=True)
+        return np.clip(values, lows if len(lows) > 1 else lows[0], highs if len(highs) > 1 else highs[0])
+
+    def _require_coordinates(self, shape: tuple[int, ...]) -> None:
+        """Refuse values that are not the query that the sensitivity is of: only their number is looked at."""
+        size = int(np.prod(shape))
+        sensitivity, bounds = self.sensitivity, self.calibration.bounds
+        if sensitivity.kind != "cells" and size != sensitivity.moving:
+            raise ArgumentError(
+                "values", f"of shape {shape}", f"the sensitivity is of a query of {sensitivity.moving} coordinates"
+            )
+        if bounds is not None and len(bounds) > 1:
+            # With one moving coordinate each may be repeated; with several, equal ones could move together.
+            fits = shape[-1:] == (len(bounds),) and (sensitivity.moving == 1 or size == len(bounds))
+            if not fits:
+                raise ArgumentError(
+                    "values", f"of shape {shape}", f"there are bounds for {len(bounds)} coordinates, by the last axis"
+                )
+
+
+def _integers_by_type(given: NDArray[Any]) -> bool:
+    """Tell whether an array is one of integers; the empty list, which is a float array to NumPy, is too."""
+    if given.dtype == object:
+        return all(isinstance(value, numbers.Integral) for value in given.flat)
+    return given.dtype == np.int64 or given.size == 0
+
+
+def saturating_add(
+    a: NDArray[np.int64], b: NDArray[np.int64], *, out: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Return a + b for arrays of one shape, with the ends of int64 where the sum lies beyond them.
+
+    Without wrapping around, the sum is below a exactly if b is below 0; with it, exactly if b is not. The few steps
+    more that it takes depend on what is released, an end of int64, not on the terms. The result goes to `out` where it
+    is given, a contiguous array which may be `b` itself.
+
+    Examples
+    --------
+    >>> ends = np.array([2**63 - 1, -(2**63), 5])
+    >>> saturating_add(ends, np.array([1, -1, -7])).tolist() == [2**63 - 1, -(2**63), -2]
+    True
+    """
+    result = np.empty(a.shape, dtype=np.int64) if out is None else out
+    first, second, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
+    negative, lower = (np.empty(min(flat.size, _BLOCK), dtype=np.bool_) for _ in range(2))
+    for start in range(0, flat.size, _BLOCK):
+        x, y, t = (part[start : start + _BLOCK] for part in (first, second, flat))
+        wrapped, below = negative[: x.size], lower[: x.size]
+        np.less(y, 0, out=wrapped)
+        np.add(x, y, out=t)
+        np.less(t, x, out=below)
+        np.not_equal(wrapped, below, out=wrapped)
+        if wrapped.any():
+            t[wrapped] = np.where(x[wrapped] < 0, LEAST, LARGEST)
+    return result

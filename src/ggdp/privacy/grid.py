@@ -1,0 +1,375 @@
+"""The public grid on which real-valued statistics are rounded before noise is added.
+
+=======  ==============================================================================
+g        step of the grid, a power of two
+x        a true value
+k        index of x on the grid, floor(x/g + 1/2)
+D, D_q   sensitivity of one coordinate; of the l_q norm of all
+N        ceil(D/g), sensitivity of the index
+=======  ==============================================================================
+
+Floating-point noise on a floating-point value leaks the value through the bits that rounding leaves behind. So a
+value is rounded to the grid first, its index gets integer noise, and the noisy index is turned back into a float: a
+function of the noisy index alone. The step comes from the sensitivity, which is public, never from the data; nor from
+the scale, since a step that is coarse beside D makes ceil(D/g) much larger than D/g. Rounding is part of the query, so
+it is counted in the sensitivity. All halves are rounded up: rounding them to even turns a move of one step into one of
+two.
+
+References
+----------
+Mironov, "On Significance of the Least Significant Bits For Differential Privacy", CCS 2012. Sterbenz's lemma: y - f is
+exact in floating point for f/2 <= y <= 2f.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp._rounding import rounded_up
+from ggdp.errors import ArgumentError
+from ggdp.privacy.neighbours import Neighbours, validated_neighbours
+from ggdp.privacy.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LARGEST", "LEAST", "Grid", "exact_numbers", "refused"]
+
+# The ends of int64, where every index saturates.
+LEAST, LARGEST = -(2**63), 2**63 - 1
+
+# How many steps there are at least in the sensitivity of a coordinate.
+FINENESS = 1024
+# Sensitivities in steps are kept in floats, which are exact up to it.
+MOST_STEPS = 2**53
+# Elements that stay in the cache while they are worked on.
+_BLOCK = 1 << 15
+
+Exact: TypeAlias = "NDArray[np.float64] | NDArray[np.int64] | NDArray[np.object_]"
+
+
+class _NotShown:
+    """Stands in an error for a value from the data."""
+
+    def __repr__(self) -> str:
+        return "<not shown>"
+
+
+def refused(expected: str) -> ArgumentError:
+    """Return the error for values from the data, which it does not hold."""
+    return ArgumentError("values", _NotShown(), expected)
+
+
+def exact_numbers(values: ArrayLike) -> Exact:
+    """Return values as float64, int64 or Python numbers, whichever holds them exactly; nothing is rounded.
+
+    A list of floats and of integers beyond 2^53 would be rounded by NumPy, and two neighbouring values would move apart
+    by more than their sensitivity: it becomes an array of Python numbers.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise refused("must not be masked; replace missing values first, by a rule that is public")
+    try:
+        array = np.asarray(values)
+        mixed = array.dtype.kind == "f" and not hasattr(values, "dtype") and _beyond_float(values)
+        if mixed:
+            array = np.asarray(values, dtype=object)
+    except (ArithmeticError, TypeError, ValueError):
+        raise refused("must be numbers, or arrays or evenly nested lists of them") from None
+    kind = array.dtype.kind
+    if kind == "f" and array.dtype.itemsize <= 8:
+        return array.astype(np.float64, copy=False)
+    if kind == "u" and array.dtype.itemsize == 8 and (array > LARGEST).any():
+        return array.astype(object)
+    if kind in "biu":
+        return array.astype(np.int64, copy=False)
+    if kind == "O" and all(_is_exact(value) for value in array.flat):
+        return array
+    raise refused("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
+
+
+def _beyond_float(values: ArrayLike) -> bool:
+    """Tell whether there is an integer among the values that no float may hold."""
+    numbers_given = np.asarray(values, dtype=object).flat
+    return any(isinstance(value, numbers.Integral) and abs(int(value)) > MOST_STEPS for value in numbers_given)
+
+
+def _is_exact(value: object) -> bool:
+    return isinstance(value, numbers.Rational | float | np.float32 | np.float16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The multiples of a public step.
+
+    Parameters
+    ----------
+    step : float
+        Distance of neighbouring points, a power of two.
+
+    Examples
+    --------
+    >>> grid = Grid.of(Sensitivity.disjoint(3.0))
+    >>> grid
+    Grid(step=0.001953125)
+    >>> grid.values(grid.index([0.1, -0.1]))
+    array([ 0.09960938, -0.09960938])
+    """
+
+    step: float
+
+    def __post_init__(self) -> None:
+        step = _validate.positive(step=self.step)
+        if math.frexp(step)[0] != 0.5 or step < sys.float_info.min:
+            raise ArgumentError("step", self.step, "must be a power of two from 2^-1022 on, such as 2**-10")
+        object.__setattr__(self, "step", step)
+
+    @classmethod
+    def of(cls, sensitivity: Sensitivity) -> Grid:
+        """Return the grid for a query: the largest power of two at most 1/1024 of its least sensitivity.
+
+        That is the least D_k over the coordinates; with a joint norm also D_q / r^(1/q), so that rounding, which adds
+        up to r^(1/q) steps to the norm, makes neither larger by more than 1/1024.
+
+        Examples
+        --------
+        >>> Grid.of(Sensitivity.box([1.0, 0.5])).step == 2**-11
+        True
+        """
+        least = min(sensitivity.sizes)
+        if sensitivity.joint is not None:
+            q, bound = sensitivity.joint
+            least = min(least, bound * math.pow(sensitivity.moving, 0.0 if q == math.inf else -1.0 / q))
+        # least = m 2^e with 1/2 <= m < 1.
+        step = math.ldexp(1.0, math.frexp(least)[1] - FINENESS.bit_length())
+        if step < sys.float_info.min:
+            raise ArgumentError("sensitivity", least, "is too small for a grid of floats; use a smaller unit")
+        return cls(step=step)
+
+    @property
+    def exponent(self) -> int:
+        """The e of step = 2^e."""
+        return math.frexp(self.step)[1] - 1
+
+    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+        """Return floor(x/g + 1/2) exactly, for numbers in any shape; beyond 64 bits it saturates.
+
+        Parameters
+        ----------
+        values : array_like
+            Integers or floats, also infinite ones. NaN is refused, by an error that does not say where it was.
+
+        Notes
+        -----
+        Rounding: none but the floor. For floats, y = x/g is a change of exponent, hence exact, unless it overflows
+        (then x/g is beyond 2^63, and saturates as it should) or is below 2^-1022 in size (then the index is 0, and it
+        is for every such y). With f = floor(y), also exact, the index is f if y - f < 1/2 and f + 1 otherwise.
+
+        For |y| >= 1 the difference y - f is exact by Sterbenz's lemma, for 0 <= y < 1 since f = 0. For -1 < y < 0 it is
+        y + 1: exact by the lemma for y <= -1/2, and for y > -1/2 above 1/2 before rounding, so not below it after.
+        Last, f + 1 is only taken if y is no integer, so |f| < 2^52 and the sum is exact. (The sum x/g + 1/2 itself is
+        not: 0.49999999999999994 + 0.5 gives 1.0.) Integers are shifted; fractions and Python's large integers go
+        through `fractions.Fraction`.
+
+        Examples
+        --------
+        >>> Grid(step=1.0).index([0.49999999999999994, 0.5, -0.5, 1e300])
+        array([                  0,                   1,                   0, 9223372036854775807])
+        """
+        numbers_given = exact_numbers(values)
+        flat = numbers_given.reshape(-1)
+        found = np.empty(flat.size, dtype=np.int64)
+        if flat.dtype == np.float64:
+            part: Callable[[NDArray[Any]], NDArray[np.int64]] = self._index_of_floats
+        elif flat.dtype == np.int64:
+            part = self._index_of_integers
+        else:
+            part = self._index_of_objects
+        for start in range(0, flat.size, _BLOCK):
+            found[start : start + _BLOCK] = part(flat[start : start + _BLOCK])
+        return found.reshape(numbers_given.shape)
+
+    def _index_of_floats(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
+        with np.errstate(over="ignore", under="ignore"):
+            y = x / self.step
+        np.clip(y, -(2.0**63), 2.0**63, out=y)
+        f = np.floor(y)
+        y -= f
+        f += y >= 0.5
+        if np.isnan(f).any():
+            raise refused("must not hold NaN; replace missing values first, by a rule that is public")
+        beyond = f == 2.0**63
+        f[beyond] = 0.0
+        k = f.astype(np.int64)
+        k[beyond] = LARGEST
+        return k
+
+    def _index_of_integers(self, x: NDArray[np.int64]) -> NDArray[np.int64]:
+        e = self.exponent
+        if e >= 64:
+            # Here |x|/g <= 1/2, and -1/2 is rounded up too.
+            return np.zeros_like(x)
+        if e > 0:
+            # floor((x + 2^(e-1)) / 2^e) without the sum, which could overflow.
+            return (x >> e) + ((x >> (e - 1)) & 1)
+        shift = min(-e, 63)
+        low, high = LEAST >> shift, LARGEST >> shift
+        k = np.clip(x, low, high) << shift
+        k[x > high] = LARGEST
+        k[x < low] = LEAST
+        return k
+
+    def _index_of_objects(self, x: NDArray[np.object_]) -> NDArray[np.int64]:
+        return np.array([self._index_of_number(value) for value in x], dtype=np.int64)
+
+    def _index_of_number(self, x: Any) -> int:  # noqa: ANN401 - a rational number or a float
+        if not isinstance(x, numbers.Rational):
+            return int(self._index_of_floats(np.array([x], dtype=np.float64))[0])
+        exact = Fraction(int(x.numerator), int(x.denominator))
+        return min(max(math.floor(exact / Fraction(self.step) + Fraction(1, 2)), LEAST), LARGEST)
+
+    def values(self, index: ArrayLike) -> NDArray[np.float64]:
+        """Return index times step: exact for indices below 2^53 in size, else rounded to the nearest float.
+
+        Applied to a noisy index this is post-processing: it needs no proof, but leaves only approximate DP of
+        probabilistic DP, since several indices beyond 2^53 may become one float.
+
+        Examples
+        --------
+        >>> Grid(step=0.25).values([-3, 2**53 + 1]).tolist()
+        [-0.75, 2251799813685248.0]
+        """
+        k = exact_numbers(index)
+        if k.dtype != np.int64:
+            raise refused("must be 64-bit integers, as index gives them")
+        with np.errstate(over="ignore"):
+            return np.asarray(k.astype(np.float64) * self.step)
+
+    def sensitivity(self, sensitivity: Sensitivity) -> Sensitivity:
+        """Return the sensitivity of the index, in steps.
+
+        Claim
+        -----
+        If |x - x'| <= D, then the indices differ by at most N = ceil(D/g). *Proof.* Let x >= x' and u = x'/g + 1/2.
+        Then x/g + 1/2 <= u + N, and floor(u + N) = floor(u) + N. Saturation is a clamp, which moves no two indices
+        apart.
+
+        For a joint norm over r coordinates ||k - k'||_q <= D_q/g + r^(1/q). *Proof.* |k_i - k'_i| <= ceil(|d_i|/g) <=
+        |d_i|/g + 1, and Minkowski's inequality. For q = 1 the left side is an integer, so the right one is rounded
+        down; for q = infinity or r = 1 it is N of D_q. The bounds of the single coordinates stay.
+
+        Notes
+        -----
+        Rounding: up, from exact fractions.
+
+        Examples
+        --------
+        >>> Grid(step=2**-10).sensitivity(Sensitivity.disjoint(0.1)).sizes
+        (103.0,)
+
+        Half-even rounding would not do: a move of one step becomes one of two.
+
+        >>> round(1.5) - round(0.5)
+        2
+        >>> int(np.diff(Grid(step=1.0).index([0.5, 1.5]))[0])
+        1
+        """
+        joint = sensitivity.joint
+        return Sensitivity(
+            kind=sensitivity.kind,
+            sizes=tuple(float(self._steps(size)) for size in sensitivity.sizes),
+            moving=sensitivity.moving,
+            joint=None if joint is None else (joint[0], self._joint_steps(*joint, sensitivity.moving)),
+            neighbours=sensitivity.neighbours,
+        )
+
+    def _steps(self, size: float) -> int:
+        """Return ceil(D/g)."""
+        steps = math.ceil(Fraction(size) / Fraction(self.step))
+        if steps > MOST_STEPS:
+            raise ArgumentError(
+                "step",
+                self.step,
+                f"a sensitivity of {size!r} is more than 2^53 steps; release coordinates of very different "
+                "sensitivities by mechanisms of their own, or give a coarser Grid",
+            )
+        return steps
+
+    def _joint_steps(self, q: float, bound: float, moving: int) -> float:
+        """Return a bound of the l_q norm of the change in steps, for a bound on that of the change."""
+        if q == math.inf or moving == 1:
+            return float(self._steps(bound))
+        exact = Fraction(bound) / Fraction(self.step)
+        if q == 1.0:
+            return rounded_up(Fraction(math.floor(exact + moving)), of="sensitivity")
+        # The factor covers the rounding of 1/q, at most ln(r)/q < 45 half ulps of the power, and of the power itself.
+        extra = math.pow(moving, 1.0 / q) * (1.0 + 64.0 * math.ulp(1.0))
+        return rounded_up(exact + Fraction(extra), of="sensitivity")
+
+    def total(self, rows: ArrayLike, bounds: tuple[float, float]) -> int:
+        """Return the sum of the rows' indices, each row clamped to public bounds and rounded first.
+
+        A sum of floats depends on the order of its terms, and one row can move it by more than its own size. The
+        indices are added exactly; a total beyond 64 bits saturates. The total is a number of steps: release it with
+        ``support="integer"`` and `total_sensitivity`, and take `values` of the result.
+
+        Parameters
+        ----------
+        rows : array_like
+            One number for each unit.
+        bounds : tuple of float
+            Public bounds (lower, upper); rows outside are clamped silently.
+
+        Notes
+        -----
+        Rounding n rows may move the sum by up to n g/2. That is part of the query, not of the proof: take a fine step,
+        such as 2^-40 of the bounds, since a fine grid costs nothing here.
+
+        Examples
+        --------
+        >>> Grid(step=0.25).total([0.1, 0.9, 7.0, -1e300], bounds=(0, 2))
+        12
+        """
+        low, high = self._ends(bounds)
+        # The index is monotone, so clamping before and after it are the same.
+        k = np.clip(self.index(rows), low, high).reshape(-1)
+        total = 0
+        for start in range(0, k.size, _BLOCK):
+            part = k[start : start + _BLOCK]
+            # Halves of 32 bits, of which a block cannot overflow.
+            total += (int((part >> 32).sum()) << 32) + int((part & 0xFFFFFFFF).sum())
+        return min(max(total, LEAST), LARGEST)
+
+    def total_sensitivity(self, bounds: tuple[float, float], *, neighbours: Neighbours = "add-remove") -> Sensitivity:
+        """Return the sensitivity, in steps, of `total` with these bounds, where a unit has one row.
+
+        Claim
+        -----
+        Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals apart. A row more or
+        less moves the total by at most the larger end in size, a replaced row by at most the width.
+
+        Examples
+        --------
+        >>> Grid(step=0.25).total_sensitivity((-1, 2), neighbours="replace-one").sizes
+        (12.0,)
+        """
+        low, high = self._ends(bounds)
+        relation = validated_neighbours(neighbours)
+        steps = max(abs(low), abs(high)) if relation == "add-remove" else high - low
+        if steps > MOST_STEPS:
+            raise ArgumentError("bounds", bounds, f"span more than 2^53 steps of {self.step!r}; give a coarser Grid")
+        return Sensitivity.cells(1, max(steps, 1), neighbours=relation)
+
+    def _ends(self, bounds: tuple[float, float]) -> tuple[int, int]:
+        """Return the indices of public bounds."""
+        low, high = self.index(list(_validate.interval(bounds=bounds))).tolist()
+        return low, high

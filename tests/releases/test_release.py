@@ -1,0 +1,99 @@
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+import ggdp
+from ggdp.mechanisms import Mechanism
+from ggdp.releases import MechanismFacts, Release
+from ggdp.sampling import SeededSource
+
+FACTS = MechanismFacts(
+    order=2.0, scale=3.0, support="integer", step=None, bounding=None, bounds=None, neighbours="add-remove"
+)
+
+
+@pytest.fixture(scope="module")
+def mechanism():
+    return Mechanism(ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.disjoint(0.3), order=3))
+
+
+def test_a_release_made_by_hand_has_no_guarantee():
+    assert Release(values=np.zeros(3), mechanism=FACTS).guarantee is None
+    with pytest.raises(TypeError):
+        Release(values=np.zeros(3), mechanism=FACTS, guarantee=ggdp.PureDP(1.0))
+
+
+def test_a_release_that_is_changed_by_hand_loses_its_guarantee(mechanism):
+    release = mechanism.release([1.0, 2.0])
+    assert release.guarantee == mechanism.guarantee
+    assert dataclasses.replace(release, values=np.zeros(2)).guarantee is None
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        release.guarantee = ggdp.PureDP(1e-9)
+
+
+def test_the_values_are_read_only_and_to_numpy_is_a_copy(mechanism):
+    release = mechanism.release([1.0, 2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        release.values[0] = 0.0
+    mine = release.to_numpy()
+    mine[0] = 1e9
+    assert release.values[0] != 1e9
+
+
+def test_a_seeded_source_leaves_no_guarantee_and_the_release_says_so(mechanism):
+    release = mechanism.release([1.0, 2.0], source=SeededSource(seed=7))
+    assert release.guarantee is None
+    assert "NOT PRIVATE" in repr(release)
+    assert (release.values == mechanism.release([1.0, 2.0], source=SeededSource(seed=7)).values).all()
+
+
+def test_a_release_shows_its_guarantee_and_mechanism(mechanism):
+    shown = repr(mechanism.release(np.zeros(100)))
+    assert "100 values: (1, " in shown
+    assert "-aDP under add-remove neighbours" in shown
+    assert "order 3" in shown
+    assert "step 0.000244140625" in shown
+    assert shown.count(", ...") == 1
+    assert "NOT PRIVATE" not in shown
+    assert "one value" in repr(mechanism.release(0.5))
+    assert "Gaussian" in repr(Release(values=np.zeros(0, dtype=np.int64), mechanism=FACTS))
+
+
+def test_copies_keep_what_was_proved(mechanism):
+    release = mechanism.release([1.0, 2.0])
+    for same in (copy.copy(release), copy.deepcopy(release), pickle.loads(pickle.dumps(release))):
+        assert same.guarantee == release.guarantee
+        assert (same.values == release.values).all()
+
+
+def everything(thing, seen):
+    """All objects that can be reached from an object through its slots, containers and array bases."""
+    if id(thing) in seen:
+        return
+    seen[id(thing)] = thing
+    names = [name for cls in type(thing).__mro__ for name in getattr(cls, "__slots__", ())]
+    parts = [getattr(thing, name, None) for name in names] + list(getattr(thing, "__dict__", {}).values())
+    if isinstance(thing, np.ndarray):
+        parts.append(thing.base)
+    if isinstance(thing, list | tuple | dict):
+        parts += list(thing.values() if isinstance(thing, dict) else thing)
+    for part in parts:
+        everything(part, seen)
+
+
+@pytest.mark.parametrize("support", ["real", "integer"])
+def test_nothing_in_a_release_holds_the_true_values(support):
+    goal, query = ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.disjoint(1)
+    # Noise of this scale, some 10 whole numbers wide, leaves no run of 50 values as it was.
+    true = np.arange(50) * 1000
+    release = Mechanism(ggdp.calibrate(goal, query, order=2, support=support)).release(true)
+    seen = {}
+    everything(release, seen)
+    arrays = [thing for thing in seen.values() if isinstance(thing, np.ndarray)]
+    assert arrays
+    for array in arrays:
+        assert not np.shares_memory(array, true)
+        assert not np.array_equal(array.reshape(-1), true)
