@@ -23,12 +23,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from flint import arb, ctx
+from flint import arb
 
 from ggdp import _validate
 from ggdp.calibration.obligations import bounded_obligation, paired
 from ggdp.calibration.record import Calibration, Request, certified
-from ggdp.distributions.enclosures import power, upper_float
+from ggdp.distributions.enclosures import power, upper_float, working_precision
 from ggdp.errors import ArgumentError, UnattainableError
 from ggdp.privacy import PureDP
 
@@ -77,7 +77,7 @@ def utility_sensitivity(
     _validate.choice(among=UTILITIES, utility=utility)
     pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
     coordinates = paired(sensitivity, pairs)
-    with ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         if utility == "exact":
             terms = [(power(arb(w), arb(p)) - power(arb(w) - arb(D), arb(p)), count) for w, D, count in coordinates]
         elif p == 1.0:
@@ -133,12 +133,12 @@ def exponential_calibration(
             raise UnattainableError(message)
         request = Request(goal=goal, sensitivity=sensitivity, order=p)
         (duty,) = request.obligations()
-        with ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             scale = upper_float(2 * arb(sensitivity.lp(1)) / arb(goal.epsilon))
         return certified(request, duty, scale, method="paper")
     pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
     delta_u = utility_sensitivity(p, sensitivity, pairs, utility=utility)
-    with ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         scale = upper_float((2 * arb(delta_u) / arb(goal.epsilon)) ** (1 / arb(p)))
     request = Request(goal=goal, sensitivity=sensitivity, order=p, bounds=pairs, bounding="truncated")
     duty = bounded_obligation(goal, sensitivity, p, "real", pairs, "truncated")

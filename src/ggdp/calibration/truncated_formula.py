@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING
 
-from flint import arb, ctx
+from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import power, upper_float
+from ggdp.distributions.enclosures import power, upper_float, working_precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +48,7 @@ def truncated_scale(
     _validate.order(order=order)
     _validate.positive(epsilon=epsilon)
     _validate.integer(moving=moving, at_least=1)
-    with ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         p = arb(order)
         terms = [
             (power(arb(w) + arb(D), p) - power(arb(w), p), power(arb(D), p))

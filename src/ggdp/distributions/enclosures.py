@@ -8,16 +8,57 @@ S(z)     survival function of the standard law, Q(1/p, |z|^p) / 2 for z >= 0
 =======  =================================================================
 
 A float or an integer becomes an exact ball, ``arb(x)``, whatever the precision. The precision of the rest is set by the
-caller with ``flint.ctx.workprec(bits)``; less of it makes balls wider, never wrong.
+caller with ``working_precision(bits)``; less of it makes balls wider, never wrong.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import threading
+from typing import TYPE_CHECKING
 
-from flint import arb
+from flint import arb, ctx
 
-__all__ = ["hull", "lower_float", "power", "survival", "upper_float"]
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["hull", "lower_float", "power", "survival", "upper_float", "working_precision"]
+
+_BALLS = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """Give a forked child a lock that no thread of its parent holds."""
+    global _BALLS
+    _BALLS = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+class working_precision:  # noqa: N801 - reads as what it does
+    """A stretch of code that works with balls of so many bits, one thread at a time.
+
+    The precision of flint is one number for the whole process: without a lock one thread would set it for another.
+    """
+
+    __slots__ = ("_before", "_bits")
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+
+    def __enter__(self) -> None:
+        _BALLS.acquire()
+        self._before = ctx.prec
+        ctx.prec = self._bits
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ctx.prec = self._before
+        _BALLS.release()
 
 
 def upper_float(x: arb) -> float:

@@ -55,7 +55,7 @@ import numpy as np
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import power, upper_float
+from ggdp.distributions.enclosures import power, upper_float, working_precision
 from ggdp.distributions.integer_sums import tail
 from ggdp.loss.absolute_sum_plan import crossing_points, inner_points, plan
 from ggdp.loss.convolution import convolved
@@ -126,7 +126,7 @@ def delta_of_absolute_sum(
     chosen = plan(order=order, scale=scale, corner=corner, epsilon=epsilon, support=support, joint=joint)
     if chosen is None:
         return Enclosed(lower=0.0, upper=1.0, precision=ctx.prec)
-    with ctx.workprec(chosen.precision):
+    with working_precision(chosen.precision):
         t = _threshold(order, scale, corner, epsilon, joint)
         if not t > 0:
             return Enclosed(lower=0.0, upper=1.0, precision=chosen.precision)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-from flint import arb, ctx
+from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import power, upper_float
+from ggdp.distributions.enclosures import power, upper_float, working_precision
 from ggdp.loss.bounded import loss_of_boundary_inflated, loss_of_truncated
 from ggdp.loss.enclosed import Enclosed
 from ggdp.loss.integer_bounded import loss_of_integer_boundary_inflated, loss_of_integer_truncated
@@ -102,7 +102,7 @@ def loss_of_bounded_joint(
     _validate.positive(scale=scale)
     _validate.positive(joint=joint)
     _check(coordinates, moving)
-    with ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         p, b = arb(order), arb(scale)
         terms = []
         for width, sensitivity, count in coordinates:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import upper_float
+from ggdp.distributions.enclosures import upper_float, working_precision
 from ggdp.loss.convolution import coarsened, convolved
 from ggdp.loss.corner_plan import checked_corner, plan
 from ggdp.loss.dominating import integer_coordinate, real_coordinate
@@ -84,7 +84,7 @@ def delta_of_corner(*, order: float, scale: float, corner: Corner, epsilon: floa
 
 def delta_of_plan(chosen: Plan, *, order: float, scale: float, epsilon: float, support: str) -> Enclosed:
     """Bound delta from above along a plan; the bound holds for any plan, good or bad."""
-    with ctx.workprec(chosen.precision):
+    with working_precision(chosen.precision):
         parts = []
         for size in chosen.sizes:
             lay = integer_coordinate if support == "integer" else real_coordinate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from ggdp.distributions.enclosures import lower_float, upper_float
+from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def sharpened(value: Callable[[], arb], *, relative_width: float = 1e-13, start:
     """
     bits = start
     while True:
-        with ctx.workprec(bits):
+        with working_precision(bits):
             result = enclosed(value())
         narrow = result.upper - result.lower <= relative_width * abs(result.upper) < math.inf
         if narrow or bits >= MAXIMUM_PRECISION:

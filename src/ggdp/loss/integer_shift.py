@@ -36,7 +36,7 @@ from typing import TypeAlias
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import upper_float
+from ggdp.distributions.enclosures import upper_float, working_precision
 from ggdp.distributions.integer_sums import tail
 from ggdp.loss.enclosed import Enclosed, enclosed
 
@@ -140,7 +140,7 @@ def _exceeds(p: float, b: float, D: int, epsilon: float, k: int) -> bool | None:
     """Tell whether L(k) > epsilon b^p; None, which is not True, if no precision tells."""
     bits = 128
     while bits <= _TIE_PRECISION:
-        with ctx.workprec(bits):
+        with working_precision(bits):
             loss = arb(abs(k + D)) ** arb(p) - (arb(abs(k)) ** arb(p) if k else arb(0))
             level = arb(epsilon) * arb(b) ** arb(p)
             if loss > level:
@@ -176,11 +176,11 @@ def _enclosed_delta(notion: str, p: float, b: float, D: int, epsilon: float, thr
     bits = _FIRST_PRECISION
     low, high = thresholds
     if high is None:
-        with ctx.workprec(bits):
+        with working_precision(bits):
             # Either delta is at most the mass of both tails.
             return Enclosed(lower=0.0, upper=min(upper_float(2 * tail(p, b, low)), 1.0), precision=bits)
     while True:
-        with ctx.workprec(bits):
+        with working_precision(bits):
             values = [enclosed(delta_at_integer_threshold(notion, p, b, D, epsilon, k)) for k in sorted({low, high})]
         # Close to the least floats there is no room for more digits.
         narrow = all(v.upper - v.lower <= 1e-13 * v.upper or v.upper < _TINY for v in values)
@@ -200,7 +200,7 @@ def _worst_shift(p: float, b: float, D: int, epsilon: float) -> Enclosed:
         return thresholds, _enclosed_delta("probabilistic", p, b, d, epsilon, thresholds)
 
     def block_bound(thresholds: Threshold, first: int) -> float:
-        with ctx.workprec(128):
+        with working_precision(128):
             return upper_float(tail(p, b, thresholds[0]) + tail(p, b, thresholds[0] + first))
 
     thresholds, best = at(D)

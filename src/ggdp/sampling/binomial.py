@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import hull
+from ggdp.distributions.enclosures import hull, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.entropy import SECURE
@@ -114,7 +114,7 @@ class Binomial:
 
     def _sampler(self) -> Table | _Constant:
         """Return what draws this law."""
-        with ctx.workprec(64):
+        with working_precision(64):
             q = self._enclosed()
             deviation = math.sqrt(max(float((self.trials * q * (1 - q)).upper()), 0.0))
             centre = float((self.trials * q).mid())
@@ -152,9 +152,9 @@ class _Constant:
         out[:] = self.value
 
 
-def _precision(trials: int, bits: int) -> ctx:
+def _precision(trials: int, bits: int) -> working_precision:
     """Return the context in which f is enclosed to so many bits: the logarithms in it are of the size of N log N."""
-    return ctx.workprec(bits + _SPARE_BITS + 2 * trials.bit_length())
+    return working_precision(bits + _SPARE_BITS + 2 * trials.bit_length())
 
 
 def _mass(n: int, q: arb, k: int) -> arb:

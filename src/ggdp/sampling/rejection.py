@@ -99,8 +99,8 @@ class Envelope:
         The slots of the values beyond the last block.
     far_start : int
         Where these start.
-    far_height : float
-        What their level is compared with, in place of M f.
+    far_height, far_error : float
+        What their level is compared with, in place of M f, and within what of it a comparison does not decide.
     cell_bits : int
         The nodes are 2^cell_bits apart.
     heights, drops, errors : arrays of float64
@@ -121,6 +121,7 @@ class Envelope:
     far_slots: range
     far_start: int
     far_height: float
+    far_error: float
     cell_bits: int
     heights: NDArray[np.float64]
     drops: NDArray[np.float64]
@@ -188,7 +189,7 @@ class Envelope:
         values = self.bases[slots] + places
         heights, errors = self._chord(np.abs(values) - self.start)
         far = np.flatnonzero((slots >= self.far_slots.start) & (levels < np.inf))
-        heights[far], errors[far] = self.far_height, _ROUNDING + 2.0**-self.word
+        heights[far], errors[far] = self.far_height, self.far_error
         gaps = heights - (levels + words * 2.0**-self.word)
         kept = gaps > errors
         for i in np.flatnonzero(np.abs(gaps) <= errors):
@@ -304,6 +305,7 @@ def envelope(
         far_slots=far_slots,
         far_start=far_start,
         far_height=float(far_height),
+        far_error=float(far_height.rad().upper()) + _ROUNDING + 2.0**-word,
         cell_bits=cell_bits,
         heights=heights,
         drops=drops,
@@ -347,13 +349,16 @@ def _chords(
     places = [start + (i << cell_bits) for i in range(cells + 1)]
     exponents = [(arb(x) / arb(b)) ** arb(p) for x in places]
     top = arb(height) * exponents[0].exp()
-    values = np.array([float(top * (-t).exp()) for t in exponents])
+    balls = [top * (-t).exp() for t in exponents]
+    values = np.array([float(ball) for ball in balls])
     drops = np.append(values[:-1] - values[1:], 0.0)
+    # Far below a rounding, if nobody else has changed the precision meanwhile.
+    spread = 2.0 * max(upper_float(ball.rad()) for ball in balls)
     if cell_bits == 0:
-        return values, drops, np.zeros(cells + 1)
+        return values, drops, np.full(cells + 1, spread)
     x = np.maximum(np.array([float(place) for place in places]), 1.0)
     # Per cell width. A node at 0 is mended below.
-    slopes = p * np.array([float(t) for t in exponents]) / x * width
+    slopes = p * np.array([float(t.upper()) for t in exponents]) / x * width
     bends = (p - 1.0) * slopes / x * width
     if start == 0:
         slopes[0] = width / b if p == 1.0 else 0.0
@@ -362,4 +367,4 @@ def _chords(
         curved = values[:-1] * np.maximum(slopes[1:] ** 2, np.maximum(bends[:-1], bends[1:])) / 8.0
     # Where the first bound overflows, the second holds.
     off = np.fmin(curved, drops[:-1]) * (1.0 + 1e-9)
-    return values, drops, np.append(off, 0.0)
+    return values, drops, np.append(off, 0.0) + spread

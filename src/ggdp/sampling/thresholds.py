@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from ggdp.distributions.enclosures import working_precision
 from ggdp.distributions.integer_sums import partial_sum, tail, tail_sum
 from ggdp.sampling.table import Table
 
@@ -49,16 +50,16 @@ def thresholds_needed(order: float, scale: float, *, start: int = 0, word: int =
     return reach(order, scale, start, word * _LOG_2) + 2.0
 
 
-def precision_at(order: float, scale: float, x: float, bits: int) -> ctx:
+def precision_at(order: float, scale: float, x: float, bits: int) -> working_precision:
     """Return the context in which exponents up to (x/scale)^order have so many bits after the point, and more."""
-    return ctx.workprec(bits + _SPARE_BITS + math.ceil(order * math.log2(max(x / scale, 1.0))))
+    return working_precision(bits + _SPARE_BITS + math.ceil(order * math.log2(max(x / scale, 1.0))))
 
 
 @lru_cache(maxsize=32)
 def whole_law(order: float, scale: float, *, guide_bits: int = 16, word: int = 64) -> Table:
     """Return the table of all integers."""
     count = math.ceil(thresholds_needed(order, scale, word=word))
-    with ctx.workprec(word + _SPARE_BITS):
+    with working_precision(word + _SPARE_BITS):
         beyond = tail_sum(order, scale, count + 1)
         table = _symmetric(order, scale, count, beyond, word)
 
@@ -72,7 +73,7 @@ def whole_law(order: float, scale: float, *, guide_bits: int = 16, word: int = 6
 def window_law(order: float, scale: float, width: int, *, guide_bits: int = 16, word: int = 64) -> Table:
     """Return the table of the law given |k| <= width."""
     count = min(math.ceil(thresholds_needed(order, scale, word=word)), width)
-    with ctx.workprec(word + _SPARE_BITS):
+    with working_precision(word + _SPARE_BITS):
         table = _symmetric(order, scale, count, partial_sum(order, scale, count + 1, width), word)
     complete = len(table) == 2 * width and table[0][0] > 0
 
