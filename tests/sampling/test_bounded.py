@@ -10,6 +10,7 @@ from tests.sampling.scripted import Scripted
 from ggdp.errors import ArgumentError
 from ggdp.sampling import BoundaryInflatedIntegerNoise, SeededSource, TruncatedIntegerNoise
 from ggdp.sampling import bounded as module
+from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.thresholds import window_law
 
 KINDS = [TruncatedIntegerNoise, BoundaryInflatedIntegerNoise]
@@ -96,14 +97,54 @@ def test_the_scaled_word_holds_the_scaled_number(law, word, share):
     assert int(high) - int(low) <= 16
 
 
-def test_bounds_too_wide_for_a_table_are_drawn_in_ball_arithmetic():
+def test_bounds_too_wide_for_a_table_are_drawn_in_rounds_that_all_values_get():
     noise = TruncatedIntegerNoise(order=2, scale=1e7, lower=0, upper=10**9)
-    outputs = noise.around([0, 5 * 10**8, 10**9] * 3)
-    assert np.all(np.abs(outputs - np.array([0, 5 * 10**8, 10**9] * 3)) < 8 * 10**7)
+    values = np.array([0, 5 * 10**8, 10**9] * 2000)
+    outputs = noise.around(values)
+    assert np.all(np.abs(outputs - values) < 8 * 10**7)
     assert outputs.min() >= 0
     assert outputs.max() <= 10**9
-    middle = noise.around([500_000_000], source=Scripted.words(2**63)).tolist()
-    assert middle == [500_000_000]
+    # On a bound, half of the whole law is left.
+    assert abs(np.mean(np.abs(outputs - values)) / 1e7 - 1 / np.sqrt(np.pi)) < 0.05
+
+
+class Counting:
+    """A source that counts what is read."""
+
+    private = True
+    read = 0
+
+    def fill(self, buffer):
+        self.read += buffer.size
+        return SECURE.fill(buffer)
+
+
+def test_in_rounds_every_value_costs_the_same():
+    noise = TruncatedIntegerNoise(order=2, scale=1e7, lower=0, upper=10**9)
+    middle, end = Counting(), Counting()
+    noise.around(np.full(3000, 5 * 10**8), source=middle)
+    noise.around(np.full(3000, 10**9), source=end)
+    # A middle value fits at once, one on a bound every other time; what differs are the comparisons of the draws.
+    assert abs(middle.read / end.read - 1) < 0.01
+
+
+def test_the_first_draw_within_the_bounds_is_kept(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_THRESHOLDS", 0)
+    rounds = [[5, -3], [1, -5], [2, 2], [-4, 7]]
+    monkeypatch.setattr(module, "drawn", lambda *_: np.array(rounds.pop(0)))
+    noise = TruncatedIntegerNoise(order=2, scale=2.0, lower=0, upper=4)
+    monkeypatch.setattr(TruncatedIntegerNoise, "_rounds", lambda _: 4)
+    assert noise.around([1, 4]).tolist() == [2, 1]
+
+
+def test_noise_far_wider_than_very_wide_bounds_is_drawn_in_ball_arithmetic():
+    noise = TruncatedIntegerNoise(order=2, scale=1e12, lower=0, upper=10**9)
+    assert noise._rounds() > module._MOST_ROUNDS
+    outputs = noise.around([0, 5 * 10**8, 10**9] * 3)
+    assert outputs.min() >= 0
+    assert outputs.max() <= 10**9
+    assert len(set(outputs.tolist())) == 9
+    assert noise.around([500_000_000], source=Scripted.words(2**63, 2**63)).tolist() == [500_000_000]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,6 +16,11 @@ Claim. The draws are exact. Proof: with the 64-bit brackets of G and the first 6
 computed that hold 2^64 U' between them, rounding outwards (`_scaled`). If all thresholds agree on both, that is the
 draw; otherwise more bits of U are read and everything is enclosed more narrowly (`ggdp.sampling.inversion`).
 
+Bounds too wide for a table. Noise of the whole law is drawn in rounds, and each value keeps the first draw within its
+bounds: that has the truncated law, too. Every value is given as many rounds as a value on a bound may need, so that the
+time does not tell how many it took, but for a probability of 2^-40. Where the noise is so wide beside such bounds that
+few draws would fit, each value's law is inverted in ball arithmetic.
+
 References
 ----------
 Liu, arXiv 1602.06028 v5, Definitions of the truncated and boundary-inflated generalized Gaussian mechanisms.
@@ -23,6 +28,7 @@ Liu, arXiv 1602.06028 v5, Definitions of the truncated and boundary-inflated gen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +36,7 @@ import numpy as np
 from flint import arb
 
 from ggdp import _validate
+from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.choice import sampler_of
@@ -47,8 +54,11 @@ if TYPE_CHECKING:
 __all__ = ["FARTHEST", "BoundaryInflatedIntegerNoise", "TruncatedIntegerNoise"]
 
 _CHUNK = 1 << 15
-# A wider table takes seconds to build; each draw is then made in ball arithmetic.
+# A wider table takes seconds to build.
 _MOST_THRESHOLDS = 1 << 19
+# How unlikely it is that a value needs more than the rounds that all values are given.
+_LEFT_OVER = 2.0**-40
+_MOST_ROUNDS = 500
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -104,20 +114,18 @@ class TruncatedIntegerNoise:
         centres = _checked_values(values, self.lower, self.upper)
         out = np.empty(centres.shape, dtype=np.int64)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
+        draw = self._by_table
+        if min(self.upper - self.lower, thresholds_needed(self.order, self.scale)) > _MOST_THRESHOLDS:
+            draw = self._by_rounds if self._rounds() <= _MOST_ROUNDS else self._one_by_one
         for start in range(0, flat.size, _CHUNK):
             part = flat_centres[start : start + _CHUNK]
-            words = random_words(source, part.size)
-            flat[start : start + _CHUNK] = part + self._noise(part, words, source)
+            flat[start : start + _CHUNK] = part + draw(part, source)
         return out
 
-    def _noise(self, centres: NDArray[np.int64], words: NDArray[np.uint64], source: Source) -> NDArray[np.int64]:
-        """Return the noise around each true value for the first bits of its U."""
-        width = self.upper - self.lower
-        if min(width, thresholds_needed(self.order, self.scale)) > _MOST_THRESHOLDS:
-            step = max(int(min(self.scale, float(width))) // 4, 1)
-            pairs = zip(centres.tolist(), words.tolist(), strict=True)
-            return np.array([self._inverted(s, u, 0, step, source) for s, u in pairs], dtype=np.int64)
-        table = window_law(self.order, self.scale, width)
+    def _by_table(self, centres: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        """Return the noise around each true value, by the table of the window."""
+        words = random_words(source, centres.size)
+        table = window_law(self.order, self.scale, self.upper - self.lower)
         low, high = _scaled(table, self.lower - centres, self.upper - centres + 1, words)
         count = np.searchsorted(table.high, low, side="right")
         open_ones = np.searchsorted(table.low, high, side="right") != count
@@ -125,13 +133,41 @@ class TruncatedIntegerNoise:
             open_ones |= (count == 0) | (count == table.low.size)
         noise = count + np.int64(table.least)
         for i in np.flatnonzero(open_ones):
-            noise[i] = self._inverted(int(centres[i]), int(words[i]), int(noise[i]), 1, source)
+            noise[i] = self._inverted(int(centres[i]), int(words[i]), 64, int(noise[i]), 1, source)
         return noise
 
-    def _inverted(self, s: int, word: int, start: int, step: int, source: Source) -> int:
-        """Return the noise around one true value, in ball arithmetic."""
+    def _rounds(self) -> float:
+        """Return in how many rounds any value finds noise within its bounds, but for a probability of 2^-40."""
+        law = IntegerGeneralizedGaussian(order=self.order, scale=self.scale)
+        # The noise that a value on a bound can take; others can take more.
+        found = law.cdf(self.upper - self.lower) - law.cdf(-1)
+        return math.ceil(math.log(_LEFT_OVER) / math.log1p(-found)) if found > 0.0 else math.inf
+
+    def _by_rounds(self, centres: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        """Return the noise around each true value: the first of many draws that is within its bounds.
+
+        All values are given the same number of draws, whether they need them or not.
+        """
+        noise = np.zeros(centres.size, dtype=np.int64)
+        waiting = np.ones(centres.size, dtype=np.bool_)
+        for _ in range(int(self._rounds())):
+            drawn_now = drawn(sampler_of(self.order, self.scale), centres.size, source)
+            fits = (drawn_now >= self.lower - centres) & (drawn_now <= self.upper - centres) & waiting
+            noise = np.where(fits, drawn_now, noise)
+            waiting &= ~fits
+        if waiting.any():
+            noise[waiting] = self._by_rounds(centres[waiting], source)
+        return noise
+
+    def _one_by_one(self, centres: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        """Return the noise around each true value in ball arithmetic, where it is wide beside very wide bounds."""
+        step = max((self.upper - self.lower) // 4, 1)
+        return np.array([self._inverted(s, 0, 0, 0, step, source) for s in centres.tolist()], dtype=np.int64)
+
+    def _inverted(self, s: int, word: int, bits: int, start: int, step: int, source: Source) -> int:
+        """Return the noise around one true value, in ball arithmetic, for the first bits of its U."""
         below = _truncated(self.order, self.scale, self.lower - s, self.upper - s)
-        return inverted(below, source, numerator=word, bits=64, start=start, step=step)
+        return inverted(below, source, numerator=word, bits=bits, start=start, step=step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
