@@ -37,3 +37,15 @@ def import_time(module: str) -> float:
         return median_time(lambda: subprocess.run([sys.executable, "-c", code], check=True), seconds=2.0, most=15)
 
     return max(process(f"import {module}") - process("pass"), 1e-6)
+
+
+def calls_time(call: Callable[[], object], calls: int) -> float:
+    """Return the median time of so many calls, after one that is not timed if there are several."""
+    if calls > 1:
+        call()
+    times: list[float] = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)

@@ -1,0 +1,41 @@
+"""Environments of their own for ggdp and for the libraries it is timed beside."""
+
+from __future__ import annotations
+
+import sys
+import venv
+from hashlib import sha256
+from pathlib import Path
+from subprocess import run
+
+ROOT = Path(__file__).resolve().parent.parent
+_FOLDER = ROOT / ".venv-bench"
+
+# A fresh install of diffprivlib 0.6.6 cannot be imported with a newer scikit-learn.
+_PEERS = ("dp-accounting==0.6.0", "diffprivlib==0.6.6", "scikit-learn==1.7.2", "opendp==0.16.0")
+
+
+def ggdp_python() -> Path:
+    """Return the Python of an environment with ggdp; editable, so that a kept one times the code as it is now."""
+    files = ("pyproject.toml", "constraints.txt")
+    wanted = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in files)
+    return _python("ggdp", wanted, "--constraint", "constraints.txt", "--editable", ".")
+
+
+def peers_python() -> Path:
+    """Return the Python of an environment with the others."""
+    return _python("peers", "\n".join(_PEERS), *_PEERS)
+
+
+def _python(name: str, wanted: str, *requirements: str) -> Path:
+    """Return the Python of an environment with these packages, making it unless it was made for just that."""
+    folder = _FOLDER / name
+    python = folder / "bin" / "python"
+    ready = folder / ".ready"
+    mark = sha256(wanted.encode()).hexdigest()
+    if not ready.exists() or ready.read_text(encoding="utf-8") != mark:
+        print(f"making the environment {name} ...", file=sys.stderr, flush=True)
+        venv.create(folder, with_pip=True, clear=True)
+        run([python, "-m", "pip", "install", "--quiet", *requirements], check=True, cwd=ROOT)
+        ready.write_text(mark, encoding="utf-8")
+    return python
