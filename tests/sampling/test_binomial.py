@@ -45,6 +45,24 @@ def test_a_word_that_holds_a_threshold_is_decided_by_more_bits():
         assert source.spent
 
 
+@pytest.mark.parametrize(("n", "q"), [(1, 1e-30), (5, 1e-4), (3, 2.0**-30)])
+def test_the_last_value_is_no_likelier_than_it_should_be(n, q):
+    """P(X = n) is below 2^-64 here, so that one word alone must not give n."""
+    most = 2**64 - 1
+    below = rational_thresholds(n, q)[n]
+    digits = int(below * 2**192)
+
+    def words_of(number):
+        return number >> 128, number >> 64 & most, number & most
+
+    assert words_of(digits)[0] == most
+    draws = [
+        Binomial(trials=n, probability=q).sample(1, source=Scripted.words(*number, 2**63)).tolist()
+        for number in (words_of(digits - 1), words_of(digits + 1))
+    ]
+    assert draws == [[n - 1], [n]]
+
+
 def test_a_million_events_among_10_to_the_18_are_counted_to_the_last_bit():
     """P(X < k) summed at 60 digits, near the middle and 6 deviations out."""
     n, q = 10**18, 1e-12

@@ -44,10 +44,10 @@ def test_scales_that_64_bits_cannot_hold_are_refused_and_nothing_is_cut_off():
 
 def test_the_switch_from_table_to_rejection_is_by_the_width_of_the_law():
     assert isinstance(choice.sampler_of(2.0, 100.0), Table)
-    assert isinstance(choice.sampler_of(2.0, 1e4), Envelope)
-    assert isinstance(choice.sampler_from(2.0, 1e4, 100_000), Envelope)
+    assert isinstance(choice.sampler_of(2.0, 1e5), Envelope)
+    assert isinstance(choice.sampler_from(2.0, 1e5, 200_000), Envelope)
     # Far out the law is narrow again.
-    assert isinstance(choice.sampler_from(2.0, 1e4, 10_000_000), Table)
+    assert isinstance(choice.sampler_from(2.0, 1e5, 100_000_000), Table)
 
 
 @pytest.mark.parametrize("scale", [10.0, 1e9])

@@ -15,10 +15,7 @@ from ggdp.sampling.table import Table
 from ggdp.sampling.thresholds import tail_law, whole_law, window_law
 
 LAWS = [(1.0, 0.3), (1.0, 2.0), (1.5, 1.4), (2.0, 3.0), (3.0, 1.0), (50.0, 5.5)]
-GUIDE, WORD = 4, 8
-# 2 bytes are looked up by their first bits, 8 are a word or the rest of one, 1 refines.
-GUIDED = {2: top_bits(2, GUIDE), 8: top_bits(8, WORD - GUIDE), 1: top_bits(1, 8)}
-DIRECT = {8: top_bits(8, WORD), 1: top_bits(1, 8)}
+GUIDE, WORD = 6, 8
 
 
 def one_draw(table):
@@ -28,6 +25,28 @@ def one_draw(table):
         return int(out[0])
 
     return draw
+
+
+def guided(table):
+    """Return a sampler of one draw by the guide, and what it asks for.
+
+    It is the second of two: the first is decided by its first bits, and is what is decided again if the second is, too.
+    """
+    decided = top_bits(2, GUIDE)[int(np.flatnonzero(table.guide != module._UNDECIDED)[0])]
+
+    def draw(source):
+        out = np.empty(2, dtype=np.int64)
+        table.draw(out, source)
+        return int(out[1])
+
+    # 4 bytes are looked up by their first bits, 8 are the rest of a word, 1 refines.
+    requests = {4: [decided + option for option in top_bits(2, GUIDE)], 8: top_bits(8, WORD - GUIDE), 1: top_bits(1, 8)}
+    return draw, requests
+
+
+def direct(table):
+    """Return a sampler of one draw by a search, and what it asks for."""
+    return one_draw(table), {8: top_bits(8, WORD), 1: top_bits(1, 8)}
 
 
 def assert_masses(masses, longer, tail, *, at_most):
@@ -44,19 +63,19 @@ def assert_masses(masses, longer, tail, *, at_most):
 
 
 @pytest.mark.parametrize(("order", "scale"), LAWS)
-@pytest.mark.parametrize(("few", "requests", "depth"), [(0, GUIDED, 4), (64, DIRECT, 3)])
-def test_the_whole_tree_of_a_small_table_has_the_masses_of_the_law(monkeypatch, order, scale, few, requests, depth):
+@pytest.mark.parametrize(("few", "path", "depth"), [(0, guided, 4), (64, direct, 3)])
+def test_the_whole_tree_of_a_small_table_has_the_masses_of_the_law(monkeypatch, order, scale, few, path, depth):
     monkeypatch.setattr(module, "FEW", few)
     table = whole_law(order, scale, guide_bits=GUIDE, word=WORD)
-    masses, longer = tree(one_draw(table), requests, depth=depth)
+    masses, longer = tree(*path(table), depth=depth)
     assert_masses(masses, longer, exact.integer_tails(order, scale), at_most=Fraction(64, 2**24))
 
 
 def test_the_tree_of_a_wrong_table_has_other_masses(monkeypatch):
     monkeypatch.setattr(module, "FEW", 0)
-    table = whole_law(2.0, 3.0, guide_bits=GUIDE, word=WORD)
-    table.guide[5] += 1
-    masses, longer = tree(one_draw(table), GUIDED, depth=4)
+    table = whole_law.__wrapped__(2.0, 3.0, guide_bits=GUIDE, word=WORD)
+    table.guide[np.flatnonzero(table.guide != module._UNDECIDED)[-1]] += 1
+    masses, longer = tree(*guided(table), depth=4)
     with pytest.raises(AssertionError):
         assert_masses(masses, longer, exact.integer_tails(2.0, 3.0), at_most=Fraction(64, 2**24))
 
@@ -70,7 +89,7 @@ def test_the_tree_of_a_tail_has_the_masses_of_the_law_given_the_tail(monkeypatch
         weights = [mp.exp((mpf(start) / scale) ** order - ((start + j) / mpf(scale)) ** order) for j in range(300)]
         whole = mp.fsum(weights)
     given = {start + j: weight / whole for j, weight in enumerate(weights)}
-    masses, longer = tree(one_draw(tail_law(order, scale, start, guide_bits=GUIDE, word=WORD)), GUIDED, depth=4)
+    masses, longer = tree(*guided(tail_law(order, scale, start, guide_bits=GUIDE, word=WORD)), depth=4)
     assert sum(masses.values()) + longer == 1
     assert longer <= Fraction(64, 2**24)
     rest = mpf(longer.numerator) / longer.denominator
@@ -83,7 +102,7 @@ def test_the_tree_of_a_tail_has_the_masses_of_the_law_given_the_tail(monkeypatch
 @pytest.mark.parametrize(("order", "scale", "width"), [(1.0, 2.0, 3), (2.0, 3.0, 1), (2.0, 50.0, 4), (3.5, 2.0, 40)])
 def test_the_tree_of_a_window_has_the_masses_of_the_law_given_the_window(monkeypatch, order, scale, width):
     monkeypatch.setattr(module, "FEW", 0)
-    masses, longer = tree(one_draw(window_law(order, scale, width, guide_bits=GUIDE, word=WORD)), GUIDED, depth=4)
+    masses, longer = tree(*guided(window_law(order, scale, width, guide_bits=GUIDE, word=WORD)), depth=4)
     with mp.workdps(50):
         weights = {k: mp.exp(-((abs(k) / mpf(scale)) ** order)) for k in range(-width, width + 1)}
         whole = mp.fsum(weights.values())

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ggdp.errors import ArgumentError
-from ggdp.sampling.rejection import envelope
+from ggdp.sampling.envelope import envelope
 from ggdp.sampling.thresholds import tail_law, thresholds_needed, whole_law
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDEST", "sampler_from", "sampler_of"]
 
-# Beyond this many thresholds on a side, rejection is about as fast and is ready sooner.
-_MOST_THRESHOLDS = 1 << 12
+# Beyond this many thresholds on a side a table takes longer to build than is worth it.
+_MOST_THRESHOLDS = 1 << 15
 # A draw of 2^63 is then 256 scales out, which has a probability below e^-256.
 WIDEST = 2.0**55
 _FARTHEST = 1 << 62

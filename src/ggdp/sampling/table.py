@@ -16,9 +16,9 @@ ends.
 Claim. The draws have exactly the law K. Proof: each of the three steps returns the k with c_k <= U < c_(k+1) for every
 U that begins with the bits read, or reads on: u >= high implies U >= c_k, and u < low implies u + 1 <= low, so U < c_k.
 
-Timing. Fewer than `FEW` draws skip the guide, so that a single draw does the same work whatever it is, but for the last
-step, which is taken with a probability below 2^-40. In larger batches the number of undecided look-ups shows in the
-total time, and nothing else. No time depends on a true value: none is known here.
+Timing. Fewer than `FEW` draws skip the guide: each is then searched for among the thresholds, in the same number of
+steps, but for the last step above, which is taken with a probability below 2^-40. In larger batches the number of
+undecided look-ups shows in the total time. No time depends on a true value: none is known here.
 
 References
 ----------
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHUNK", "FEW", "Table"]
 
-FEW = 64
+FEW = 512
 # Draws at a time: bits, draws and guide then stay in a core's own cache.
 CHUNK = 1 << 15
 _UNDECIDED = np.iinfo(np.int64).min
@@ -98,10 +98,11 @@ class Table:
     ) -> Table:
         """Return the table of thresholds given as pairs (low, high) of integers, at least one.
 
-        Where the law goes on beyond the last threshold, its `high` may be 2^word: the one word that passes the low end
-        is then taken as having passed it, and goes on to more bits at that end anyway.
+        The last `high` may be 2^word. The one word that passes its low end is then taken as having passed it, and the
+        end of the table as not the law's, so that it goes on to more bits.
         """
         most = (1 << word) - 1
+        ends = (ends[0], ends[1] and brackets[-1][1] <= most)
         pairs = np.array([(low, min(high, most)) for low, high in brackets], dtype=np.uint64)
         low, high = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         size, rest = 1 << guide_bits, np.uint64(word - guide_bits)
@@ -143,8 +144,10 @@ class Table:
                 first >>= spare
             np.take(self.guide, first, out=part, mode="clip")
             undecided = np.flatnonzero(part == _UNDECIDED)
-            if undecided.size:
-                part[undecided] = self._decided(first[undecided], source)
+            if not undecided.size:
+                # A draw that is decided is decided once more, lest the time tell that all were.
+                undecided = np.zeros(1, dtype=np.intp)
+            part[undecided] = self._decided(first[undecided], source)
 
     def _decided(self, first: NDArray[np.uint16], source: Source) -> NDArray[np.int64]:
         """Return the draws of words with the given first bits, reading the rest of them."""

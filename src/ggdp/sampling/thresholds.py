@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import accumulate, repeat
+from operator import mul
 from typing import TYPE_CHECKING
 
 from flint import arb, ctx
@@ -144,10 +146,15 @@ def _until_one(brackets: Iterable[tuple[int, int]], word: int) -> Iterator[tuple
 
 def _suffix_sums(order: float, scale: float, first: int, count: int, beyond: arb) -> list[arb]:
     """Enclose S(first), S(first + 1), ..., S(first + count - 1), given what is beyond them."""
-    p, rate = arb(order), -(arb(scale) ** arb(-order))
-    total, sums = beyond, []
-    for j in range(first + count - 1, first - 1, -1):
-        total = total + (rate * arb(j) ** p).exp()
-        sums.append(total)
+    rate = -(arb(scale) ** arb(-order))
+    last = first + count - 1
+    terms: Iterator[arb]
+    if order == 1.0:
+        growth = (-rate).exp()
+        terms = accumulate(repeat(growth, count - 1), mul, initial=(rate * last).exp())
+    else:
+        p = arb(order)
+        terms = ((rate * arb(j) ** p).exp() for j in range(last, first - 1, -1))
+    sums = list(accumulate(terms, initial=beyond))[1:]
     sums.reverse()
     return sums
