@@ -53,18 +53,25 @@ class InsecureSource:
 
 
 class FarSource:
-    """A source that sends the first trial of an envelope to the slot of the values beyond its last block."""
+    """A source that sends the first trial of an envelope to the slot of the values beyond its last block, and keeps it.
+
+    The first request picks its slot, the second the spare trials, the third what all are compared with.
+    """
 
     private = False
 
     def __init__(self, slot: int) -> None:
         self._slot = slot
+        self._requests = 0
         self.steered = False
 
     def fill(self, buffer: NDArray[np.uint8]) -> int:
         SECURE.fill(buffer)
-        if not self.steered:
+        self._requests += 1
+        if not self.steered and self._requests == 1:
             buffer[-2:] = np.array([self._slot], dtype=np.uint16).view(np.uint8)
+        if not self.steered and self._requests == 3:
+            buffer[:8] = 0
             self.steered = True
         return buffer.size
 

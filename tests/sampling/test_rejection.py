@@ -204,7 +204,7 @@ def test_the_far_slots_are_accepted_as_often_as_their_sum_says():
 def test_spare_trials_fill_the_places_of_rejected_ones(monkeypatch):
     """Of three trials the second is rejected, of three spares the first; the second spare takes its place."""
     sampler = envelope(2.0, 1e6, two_sided=True)
-    picks = [([0, 1, 2], [10, 11, 12]), ([3, 4, 5], [13, 14, 15]), ([], [])]
+    picks = [([0, 1, 2], [10, 11, 12]), ([3, 4, 5], [13, 14, 15])]
     monkeypatch.setattr(Envelope, "_picked", lambda *_: tuple(np.array(part, dtype=np.uint16) for part in picks.pop(0)))
     monkeypatch.setattr(module, "_spares", lambda _: 3)
 
@@ -229,7 +229,7 @@ def test_far_draws_lie_beyond_the_blocks_on_both_sides():
 
 def test_a_batch_of_any_size_is_filled():
     sampler = envelope(2.0, 1e6, two_sided=True)
-    for size in (0, 1, 63, 64, 65, module._BATCH - 1, module._BATCH + 1):
+    for size in (0, 1, 63, 64, 65, module.BATCH - 1, module.BATCH + 1):
         out = np.full(size, 2**62, dtype=np.int64)
         sampler.draw(out, SECURE)
         assert np.all(np.abs(out) < 10**8)

@@ -30,17 +30,17 @@ def one_draw(table):
 def guided(table):
     """Return a sampler of one draw by the guide, and what it asks for.
 
-    It is the second of two: the first is decided by its first bits, and is what is decided again if the second is, too.
+    It is the first of two: the second is decided by its first bits, and is what is decided again if the first is, too.
     """
     decided = top_bits(2, GUIDE)[int(np.flatnonzero(table.guide != module._UNDECIDED)[0])]
 
     def draw(source):
         out = np.empty(2, dtype=np.int64)
         table.draw(out, source)
-        return int(out[1])
+        return int(out[0])
 
     # 4 bytes are looked up by their first bits, 8 are the rest of a word, 1 refines.
-    requests = {4: [decided + option for option in top_bits(2, GUIDE)], 8: top_bits(8, WORD - GUIDE), 1: top_bits(1, 8)}
+    requests = {4: [option + decided for option in top_bits(2, GUIDE)], 8: top_bits(8, WORD - GUIDE), 1: top_bits(1, 8)}
     return draw, requests
 
 

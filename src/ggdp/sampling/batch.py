@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampler", "drawn", "shape_of"]
 
-# From here on a second thread gains more than it costs to start.
-_MANY = 1 << 21
+# From here on a second thread gains more than it costs. Memory is what limits several, so more than a few gain nothing.
+_MANY = 1 << 22
+_MOST_THREADS = 4
 
 
 class Sampler(Protocol):
@@ -51,7 +52,7 @@ def drawn(sampler: Sampler, size: int | tuple[int, ...], source: Source) -> NDAr
     if flat.size < _MANY or not isinstance(source, SecureSource):
         sampler.draw(flat, source)
         return out
-    threads = os.cpu_count() or 1
+    threads = min(os.cpu_count() or 1, _MOST_THREADS)
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(sampler.draw, part, source) for part in np.array_split(flat, threads)]:
             done.result()

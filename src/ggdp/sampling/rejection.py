@@ -43,7 +43,7 @@ from flint import arb
 
 from ggdp.distributions.integer_sums import tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
-from ggdp.sampling.table import CHUNK
+from ggdp.sampling.table import BATCH, CHUNK
 from ggdp.sampling.thresholds import precision_at
 
 if TYPE_CHECKING:
@@ -58,8 +58,6 @@ __all__ = ["ROUNDING", "UNDECIDED", "Envelope", "far_sum", "weight"]
 UNDECIDED = np.iinfo(np.int64).min
 # Fewer draws are all compared.
 FEW = 64
-# Draws at a time whose comparisons are made together.
-_BATCH = 1 << 18
 ROUNDING = 2.0**-29
 
 
@@ -130,8 +128,8 @@ class Envelope:
 
     def draw(self, out: NDArray[np.int64], source: Source) -> None:
         """Overwrite a flat array with draws."""
-        for start in range(0, out.size, _BATCH):
-            part = out[start : start + _BATCH]
+        for start in range(0, out.size, BATCH):
+            part = out[start : start + BATCH]
             undecided, slots, places = self._accepted_at_once(part, source)
             while undecided.size:
                 spare_slots, spare_places = self._picked(_spares(undecided.size), source)
@@ -144,7 +142,8 @@ class Envelope:
                 spare = values[tried:][kept[tried:]][: undecided.size]
                 part[undecided[: spare.size]] = spare
                 undecided = undecided[spare.size :]
-                slots, places = self._picked(undecided.size, source)
+                if undecided.size:
+                    slots, places = self._picked(undecided.size, source)
 
     def _accepted_at_once(
         self, out: NDArray[np.int64], source: Source

@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from ggdp.sampling.entropy import Source
     from ggdp.sampling.inversion import Cumulative
 
-__all__ = ["CHUNK", "FEW", "Table"]
+__all__ = ["BATCH", "CHUNK", "FEW", "Table"]
 
 FEW = 512
 # Draws at a time: bits, draws and guide then stay in a core's own cache.
 CHUNK = 1 << 15
+# Draws at a time whose undecided ones are decided together.
+BATCH = 1 << 18
 _UNDECIDED = np.iinfo(np.int64).min
 
 
@@ -134,20 +136,33 @@ class Table:
             words = random_words(source, out.size) >> np.uint64(64 - self.word)
             out[:] = self._checked(np.searchsorted(self.high, words, side="right"), words, source)
             return
-        buffer = np.empty(2 * min(CHUNK, out.size), dtype=np.uint8)
+        for start in range(0, out.size, BATCH):
+            part = out[start : start + BATCH]
+            undecided, first = self._looked_up(part, source)
+            part[undecided] = self._decided(first, source)
+
+    def _looked_up(self, out: NDArray[np.int64], source: Source) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
+        """Overwrite a flat array where a look-up decides; return the rest of it, and its first bits.
+
+        The rest is never empty: a draw is decided twice, lest the time tell that all were decided once.
+        """
+        buffer = np.empty(min(CHUNK, out.size), dtype=np.uint16)
         spare = np.uint16(16 - self.guide_bits)
+        places: list[NDArray[np.intp]] = []
+        firsts: list[NDArray[np.uint16]] = []
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
-            fill(buffer[: 2 * part.size], source)
-            first = buffer.view(np.uint16)[: part.size]
+            first = buffer[: part.size]
+            fill(first.view(np.uint8), source)
             if spare:
                 first >>= spare
             np.take(self.guide, first, out=part, mode="clip")
             undecided = np.flatnonzero(part == _UNDECIDED)
-            if not undecided.size:
-                # A draw that is decided is decided once more, lest the time tell that all were.
-                undecided = np.zeros(1, dtype=np.intp)
-            part[undecided] = self._decided(first[undecided], source)
+            places.append(undecided + start)
+            firsts.append(first[undecided])
+        if not any(undecided.size for undecided in places):
+            return np.array([out.size - 1]), first[-1:].copy()
+        return np.concatenate(places), np.concatenate(firsts)
 
     def _decided(self, first: NDArray[np.uint16], source: Source) -> NDArray[np.int64]:
         """Return the draws of words with the given first bits, reading the rest of them."""
