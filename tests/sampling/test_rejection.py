@@ -126,7 +126,7 @@ def test_the_tree_of_a_wrong_envelope_has_other_masses(monkeypatch):
         assert_masses(sampler, masses, longer)
 
 
-@pytest.mark.parametrize("order", [1.0, 1.0001, 1.5, 2.0, 2.5, 3.0, 3.5, 8.0, 50.0])
+@pytest.mark.parametrize("order", [1.0, 1.0001, 1.2, 1.5, 1.9, 2.0, 2.5, 3.0, 3.5, 8.0, 50.0])
 @pytest.mark.parametrize(
     ("scale", "start", "two_sided"), [(2.0**14, 0, True), (1e6, 0, True), (2.0**40, 0, True), (1e6, 3_000_000, False)]
 )

@@ -17,6 +17,10 @@ h^3 max |M f3| / (9 sqrt 3), where f3 is the third derivative of f. With g = (x/
 f falls and g1, g2, g3 are monotone, so |f3| is at most f(start) (g1^3 + 3 g1 g2 + |g3|) with each at the end where it
 is largest. A chord from end to end is off by no more than M f falls, and serves where that is less.
 
+Claim (the first cell). From 0 to a width w, at 1 < p < 2, where g3 is infinite: with t = (w/b)^p the chord of M f is
+off by at most M (t K + t^2/2), K = (p - 1) p^(-p/(p-1)). For f = 1 - g + r with 0 <= r <= g^2/2 <= t^2/2, and the chord
+of g is off by at most the maximum of t (u - u^p) over 0 <= u <= 1, which is t K.
+
 References
 ----------
 Devroye, "Non-Uniform Random Variate Generation" (1986), II.3.4 (envelopes for discrete laws).
@@ -45,8 +49,8 @@ _BLOCK_BITS = 9
 _WORD = 64
 # The blocks reach to where the weight has fallen to e^-20: a draw beyond takes longer, and should not be seen to.
 _DEPTH = 20.0
-# A block is cut into two parabolas.
-_CELL_BITS = 1
+# A block is cut into four parabolas.
+_CELL_BITS = 2
 
 
 @lru_cache(maxsize=32)
@@ -166,6 +170,9 @@ def _parabolas(
         flat = ~(off < drop)
         parabolas[:, flat] = np.array([left, right - left, np.zeros(cells)])[:, flat]
         off[flat] = drop[flat]
+        if start == 0 and 1.0 < p < 2.0:
+            t = float(exponents[2].upper())
+            off[0] = min(off[0], height * t * ((p - 1.0) * p ** (-p / (p - 1.0)) + t / 2.0) * (1.0 + 1e-9))
     # The end of the last cell may be drawn too, as the least of the negative integers.
     parabolas = np.append(parabolas, [[values[-1]], [0.0], [0.0]], axis=1)
     # The balls are far narrower than a rounding, if nobody else has changed the precision meanwhile.
