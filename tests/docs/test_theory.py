@@ -3,6 +3,7 @@
 import math
 
 import mpmath as mp
+import numpy as np
 import pytest
 from scipy import integrate, optimize, special
 
@@ -18,6 +19,8 @@ PAGES = (
     "theory/bounded.md",
     "theory/several.md",
     "theory/integers.md",
+    "theory/sampling.md",
+    "theory/grid.md",
     "theory/certificates.md",
 )
 ONE = ggdp.Sensitivity.disjoint(1)
@@ -250,3 +253,10 @@ def test_the_printed_integer_scales_are_where_delta_is_passed(printed, mark, ord
         assert (
             integer_delta(order, scale + digit, epsilon) < mp.mpf(delta) < integer_delta(order, scale - digit, epsilon)
         )
+
+
+def test_the_share_of_outputs_that_only_one_value_can_give(says):
+    """Below 1/2 in size 1 + noise is a multiple of 2^-53 or 2^-52 (Sterbenz); NumPy's noise itself is mostly not."""
+    y = np.random.default_rng(3).laplace(size=400_000)
+    unit = np.where(y > 0, 2.0**-53, 2.0**-52)
+    says("unreachable-from-one", np.mean((np.abs(y) < 0.5) & (y / unit != np.floor(y / unit))))

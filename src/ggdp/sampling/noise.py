@@ -94,7 +94,8 @@ class IntegerNoise:
         --------
         >>> from ggdp.sampling import SeededSource
         >>> IntegerNoise(order=2, scale=20.0).sample((2, 4), source=SeededSource(seed=1))
-        array([[...]])
+        array([[ 15,  17,  16,  25],
+               [ 10, -25,  -5,  -7]])
         """
         return drawn(sampler_of(self.order, self.scale), size, source)
 
