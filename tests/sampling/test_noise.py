@@ -132,3 +132,23 @@ def test_a_calibration_with_several_bounds_or_on_the_reals_has_no_single_sampler
     real = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=1)
     with pytest.raises(ArgumentError, match=r"use ggdp\.Mechanism"):
         real.noise()
+
+
+@pytest.mark.parametrize("order", [1.0, 1.0 + 1e-12, 1.5, 2.0, 1000.0, 1e6])
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-3, 0.5, 1.0, 50.0, 4680.0, 1e5, 2.0**55])
+def test_extreme_laws_are_drawn_or_refused_by_name(order, scale):
+    noise = ggdp.IntegerNoise(order=order, scale=scale)
+    assert np.all(np.abs(noise.sample(700)) <= 50.0 * max(scale, 0.1))
+    start = int(min(scale, 2.0**50)) + 1
+    try:
+        draws = noise.at_least(start).sample(700)
+    except ArgumentError as refused:
+        assert "too far out" in str(refused)
+        assert scale < 1e5
+    else:
+        assert draws.min() >= start
+
+
+def test_orders_beyond_what_can_be_drawn_are_refused():
+    with pytest.raises(ArgumentError, match=r"order = 1e\+300: is too large to be drawn exactly"):
+        ggdp.IntegerNoise(order=1e300, scale=1e5).sample(3)

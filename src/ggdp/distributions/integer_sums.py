@@ -256,7 +256,7 @@ def _weighted_derivatives(p: float, n: int, moment: int, precision: int) -> tupl
 def _last_derivative_sizes(p: float, n: int, moment: int) -> tuple[arb, ...]:
     """Return upper bounds of the sizes of the coefficients of P_2n."""
     # Their terms nearly cancel for some orders, so they are made at more bits than they are kept with.
-    coefficients = _derivatives(p, n, moment, 16 * n + 64)[-1].coeffs()
+    coefficients = _derivatives(p, n, moment, (16 + 2 * math.ceil(math.log2(p))) * n + 64)[-1].coeffs()
     with working_precision(_BOUND_PRECISION):
         return tuple(abs(coefficient).upper() for coefficient in coefficients)
 

@@ -21,14 +21,15 @@ _MOST_THRESHOLDS = 1 << 15
 # A draw of 2^63 is then 256 scales out, which has a probability below e^-256.
 WIDEST = 2.0**55
 _FARTHEST = 1 << 62
-# The exponent at the threshold is computed to its last bits, so it must be a number one can write down.
-_MOST_EXPONENT_BITS = 1024
+_MOST_ORDER = 1e6
+# Noise so far out has a probability of exp(-2^40), and exponents are computed to their last bits.
+_MOST_EXPONENT_BITS = 40
 
 
 @lru_cache(maxsize=32)
 def sampler_of(order: float, scale: float) -> Table | Envelope:
     """Return what draws the law of all integers."""
-    _refuse_too_wide(scale)
+    _refuse_extremes(order, scale)
     if thresholds_needed(order, scale) <= _MOST_THRESHOLDS:
         return whole_law(order, scale)
     return envelope(order, scale, two_sided=True)
@@ -37,7 +38,7 @@ def sampler_of(order: float, scale: float) -> Table | Envelope:
 @lru_cache(maxsize=32)
 def sampler_from(order: float, scale: float, start: int) -> Table | Envelope:
     """Return what draws the law given that it is at least `start` >= 1."""
-    _refuse_too_wide(scale)
+    _refuse_extremes(order, scale)
     if start > _FARTHEST or order * math.log2(max(start / scale, 1.0)) > _MOST_EXPONENT_BITS:
         raise ArgumentError("threshold", start, f"is too far out for noise of order {order!r} and scale {scale!r}")
     if thresholds_needed(order, scale, start=start) <= _MOST_THRESHOLDS:
@@ -45,7 +46,9 @@ def sampler_from(order: float, scale: float, start: int) -> Table | Envelope:
     return envelope(order, scale, start=start)
 
 
-def _refuse_too_wide(scale: float) -> None:
+def _refuse_extremes(order: float, scale: float) -> None:
     """Refuse scales whose noise could come near the ends of 64 bits: cut off, it would not have the law proved."""
+    if order > _MOST_ORDER:
+        raise ArgumentError("order", order, "is too large to be drawn exactly (10^6 at most)")
     if scale > WIDEST:
         raise ArgumentError("scale", scale, "is too wide for 64-bit draws (2^55 at most); use a larger unit")

@@ -121,6 +121,9 @@ class SecureSource:
         self._entropy = entropy
         self._streams = _Streams()
 
+    def __repr__(self) -> str:
+        return "SecureSource()" if self._entropy is os.urandom else f"SecureSource(entropy={self._entropy!r})"
+
     def __reduce__(self) -> tuple[type[SecureSource], tuple[Callable[[int], bytes]]]:
         # A copy, in this process or another, is keyed anew.
         return SecureSource, (self._entropy,)

@@ -37,7 +37,7 @@ from flint import arb
 
 from ggdp.distributions.enclosures import lower_float, upper_float
 from ggdp.sampling.rejection import ROUNDING, UNDECIDED, Envelope, far_sum, weight
-from ggdp.sampling.thresholds import precision_at, reach
+from ggdp.sampling.thresholds import precision_from, reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,11 +81,11 @@ def envelope(
     width_bits = max(math.frexp(span)[1] - 1 - block_bits, 0)
     count = max(math.ceil(math.ldexp(span, -width_bits)), 1)
     far_start = start + (count << width_bits)
-    with precision_at(order, scale, far_start, 64):
+    with precision_from(order, scale, start, 64):
         tops = [weight(order, scale, start, start + (i << width_bits)) for i in range(count + 1)]
         far = far_sum(order, scale, start, far_start, two_sided) / arb(2) ** width_bits
         sides = 2 if two_sided else 1
-        height = _height([float(top) for top in tops[:-1]], float(far), sides, 1 << slot_bits)
+        height = _height([float(top) for top in tops[:-1]], upper_float(far), sides, 1 << slot_bits)
         needed = [math.ceil(upper_float(arb(height) * top)) for top in tops[:-1]]
         sure = [math.floor(lower_float(arb(height) * top)) for top in tops[1:]]
         far_height = arb(height) * far
@@ -136,8 +136,9 @@ def _height(tops: list[float], far: float, sides: int, slots: int) -> float:
     weights: NDArray[np.float64] = np.array(tops) * (1.0 + 1e-9)
 
     def fits(height: float) -> bool:
-        needed = sides * float(np.ceil(height * weights).sum()) + math.ceil(height * far * (1.0 + 1e-9))
-        return needed <= slots
+        # A weight has a slot even where it is no float above 0.
+        needed = sides * float(np.maximum(np.ceil(height * weights), 1.0).sum())
+        return needed + max(math.ceil(height * far * (1.0 + 1e-9)), 1) <= slots
 
     low, high = 0.0, slots / (sides * float(weights.sum()))
     for _ in range(40):

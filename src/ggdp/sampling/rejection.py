@@ -44,7 +44,7 @@ from flint import arb
 from ggdp.distributions.integer_sums import tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
 from ggdp.sampling.table import BATCH, CHUNK
-from ggdp.sampling.thresholds import precision_at
+from ggdp.sampling.thresholds import precision_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,7 +210,7 @@ class Envelope:
         """Decide level + V < M f(x), or for the far values (None) the same with their sum, in ball arithmetic."""
         bits = self.word
         while True:
-            with precision_at(self.order, self.scale, self.far_start, bits):
+            with precision_from(self.order, self.scale, self.start, bits):
                 exact = arb(self.height) * (
                     weight(self.order, self.scale, self.start, x)
                     if x is not None

@@ -30,7 +30,7 @@ from ggdp.sampling.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["bracketed", "precision_at", "reach", "tail_law", "thresholds_needed", "whole_law", "window", "window_law"]
+__all__ = ["bracketed", "precision_from", "reach", "tail_law", "thresholds_needed", "whole_law", "window", "window_law"]
 
 _SPARE_BITS = 40
 _TERMS_BEYOND = 48
@@ -41,7 +41,7 @@ def reach(order: float, scale: float, start: int, depth: float) -> float:
     """Estimate how far from `start` the weight falls by a factor e^-depth."""
     log_t = order * math.log(start / scale) if start else -math.inf
     if log_t < -30.0:
-        return scale * math.exp(math.log(depth) / order)
+        return max(scale * math.exp(math.log(depth) / order) - start, 0.0)
     return start * math.expm1(math.log1p(depth * math.exp(-min(log_t, 700.0))) / order)
 
 
@@ -53,9 +53,13 @@ def thresholds_needed(order: float, scale: float, *, start: int = 0, word: int =
     return reach(order, scale, start, word * _LOG_2) + 2.0
 
 
-def precision_at(order: float, scale: float, x: float, bits: int) -> working_precision:
-    """Return the context in which exponents up to (x/scale)^order have so many bits after the point, and more."""
-    return working_precision(bits + _SPARE_BITS + math.ceil(order * math.log2(max(x / scale, 1.0))))
+def precision_from(order: float, scale: float, start: int, bits: int) -> working_precision:
+    """Return the context in which weights relative to that of `start` have so many bits, and some to spare.
+
+    The exponent (start/scale)^order needs its bits before the point as well. Where that of another weight is much
+    larger, the weight is nothing beside that of `start`, and so is its error.
+    """
+    return working_precision(bits + _SPARE_BITS + math.ceil(order * math.log2(max(start / scale, 1.0))))
 
 
 @lru_cache(maxsize=32)
@@ -91,13 +95,13 @@ def window_law(order: float, scale: float, width: int, *, guide_bits: int = 16, 
 def tail_law(order: float, scale: float, start: int, *, guide_bits: int = 16, word: int = 64) -> Table:
     """Return the table of the law given k >= start >= 1."""
     count = math.ceil(thresholds_needed(order, scale, start=start, word=word))
-    with precision_at(order, scale, start + count, word):
+    with precision_from(order, scale, start, word):
         sums = _suffix_sums(order, scale, start, count, tail_sum(order, scale, start + count))
         unit = arb(2) ** word
         brackets = list(_until_one((bracketed(unit * (1 - rest / sums[0])) for rest in sums[1:]), word))
 
     def below(k: int) -> arb:
-        with precision_at(order, scale, max(k, start), ctx.prec):
+        with precision_from(order, scale, start, ctx.prec):
             return 1 - tail_sum(order, scale, k) / tail_sum(order, scale, start) if k > start else arb(0)
 
     return Table.of(brackets, least=start, ends=(True, False), below=below, guide_bits=guide_bits, word=word)
@@ -162,7 +166,7 @@ def _suffix_sums(order: float, scale: float, first: int, count: int, beyond: arb
     rate = -(arb(scale) ** arb(-order))
     last = first + count - 1
     terms: Iterator[arb]
-    if order == 1.0:
+    if order == 1.0 and scale > 1.0:
         growth = (-rate).exp()
         terms = accumulate(repeat(growth, count - 1), mul, initial=(rate * last).exp())
     else:
