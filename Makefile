@@ -46,7 +46,7 @@ test-all: lint types imports docs ## the same with the slow and exhaustive tests
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
-bench: ## time calibrations beside other libraries, each in its own environment
+bench: ## time calibration and sampling beside other libraries, each in its own environment
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built

@@ -12,7 +12,14 @@ ROOT = Path(__file__).resolve().parent.parent
 _FOLDER = ROOT / ".venv-bench"
 
 # A fresh install of diffprivlib 0.6.6 cannot be imported with a newer scikit-learn.
-_PEERS = ("dp-accounting==0.6.0", "diffprivlib==0.6.6", "scikit-learn==1.7.2", "opendp==0.16.0")
+_PEERS = (
+    "dp-accounting==0.6.0",
+    "diffprivlib==0.6.6",
+    "scikit-learn==1.7.2",
+    "opendp==0.16.0",
+    "numpy==2.4.6",
+    "scipy==1.17.1",
+)
 
 
 def ggdp_python() -> Path:

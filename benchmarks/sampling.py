@@ -268,11 +268,16 @@ def watched(*, laws: list[tuple[float, float, str]], singles: int, batches: int)
         calls[f"ggdp, {name}, 1,000 draws"] = (partial(noise.sample, 1000), batches)
     # Here the true value is what an observer is after: how near it is to a bound.
     bounds: dict[str, Any] = {"order": 3.0, "scale": 30.0, "lower": 0, "upper": 100}
-    for kind, bounded in (
-        ("truncated to", TruncatedIntegerNoise(**bounds)),
-        ("boundary-inflated on", BoundaryInflatedIntegerNoise(**bounds)),
+    for kind, bounded, count in (
+        ("truncated to {0..100}, order 3", TruncatedIntegerNoise(**bounds), singles),
+        (
+            "truncated to {0..10^6}, order 2",
+            TruncatedIntegerNoise(order=2, scale=1e7, lower=0, upper=10**6),
+            batches // 4,
+        ),
+        ("boundary-inflated on {0..100}, order 3", BoundaryInflatedIntegerNoise(**bounds), singles),
     ):
-        calls[f"ggdp, {kind} {{0..100}}, order 3, the true value"] = (around_random_values(bounded), singles)
+        calls[f"ggdp, {kind}, the true value"] = (around_random_values(bounded), count)
     order, scale, name = laws[0]
     loop = textbook(order, scale)
     calls[f"a loop over k = 0, 1, 2, ..., {name}, one draw"] = (loop, singles)
@@ -281,7 +286,7 @@ def watched(*, laws: list[tuple[float, float, str]], singles: int, batches: int)
 
 def around_random_values(bounded: TruncatedIntegerNoise | BoundaryInflatedIntegerNoise) -> Callable[[], Any]:
     """Return a call that draws around a true value from the lower bound to the middle, and tells the value."""
-    values = itertools.cycle(np.random.default_rng().integers(0, 51, (1 << 14, 1)))
+    values = itertools.cycle(np.random.default_rng().integers(0, bounded.upper // 2 + 1, (1 << 14, 1)))
 
     def call() -> NDArray[np.int64]:
         value: NDArray[np.int64] = next(values)

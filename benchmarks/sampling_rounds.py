@@ -180,7 +180,7 @@ def leaks(ours: Worker, peers: Worker) -> dict[str, Any]:
 def document(ours: Worker, peers: Worker, fresh: Callable[[], Worker]) -> dict[str, Any]:
     """Return everything that is measured."""
     before = os.getloadavg()[0]
-    versions = {**peers.ask("versions"), **ours.ask("versions")}
+    versions = {**ours.ask("versions"), **peers.ask("versions")}
     rows = []
     for name, deviation in DEVIATIONS.items():
         said(f"a million draws, standard deviation {name}, beside the others")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ggdp.mechanisms import Mechanism
     from ggdp.privacy.grid import Grid
     from ggdp.releases import Release
-    from ggdp.sampling import IntegerNoise, SeededSource
+    from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
 
 __all__ = [
     "ApproxDP",
@@ -45,6 +45,7 @@ __all__ = [
     "ProbabilisticDP",
     "PureDP",
     "Release",
+    "SecureSource",
     "SeededSource",
     "Sensitivity",
     "TruncatedGeneralizedGaussian",
@@ -67,6 +68,7 @@ _LAZY = {
     "IntegerNoise": "ggdp.sampling",
     "Mechanism": "ggdp.mechanisms",
     "Release": "ggdp.releases",
+    "SecureSource": "ggdp.sampling",
     "SeededSource": "ggdp.sampling",
 }
 

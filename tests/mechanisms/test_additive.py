@@ -272,7 +272,7 @@ def test_a_release_tells_its_mechanism(reals):
 
 def test_what_cannot_be_drawn_or_is_not_proved_is_no_mechanism():
     calibration = ggdp.calibrate(PURE, ONE, order=1, support="integer")
-    with pytest.raises(CertificateError, match="not about this scale"):
+    with pytest.raises(CertificateError, match="not about this calibration"):
         Mechanism(dataclasses.replace(calibration, scale=0.1))
     with pytest.raises(ArgumentError, match=r"calibration = 3\.0"):
         Mechanism(3.0)
@@ -304,3 +304,14 @@ def test_the_law_around_a_clamped_value_is_that_of_the_sampler(bounding):
     true = np.array([-3, 0, 4, 2] * 25)
     same = law.around(true, source=SeededSource(seed=5))
     assert (mechanism.release(true, source=SeededSource(seed=5)).values == same).all()
+
+
+def test_a_calibration_that_was_tampered_with_is_refused():
+    ideal = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1.0), order=1)
+    finer = dataclasses.replace(on_grid(ideal), grid=Grid(step=2.0**-40))
+    with pytest.raises(CertificateError):
+        Mechanism(finer)
+    counts = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    for change in ({"guarantee": ggdp.PureDP(1e-9)}, {"scale": counts.scale / 2}, {"goal": ggdp.PureDP(0.5)}):
+        with pytest.raises(CertificateError):
+            Mechanism(dataclasses.replace(counts, **change))

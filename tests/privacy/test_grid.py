@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggdp import GgdpError, Sensitivity
+from ggdp.errors import ArgumentError
 from ggdp.privacy import Grid
 from ggdp.privacy.grid import LARGEST, LEAST, exact_numbers
 
@@ -316,3 +317,62 @@ def test_integers_beyond_the_floats_are_read_exactly():
     assert exact_numbers([2**60 + 1, 0.5]).dtype == object
     assert exact_numbers([2**53, 0.5]).dtype == np.float64
     assert exact_numbers([2**60 + 1]).dtype == np.int64
+
+
+class Frame:
+    """Has columns of several types, so that an array of it is one of floats, whatever it is asked for."""
+
+    def __init__(self, *columns):
+        self.columns = columns
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([self.columns], dtype=np.float64).astype(dtype or np.float64)
+
+
+def test_a_frame_that_rounds_its_integers_is_refused():
+    """2^53 + 1 and 2^53 + 3 are 2 apart, and 4 as floats."""
+    for total in (2**53 + 1, 2**53 + 3):
+        with pytest.raises(ArgumentError, match="values = <not shown>"):
+            Grid(step=1.0).index(Frame(total, 0.5))
+    near, far = (Grid(step=1.0).index([total, 0.5])[0] for total in (2**53 + 1, 2**53 + 3))
+    assert far - near == 2
+
+
+class Leaky:
+    dtype = np.dtype(float)
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, dtype=None, copy=None):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [ValueError("row 17 has 12345"), KeyError("12345"), RuntimeError("12345")])
+def test_nothing_that_goes_wrong_with_the_values_hangs_on_the_error(error):
+    with pytest.raises(ArgumentError) as caught:
+        Grid(step=1.0).index(Leaky(error))
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert "12345" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "nest", [lambda array: array, lambda array: [array], lambda array: [[array]], lambda array: (1.0, array)]
+)
+def test_masked_values_are_refused_wherever_they_are(nest):
+    with pytest.raises(ArgumentError, match="masked"):
+        Grid(step=1.0).index(nest(np.ma.array([1e6, 2e6], mask=[0, 1])))
+
+
+@pytest.mark.parametrize("exponent", [-70, -3, -1, 0, 1, 2, 40, 62, 63, 64, 65, 100])
+def test_unsigned_integers_of_64_bits_are_rounded_exactly(exponent):
+    ends = [0, 1, 2, 3, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 3 * 2**62, 2**64 - 2, 2**64 - 1]
+    found = Grid(step=2.0**exponent).index(np.array(ends, dtype=np.uint64))
+    exact = [math.floor(Fraction(x) / Fraction(2) ** exponent + Fraction(1, 2)) for x in ends]
+    assert found.tolist() == [min(k, 2**63 - 1) for k in exact]
+
+
+def test_a_grid_is_of_a_sensitivity():
+    with pytest.raises(ArgumentError, match=r"sensitivity = 1\.0"):
+        Grid.of(1.0)

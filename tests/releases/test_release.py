@@ -97,3 +97,14 @@ def test_nothing_in_a_release_holds_the_true_values(support):
     for array in arrays:
         assert not np.shares_memory(array, true)
         assert not np.array_equal(array.reshape(-1), true)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda release: pickle.loads(pickle.dumps(release))])
+def test_copies_are_as_little_to_be_written_to_as_the_release(copied):
+    calibration = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    release = ggdp.Mechanism(calibration).release([3, 4])
+    other = copied(release)
+    assert other.guarantee == release.guarantee
+    assert other.values.tolist() == release.values.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        other.values[0] = 99

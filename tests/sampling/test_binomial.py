@@ -8,9 +8,11 @@ from flint import arb
 from mpmath import mp, mpf
 from tests.sampling.scripted import Scripted
 
+from ggdp.distributions.enclosures import working_precision
 from ggdp.distributions.integer_sums import tail
 from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.sampling import Binomial
+from ggdp.sampling import binomial as module
 from ggdp.sampling.entropy import SECURE
 
 
@@ -129,8 +131,28 @@ def test_where_nothing_is_left_to_chance_no_bits_are_read(n, q, k):
         (5, float("nan"), "probability"),
         (5, arb(0.9, 0.2), "probability"),
         (10**18, 0.5, "spreads too far"),
+        (5, lambda: None, "probability"),
     ],
 )
 def test_arguments_that_make_no_law_are_refused(n, q, message):
     with pytest.raises(ArgumentError, match=message):
         Binomial(trials=n, probability=q).sample(2)
+
+
+@pytest.mark.parametrize(("n", "q", "k"), [(40, 0.3, 12), (200, 0.01, 2), (40, 0.9, 36)])
+def test_the_rest_of_the_sum_is_held_by_its_bound(n, q, k):
+    below = rational_thresholds(n, q)
+    with working_precision(200):
+        terms, rest, least = module._terms_down(n, arb(q), k, max(k - 4, 0), floor=arb(2) ** -300)
+        assert len(terms) == k - least + 1
+        exact = arb(below[least].numerator) / arb(below[least].denominator)
+        assert rest.lower() <= exact <= rest.upper()
+        assert rest.upper() < 20 * exact or least == 0
+
+
+def test_a_table_is_made_once():
+    binomial = Binomial(trials=1000, probability=0.25)
+    binomial.sample(1)
+    first = binomial._made[0]
+    binomial.sample(1)
+    assert binomial._made == [first]

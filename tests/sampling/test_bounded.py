@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.sampling.scripted import Scripted
 
+from ggdp.distributions.integer_sums import _powers
 from ggdp.errors import ArgumentError
 from ggdp.sampling import BoundaryInflatedIntegerNoise, SeededSource, TruncatedIntegerNoise
 from ggdp.sampling import bounded as module
@@ -130,21 +131,36 @@ def test_in_rounds_every_value_costs_the_same():
 
 def test_the_first_draw_within_the_bounds_is_kept(monkeypatch):
     monkeypatch.setattr(module, "_MOST_THRESHOLDS", 0)
+    monkeypatch.setattr(module, "_ROUNDS", 4)
     rounds = [[5, -3], [1, -5], [2, 2], [-4, 7]]
-    monkeypatch.setattr(module, "drawn", lambda *_: np.array(rounds.pop(0)))
+
+    class Sampler:
+        def draw(self, out, _):
+            out[:] = rounds.pop(0)
+
+    monkeypatch.setattr(module, "sampler_within", lambda *_: Sampler())
     noise = TruncatedIntegerNoise(order=2, scale=2.0, lower=0, upper=4)
-    monkeypatch.setattr(TruncatedIntegerNoise, "_rounds", lambda _: 4)
     assert noise.around([1, 4]).tolist() == [2, 1]
+    assert rounds == []
 
 
-def test_noise_far_wider_than_very_wide_bounds_is_drawn_in_ball_arithmetic():
-    noise = TruncatedIntegerNoise(order=2, scale=1e12, lower=0, upper=10**9)
-    assert noise._rounds() > module._MOST_ROUNDS
-    outputs = noise.around([0, 5 * 10**8, 10**9] * 3)
+def test_values_left_over_after_all_rounds_get_more_of_them(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_THRESHOLDS", 0)
+    monkeypatch.setattr(module, "_ROUNDS", 1)
+    noise = TruncatedIntegerNoise(order=2, scale=2.0, lower=0, upper=4)
+    outputs = noise.around(np.array([0, 4] * 2000))
+    assert set(outputs.tolist()) == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(("scale", "upper"), [(1e7, 10**9), (1e12, 10**9), (1e9, 2**61), (3e5, 600_000)])
+def test_noise_far_wider_or_narrower_than_very_wide_bounds_is_drawn_in_the_same_way(scale, upper):
+    noise = TruncatedIntegerNoise(order=2, scale=scale, lower=0, upper=upper)
+    outputs = noise.around(np.array([0, upper // 2, upper] * 500))
     assert outputs.min() >= 0
-    assert outputs.max() <= 10**9
-    assert len(set(outputs.tolist())) == 9
-    assert noise.around([500_000_000], source=Scripted.words(2**63, 2**63)).tolist() == [500_000_000]
+    assert outputs.max() <= upper
+    near = min(scale, upper)
+    assert np.mean(outputs[::3]) < 0.8 * near
+    assert upper - np.mean(outputs[2::3]) < 0.8 * near
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -166,11 +182,31 @@ def test_the_bits_of_a_value_do_not_depend_on_the_others(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("values", [[0.5], [-1], [10], [3, 10], ["a"], [None], np.array([2**64 - 1], dtype=np.uint64)])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.5],
+        [-1],
+        [10],
+        [3, 10],
+        ["a"],
+        [None],
+        np.array([2**64 - 1], dtype=np.uint64),
+        [[1], [2, 3]],
+        np.ma.array([3]),
+    ],
+)
 def test_values_that_do_not_fit_are_refused_without_being_told(kind, values):
-    with pytest.raises(ArgumentError, match=r"integers within the bounds \[0, 9\]") as caught:
+    with pytest.raises(ArgumentError, match=r"values = <not shown>: must") as caught:
         kind(order=2, scale=3.0, lower=0, upper=9).around(values)
-    assert "values = '(not shown)'" in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("source", ["os", 3, np.random.default_rng(1), SeededSource])
+def test_a_source_that_is_none_is_refused_by_name(kind, source):
+    with pytest.raises(ArgumentError, match="source = "):
+        kind(order=2, scale=3.0, lower=0, upper=9).around([3], source=source)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -187,3 +223,6 @@ def test_no_cache_holds_a_true_value():
     for s in range(51):
         noise.around([s])
     assert window_law.cache_info().currsize == 1
+    powers = _powers.cache_info().currsize
+    noise.around(np.arange(51))
+    assert _powers.cache_info().currsize == powers

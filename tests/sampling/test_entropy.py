@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -63,6 +64,36 @@ def test_a_stream_is_keyed_anew_after_its_share_of_bytes(monkeypatch):
     assert asked == [64] * 10
 
 
+def test_a_stream_is_keyed_anew_every_64_mebibytes():
+    asked = []
+
+    def entropy(size):
+        asked.append(size)
+        return os.urandom(size)
+
+    source = SecureSource(entropy=entropy)
+    first_bytes(source, 64 << 20)
+    assert len(asked) == 1
+    first_bytes(source, 1)
+    assert len(asked) == 2
+
+
+def test_a_draw_inside_another_does_not_hang_the_stream():
+    """As from a signal handler that runs just before a stream is used up."""
+    source = SecureSource()
+    first_bytes(source)
+    source._streams.current.left = -720
+    assert first_bytes(source) != bytes(32)
+
+
+def test_only_the_operating_systems_randomness_is_private():
+    assert SecureSource().private
+    source = SecureSource(entropy=random.Random(1).randbytes)
+    assert not source.private
+    calibration = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    assert ggdp.Mechanism(calibration).release([5, 5], source=source).guarantee is None
+
+
 def test_a_key_is_used_for_the_same_stream_whatever_the_pieces(monkeypatch):
     monkeypatch.setattr(module, "_REKEY_BYTES", 40)
     seeds = [bytes([i]) * 32 + bytes(range(32)) for i in range(8)]
@@ -116,6 +147,29 @@ def test_threads_have_streams_of_their_own():
     assert len(set(found)) == 400
 
 
+def test_every_thread_keys_a_stream_of_its_own():
+    keyed = []
+
+    def entropy(size):
+        keyed.append(threading.get_ident())
+        return os.urandom(size)
+
+    source, gate = SecureSource(entropy=entropy), threading.Barrier(4)
+
+    def draw():
+        gate.wait()
+        for _ in range(3):
+            first_bytes(source)
+        gate.wait()
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(keyed) == len(set(keyed)) == 4
+
+
 def test_a_thread_started_later_does_not_go_on_with_a_dead_one():
     found = []
     for _ in range(20):
@@ -131,11 +185,12 @@ def forks(test):
     return warns(pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")(test))
 
 
-def bytes_of_a_fork():
+def bytes_of_a_fork(in_child=lambda: None):
     """Fork by hand and return what parent and child draw next."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        in_child()
         os.write(write, first_bytes(SECURE) + ggdp.IntegerNoise(order=2, scale=1e6).sample(4).tobytes())
         os._exit(0)
     own = first_bytes(SECURE) + ggdp.IntegerNoise(order=2, scale=1e6).sample(4).tobytes()
@@ -158,12 +213,12 @@ def test_a_forked_child_never_repeats_its_parent():
 @pytest.mark.parametrize("blind", ["_forks", "getpid"])
 def test_a_fork_is_seen_in_two_ways_each_of_which_is_enough(monkeypatch, blind):
     """A grandchild may have a dead ancestor's number; a fork made outside Python runs no hook."""
+    forks = module._forks
     if blind == "getpid":
         monkeypatch.setattr(module.os, "getpid", lambda: 4711)
-    else:
-        monkeypatch.setattr(module, "_this_process", lambda: (os.getpid(), 0))
     first_bytes(SECURE)
-    own, other = bytes_of_a_fork()
+    # In the child, as if no hook had run.
+    own, other = bytes_of_a_fork(lambda: setattr(module, "_forks", forks) if blind == "_forks" else None)
     assert own != other
 
 
@@ -201,6 +256,12 @@ def test_copies_of_a_source_have_streams_of_their_own():
     assert len(found) == 4
 
 
+def test_a_copy_of_a_seeded_source_starts_from_the_seed_again():
+    source = SeededSource(seed=8)
+    start = first_bytes(source)
+    assert first_bytes(pickle.loads(pickle.dumps(source))) == first_bytes(copy.deepcopy(source)) == start
+
+
 def test_the_same_script_run_twice_draws_other_noise():
     code = "import ggdp; print(ggdp.IntegerNoise(order=1, scale=1e9).sample(4))"
     runs = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
@@ -217,7 +278,7 @@ def failing(_):
         (failing, r"the source of randomness failed \(OSError: no entropy pool\); no noise was drawn"),
         (lambda _: b"", "gave 0 bytes where 64 were asked for"),
         (lambda size: os.urandom(size - 1), "gave 63 bytes where 64 were asked for"),
-        (bytes, "repeats itself, so it is broken"),
+        (bytes, "repeats itself, so it is broken; no noise was drawn"),
     ],
 )
 def test_entropy_that_fails_or_comes_short_is_an_error_and_no_noise(entropy, message):
@@ -230,6 +291,14 @@ def test_entropy_that_fails_or_comes_short_is_an_error_and_no_noise(entropy, mes
         with pytest.raises(EntropyError, match=message):
             draw()
     assert issubclass(EntropyError, GgdpError)
+
+
+def test_entropy_that_gives_the_same_twice_is_an_error():
+    source = SecureSource(entropy=lambda size: bytes(range(size)))
+    first_bytes(source)
+    source._streams.current = None
+    with pytest.raises(EntropyError, match="repeats itself"):
+        first_bytes(source)
 
 
 class Short:

@@ -66,6 +66,25 @@ def one_round(sampler, monkeypatch):
     return draw
 
 
+@pytest.mark.parametrize(("order", "scale", "stop"), [(2.0, 4.0, 7), (2.0, 4.0, 8), (1.0, 30.0, 11), (8.0, 30.0, 13)])
+def test_an_envelope_that_stops_has_the_masses_of_the_law_given_that(monkeypatch, order, scale, stop):
+    """Stops within a block and at its end, where little is left and where nearly all is; no far slots."""
+    sampler = envelope(order, scale, two_sided=True, stop=stop, **SMALL)
+    assert len(sampler.far_slots) == 0
+    monkeypatch.setattr(module, "FEW", 0)
+    masses, longer = tree(one_round(sampler, monkeypatch), requests_of(sampler), depth=3)
+    integers = {outcome for outcome in masses if not isinstance(outcome, str)}
+    assert integers <= set(range(-stop, stop + 1))
+    assert "far" not in masses
+    with mp.workdps(40):
+        unit = mpf(sampler.height) / mpf(2) ** (SLOT + sampler.width_bits)
+        rest = mpf(longer.numerator) / longer.denominator
+        for k in range(-stop, stop + 1):
+            mass = mpf(masses[k].numerator) / masses[k].denominator
+            assert -(mpf(10) ** -30) <= weight(sampler, k) * unit - mass <= rest + mpf(10) ** -30
+    assert sum(masses.values()) + longer == 1
+
+
 def requests_of(sampler):
     """A slot and a place come in one request, the place first; then 64 bits of V, of which 8 count; then 8 more."""
     slots, places = top_bits(2, SLOT), top_bits(2, sampler.width_bits)

@@ -34,6 +34,11 @@ def test_no_private_path_adds_a_generator_of_numpy():
     assert users <= {"simulation.py", "absolute_sum.py"}
 
 
+def test_only_the_law_on_the_reals_is_simulated():
+    with pytest.raises(ArgumentError, match="law = "):
+        simulated_not_private(ggdp.IntegerNoise(order=3, scale=2.0), 3, generator=np.random.default_rng(1))
+
+
 @pytest.mark.parametrize("generator", [None, 3, np.random])
 def test_a_generator_is_required(generator):
     with pytest.raises(ArgumentError, match="generator"):

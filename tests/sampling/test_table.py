@@ -1,5 +1,6 @@
 """The table sampler is exact: the whole tree of what it can make of its bits has the masses of the law."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,9 @@ from mpmath import mp, mpf
 from tests.reference import fifty_digits as exact
 from tests.sampling.scripted import Scripted, top_bits, tree
 
+from ggdp.distributions.enclosures import working_precision
 from ggdp.sampling import table as module
+from ggdp.sampling import thresholds
 from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.table import Table
 from ggdp.sampling.thresholds import tail_law, whole_law, window_law
@@ -205,7 +208,38 @@ def test_the_share_of_undecided_draws_is_small_where_the_law_is_narrow():
 
 def test_a_batch_of_any_size_is_filled():
     table = whole_law(2.0, 3.0)
-    for size in (0, 1, 63, 64, 65, module.CHUNK - 1, module.CHUNK, 2 * module.CHUNK + 1):
+    for size in (0, 1, 511, 512, 513, module.CHUNK - 1, module.CHUNK, 2 * module.CHUNK + 1, module.BATCH + 1):
         out = np.full(size, 10**9, dtype=np.int64)
         table.draw(out, SECURE)
         assert np.all(np.abs(out) < 100)
+
+
+class Counting:
+    private = True
+
+    def __init__(self):
+        self.requests = []
+
+    def fill(self, buffer):
+        self.requests.append(buffer.size)
+        return SECURE.fill(buffer)
+
+
+def test_a_batch_that_is_decided_at_once_asks_for_more_bits_all_the_same():
+    """So that the time does not tell that no draw needed a second look."""
+    source = Counting()
+    table = whole_law(2.0, 0.01)
+    assert table.undecided < 1e-4
+    table.draw(np.empty(1000, dtype=np.int64), source)
+    assert source.requests in ([2000, 8], [2000, 16])
+
+
+@pytest.mark.parametrize(("order", "scale"), [(2.0, 1.5), (3.0, 4.0), (1.5, 3.0), (50.0, 9.5)])
+def test_what_lies_beyond_a_table_is_held_by_its_bound(order, scale):
+    first = math.ceil(thresholds.thresholds_needed(order, scale)) + 1
+    with mp.workdps(100):
+        beyond = mp.fsum(mp.exp(-((mpf(first + j) / mpf(scale)) ** order)) for j in range(600))
+    with mp.workdps(100), working_precision(200):
+        ball = thresholds._beyond(order, scale, first, 64)
+        assert ball.overlaps(arb(mp.nstr(beyond, 90)))
+        assert ball.rad() < arb(2) ** -80

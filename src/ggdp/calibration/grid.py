@@ -134,13 +134,24 @@ class GridCalibration:
         CertificateError
             If the claim cannot be proved.
         """
+        self.require_own_certificate()
+        self.steps.verify()
+
+    def require_own_certificate(self) -> None:
+        """Check that the certificate is about this grid and these reals, without proving it again.
+
+        Raises
+        ------
+        CertificateError
+            If it is about something else.
+        """
         request = _request(self.ideal, self.grid)
         asked = (request.goal, request.sensitivity, request.order, request.support, request.bounds, request.bounding)
         given = self.steps
         if asked != (given.goal, given.sensitivity, given.order, given.support, given.bounds, given.bounding):
             message = "the calibration in steps is not that of the calibration on the reals and the grid"
             raise CertificateError(message)
-        self.steps.verify()
+        self.steps.require_own_certificate()
 
 
 def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibration:

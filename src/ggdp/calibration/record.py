@@ -119,6 +119,17 @@ class Calibration:
         CertificateError
             If the claim cannot be proved.
         """
+        self.require_own_certificate()
+        verify(self.certificate)
+
+    def require_own_certificate(self) -> None:
+        """Check that the certificate is about this scale, this goal and this guarantee, without proving it again.
+
+        Raises
+        ------
+        CertificateError
+            If it is about something else.
+        """
         request = Request(
             goal=self.goal,
             sensitivity=self.sensitivity,
@@ -146,16 +157,15 @@ class Calibration:
         if self.guarantee != _proved(request, self.certificate):
             message = f"the certificate does not prove {self.guarantee}, but {_proved(request, self.certificate)}"
             raise CertificateError(message)
-        verify(self.certificate)
 
-    def noise(self) -> IntegerNoise | TruncatedIntegerNoise | BoundaryInflatedIntegerNoise:
+    def noise(self) -> IntegerNoise:
         """Return the exact sampler of this noise on the integers.
 
         Raises
         ------
         ArgumentError
             If the noise is on the reals: it is then drawn on a grid, by `ggdp.Mechanism`, which also proves the scale
-            for that. If there are several pairs of bounds: the sampler is for one.
+            for that. If it is kept in bounds: see `bounded_noise`.
 
         Examples
         --------
@@ -164,8 +174,44 @@ class Calibration:
         >>> ggdp.calibrate(goal, query, order=1, support="integer").noise().sample(3).shape
         (3,)
         """
-        from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
+        from ggdp.sampling import IntegerNoise
 
+        self._require_integers()
+        if self.bounding is not None:
+            raise ArgumentError(
+                "bounding", self.bounding, "is drawn around true values: use bounded_noise(), or ggdp.Mechanism"
+            )
+        return IntegerNoise(order=self.order, scale=self.scale)
+
+    def bounded_noise(self) -> TruncatedIntegerNoise | BoundaryInflatedIntegerNoise:
+        """Return the exact sampler of this noise on the integers, kept in its one pair of bounds.
+
+        Raises
+        ------
+        ArgumentError
+            If the noise is on the reals, has no bounds, or several pairs of them: `ggdp.Mechanism` draws the first and
+            the last.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> how = {"support": "integer", "bounds": [(0, 10)], "bounding": "truncated"}
+        >>> calibration = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=2, **how)
+        >>> calibration.bounded_noise().around([0, 7]).shape
+        (2,)
+        """
+        from ggdp.sampling import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
+
+        self._require_integers()
+        if self.bounds is None or len(set(self.bounds)) > 1:
+            raise ArgumentError(
+                "bounds", self.bounds, "a sampler has one pair of bounds; use ggdp.Mechanism(calibration)"
+            )
+        kind = TruncatedIntegerNoise if self.bounding == "truncated" else BoundaryInflatedIntegerNoise
+        lower, upper = (int(end) for end in self.bounds[0])
+        return kind(order=self.order, scale=self.scale, lower=lower, upper=upper)
+
+    def _require_integers(self) -> None:
         if self.support != "integer":
             raise ArgumentError(
                 "support",
@@ -173,15 +219,6 @@ class Calibration:
                 "noise on the reals cannot be drawn exactly; use ggdp.Mechanism(calibration), which draws on a "
                 "grid and proves the scale for it, or calibrate with support = 'integer'",
             )
-        if self.bounds is None:
-            return IntegerNoise(order=self.order, scale=self.scale)
-        if len(set(self.bounds)) > 1:
-            raise ArgumentError(
-                "bounds", self.bounds, "one sampler has one pair of bounds; use ggdp.Mechanism(calibration)"
-            )
-        kind = TruncatedIntegerNoise if self.bounding == "truncated" else BoundaryInflatedIntegerNoise
-        lower, upper = (int(end) for end in self.bounds[0])
-        return kind(order=self.order, scale=self.scale, lower=lower, upper=upper)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, fit for JSON."""

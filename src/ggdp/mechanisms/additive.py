@@ -33,12 +33,12 @@ import numpy as np
 from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
-from ggdp.errors import ArgumentError, CertificateError
+from ggdp.errors import ArgumentError
 from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers, refused
 from ggdp.releases.release import MechanismFacts, Release, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
-from ggdp.sampling.entropy import SECURE
+from ggdp.sampling.entropy import checked_source
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -91,9 +91,7 @@ class Mechanism:
             if isinstance(calibration, GridCalibration)
             else (calibration, "integers")
         )
-        if dict(steps.certificate.parameters).get("scale") != steps.scale:
-            message = "the certificate is not about this scale"
-            raise CertificateError(message)
+        calibration.require_own_certificate()
         if steps.bounds is None and steps.scale > WIDEST:
             raise ArgumentError(
                 "scale", steps.scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid"
@@ -206,25 +204,34 @@ class Mechanism:
         >>> Mechanism(noise).release([[3, 1], [0, 2**62]]).values.dtype
         dtype('int64')
         """
-        bits = SECURE if source is None else source
+        bits = checked_source(source)
         given = exact_numbers(values)
         if self.grid is None and not _integers_by_type(given):
             raise refused("must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'")
         self._require_coordinates(given.shape)
-        noisy = self._unbounded(given, bits) if self._steps.bounds is None else self._bounded(given, bits)
-        return released(self._in_unit(noisy), self.facts, self.guarantee if bits.private is True else None)
+        draw = self._unbounded if self._steps.bounds is None else self._bounded
+        noisy = draw(given, bits)
+        return released(noisy, self.facts, self.guarantee if bits.private is True else None)
 
-    def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64]:
+    def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
         noise = sampling.IntegerNoise(order=self._steps.order, scale=self._steps.scale)
         drawn = noise.sample(given.size, source=source)
-        return saturating_add(self._indices(given).reshape(-1), drawn, out=drawn).reshape(given.shape)
+        values = given.reshape(-1)
+        # In parts and in the memory of the noise, which has the size of what is released.
+        released_values = drawn if self.grid is None else drawn.view(np.float64)
+        for start in range(0, drawn.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            saturating_add(self._indices(values[part]), drawn[part], out=drawn[part])
+            if self.grid is not None:
+                released_values[part] = self._in_unit(drawn[part])
+        return released_values.reshape(given.shape)
 
     def _indices(self, given: NDArray[Any]) -> NDArray[np.int64]:
         if self.grid is None and given.dtype == np.int64:
             return given
         return (self.grid or _INTEGERS).index(given)
 
-    def _bounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64]:
+    def _bounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
         assert self._steps.bounds is not None
         truncated = self._steps.bounding == "truncated"
         law = sampling.TruncatedIntegerNoise if truncated else sampling.BoundaryInflatedIntegerNoise
@@ -235,7 +242,7 @@ class Mechanism:
             columns = [k for k, pair in enumerate(pairs) if pair == (low, high)]
             noise = law(order=self._steps.order, scale=self._steps.scale, lower=low, upper=high)
             noisy[:, columns] = noise.around(np.clip(table[:, columns], low, high), source=source)
-        return noisy.reshape(given.shape)
+        return self._in_unit(noisy.reshape(given.shape))
 
     def _in_unit(self, noisy: NDArray[np.int64]) -> NDArray[np.int64] | NDArray[np.float64]:
         if self.grid is None:
@@ -268,7 +275,7 @@ def _integers_by_type(given: NDArray[Any]) -> bool:
     """Tell whether an array is one of integers; the empty list, which is a float array to NumPy, is too."""
     if given.dtype == object:
         return all(isinstance(value, numbers.Integral) for value in given.flat)
-    return given.dtype == np.int64 or given.size == 0
+    return given.dtype in (np.int64, np.uint64) or given.size == 0
 
 
 def saturating_add(

@@ -55,7 +55,7 @@ MOST_STEPS = 2**53
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
 
-Exact: TypeAlias = "NDArray[np.float64] | NDArray[np.int64] | NDArray[np.object_]"
+Exact: TypeAlias = "NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.object_]"
 
 
 class _NotShown:
@@ -71,30 +71,49 @@ def refused(expected: str) -> ArgumentError:
 
 
 def exact_numbers(values: ArrayLike) -> Exact:
-    """Return values as float64, int64 or Python numbers, whichever holds them exactly; nothing is rounded.
+    """Return values as float64, int64, uint64 or Python numbers, whichever holds them exactly; nothing is rounded.
 
     A list of floats and of integers beyond 2^53 would be rounded by NumPy, and two neighbouring values would move apart
-    by more than their sensitivity: it becomes an array of Python numbers.
+    by more than their sensitivity: it becomes an array of Python numbers. A frame with columns of several types would
+    be rounded before we see it: it is refused. How long an array takes does not depend on its numbers; a list is
+    turned into an array by NumPy, which looks at them.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise refused("must not be masked; replace missing values first, by a rule that is public")
-    try:
-        array = np.asarray(values)
-        mixed = array.dtype.kind == "f" and not hasattr(values, "dtype") and _beyond_float(values)
-        if mixed:
-            array = np.asarray(values, dtype=object)
-    except (ArithmeticError, TypeError, ValueError):
-        raise refused("must be numbers, or arrays or evenly nested lists of them") from None
+    array = _as_array(values)
+    if array is None:
+        raise refused("must be numbers, or arrays or evenly nested lists of them, none of them masked")
     kind = array.dtype.kind
     if kind == "f" and array.dtype.itemsize <= 8:
         return array.astype(np.float64, copy=False)
-    if kind == "u" and array.dtype.itemsize == 8 and (array > LARGEST).any():
-        return array.astype(object)
+    if kind == "u" and array.dtype.itemsize == 8:
+        return array.astype(np.uint64, copy=False)
     if kind in "biu":
         return array.astype(np.int64, copy=False)
     if kind == "O" and all(_is_exact(value) for value in array.flat):
         return array
     raise refused("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
+
+
+def _as_array(values: ArrayLike) -> NDArray[Any] | None:
+    """Return values as an array, with Python numbers where NumPy would round; None if they are no numbers.
+
+    Whatever goes wrong, nothing of it may hang on an error that is raised: it could hold a value.
+    """
+    if _masked(values) or not (hasattr(values, "dtype") or isinstance(values, numbers.Number | list | tuple)):
+        return None
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "f" and not hasattr(values, "dtype") and _beyond_float(values):
+            array = np.asarray(values, dtype=object)
+    except Exception:
+        return None
+    return array
+
+
+def _masked(values: object) -> bool:
+    """Tell whether there is a masked array among the values."""
+    if isinstance(values, list | tuple):
+        return any(_masked(value) for value in values if isinstance(value, list | tuple | np.ma.MaskedArray))
+    return isinstance(values, np.ma.MaskedArray)
 
 
 def _beyond_float(values: ArrayLike) -> bool:
@@ -145,6 +164,8 @@ class Grid:
         >>> Grid.of(Sensitivity.box([1.0, 0.5])).step == 2**-11
         True
         """
+        if not isinstance(sensitivity, Sensitivity):
+            raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
         least = min(sensitivity.sizes)
         if sensitivity.joint is not None:
             q, bound = sensitivity.joint
@@ -192,6 +213,8 @@ class Grid:
             part: Callable[[NDArray[Any]], NDArray[np.int64]] = self._index_of_floats
         elif flat.dtype == np.int64:
             part = self._index_of_integers
+        elif flat.dtype == np.uint64:
+            part = self._index_of_unsigned
         else:
             part = self._index_of_objects
         for start in range(0, flat.size, _BLOCK):
@@ -228,6 +251,18 @@ class Grid:
         k[x < low] = LEAST
         return k
 
+    def _index_of_unsigned(self, x: NDArray[np.uint64]) -> NDArray[np.int64]:
+        e = self.exponent
+        if e <= 0:
+            # Beyond int64 the index saturates, as that of the largest int64 does, or is it.
+            return self._index_of_integers(np.minimum(x, np.uint64(LARGEST)).astype(np.int64))
+        if e > 64:
+            return np.zeros(x.shape, dtype=np.int64)
+        shifted = x >> np.uint64(e) if e < 64 else np.zeros_like(x)
+        # At most 2^63, and that only for e = 1.
+        rounded = shifted + ((x >> np.uint64(e - 1)) & np.uint64(1))
+        return np.minimum(rounded, np.uint64(LARGEST)).astype(np.int64)
+
     def _index_of_objects(self, x: NDArray[np.object_]) -> NDArray[np.int64]:
         return np.array([self._index_of_number(value) for value in x], dtype=np.int64)
 
@@ -249,6 +284,8 @@ class Grid:
         [-0.75, 2251799813685248.0]
         """
         k = exact_numbers(index)
+        if k.dtype == np.uint64:
+            k = np.minimum(k, np.uint64(LARGEST)).astype(np.int64)
         if k.dtype != np.int64:
             raise refused("must be 64-bit integers, as index gives them")
         with np.errstate(over="ignore"):

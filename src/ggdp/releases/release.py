@@ -91,6 +91,12 @@ class Release:
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
 
+    def __setstate__(self, state: list[Any]) -> None:
+        # A copy made by pickling is as little to be written to as the original.
+        for name, value in zip(("values", "mechanism", "guarantee"), state, strict=True):
+            object.__setattr__(self, name, value)
+        self.values.setflags(write=False)
+
     def to_numpy(self) -> NDArray[Any]:
         """Return the values as an array of your own, which may be written to."""
         return self.values.copy()

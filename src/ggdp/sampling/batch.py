@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
@@ -10,7 +11,7 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.sampling.entropy import SecureSource
+from ggdp.sampling.entropy import SecureSource, checked_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Sampler", "drawn", "shape_of"]
 
 # From here on a second thread gains more than it costs. Memory is what limits several, so more than a few gain nothing.
-_MANY = 1 << 22
+_MANY = 1 << 24
 _MOST_THREADS = 4
+_MOST_DRAWS = 1 << 60
 
 
 class Sampler(Protocol):
@@ -32,21 +34,21 @@ class Sampler(Protocol):
 
 
 def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape, once every length of it is an integer of at least 0."""
-    lengths = size if isinstance(size, tuple) else (size,)
-    return tuple(_validate.integer(size=length, at_least=0) for length in lengths)
+    """Return a shape, once every length of it is an integer of at least 0 and all of it can be addressed."""
+    lengths = tuple(size) if isinstance(size, tuple | list) else (size,)
+    shape = tuple(_validate.integer(size=length, at_least=0) for length in lengths)
+    if math.prod(shape) > _MOST_DRAWS:
+        raise ArgumentError("size", size, "is more than can be drawn at once; draw in parts")
+    return shape
 
 
-def drawn(sampler: Sampler, size: int | tuple[int, ...], source: Source) -> NDArray[np.int64]:
+def drawn(sampler: Sampler, size: int | tuple[int, ...], source: Source | None) -> NDArray[np.int64]:
     """Return an array of draws; an error leaves none.
 
     Many draws are shared among threads, each of which has a stream of its own. A seeded source is one stream, so it is
     read by one thread and gives the same draws on any machine.
     """
-    if not callable(getattr(source, "fill", None)):
-        raise ArgumentError(
-            "source", source, "must be a source of random bits: SecureSource() or SeededSource(seed=...)"
-        )
+    source = checked_source(source)
     out = np.empty(shape_of(size), dtype=np.int64)
     flat = out.reshape(-1)
     if flat.size < _MANY or not isinstance(source, SecureSource):

@@ -20,7 +20,7 @@ interval gives it unless a draw falls where the interval does not decide, which 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from flint import arb, ctx
@@ -29,7 +29,6 @@ from ggdp import _validate
 from ggdp.distributions.enclosures import hull, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import drawn
-from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.table import Table
 from ggdp.sampling.thresholds import bracketed
 
@@ -46,7 +45,7 @@ __all__ = ["Binomial"]
 Enclosure: TypeAlias = "Callable[[], arb]"
 
 _MOST_TRIALS = 10**18
-_MOST_TERMS = 1 << 21
+_MOST_TERMS = 1 << 18
 _SPARE_BITS = 64
 # Terms below this share of the whole are left to the bound of the rest.
 _DEPTH_BITS = 80
@@ -76,6 +75,7 @@ class Binomial:
 
     trials: int
     probability: float | arb | Enclosure
+    _made: list[Table | _Constant] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trials", _validate.integer(trials=self.trials, at_least=0))
@@ -84,10 +84,12 @@ class Binomial:
         if not callable(self.probability) and not isinstance(self.probability, arb):
             object.__setattr__(self, "probability", _validate.finite(probability=self.probability))
         q = self._enclosed()
-        if not (q >= 0 and q <= 1):
-            raise ArgumentError("probability", str(q), "must be at least 0 and at most 1")
+        if not isinstance(q, arb) or not (q >= 0 and q <= 1):
+            raise ArgumentError(
+                "probability", self.probability, "must be, or enclose, a number of at least 0 and at most 1"
+            )
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source = SECURE) -> NDArray[np.int64]:
+    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
         """Return independent draws as an array of 64-bit integers.
 
         Parameters
@@ -100,13 +102,15 @@ class Binomial:
         Raises
         ------
         ArgumentError
-            If the law is too wide for a table: a variance above some 7e9.
+            If the law is too wide for a table: a variance above some 1e8.
         UnprovedError
             If a draw falls where a fixed interval of the probability does not decide it.
         EntropyError
             If the source fails.
         """
-        return drawn(self._sampler(), size, source)
+        if not self._made:
+            self._made.append(self._sampler())
+        return drawn(self._made[0], size, source)
 
     def _enclosed(self) -> arb:
         """Enclose the probability at the working precision."""

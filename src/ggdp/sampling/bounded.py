@@ -16,10 +16,9 @@ Claim. The draws are exact. Proof: with the 64-bit brackets of G and the first 6
 computed that hold 2^64 U' between them, rounding outwards (`_scaled`). If all thresholds agree on both, that is the
 draw; otherwise more bits of U are read and everything is enclosed more narrowly (`ggdp.sampling.inversion`).
 
-Bounds too wide for a table. Noise of the whole law is drawn in rounds, and each value keeps the first draw within its
-bounds: that has the truncated law, too. Every value is given as many rounds as a value on a bound may need, so that the
-time does not tell how many it took, but for a probability of 2^-40. Where the noise is so wide beside such bounds that
-few draws would fit, each value's law is inverted in ball arithmetic.
+Bounds too wide for a table. Noise of the whole window is drawn in rounds, and each value keeps the first draw within
+its bounds: that has the truncated law, too. More than half of the window is within the bounds of any value, and every
+value is given 40 rounds, so that the time does not tell how many it took, but for a probability of 2^-40.
 
 References
 ----------
@@ -28,19 +27,18 @@ Liu, arXiv 1602.06028 v5, Definitions of the truncated and boundary-inflated gen
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
+from ggdp.privacy.grid import exact_numbers, refused
 from ggdp.sampling.batch import drawn
-from ggdp.sampling.choice import sampler_of
-from ggdp.sampling.entropy import SECURE, random_words
+from ggdp.sampling.choice import sampler_of, sampler_within
+from ggdp.sampling.entropy import checked_source, random_words
 from ggdp.sampling.inversion import inverted
 from ggdp.sampling.thresholds import thresholds_needed, window, window_law
 
@@ -56,9 +54,8 @@ __all__ = ["FARTHEST", "BoundaryInflatedIntegerNoise", "TruncatedIntegerNoise"]
 _CHUNK = 1 << 15
 # A wider table takes seconds to build.
 _MOST_THRESHOLDS = 1 << 19
-# How unlikely it is that a value needs more than the rounds that all values are given.
-_LEFT_OVER = 2.0**-40
-_MOST_ROUNDS = 500
+# Each fails with a probability below 1/2.
+_ROUNDS = 40
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -94,7 +91,7 @@ class TruncatedIntegerNoise:
     def __post_init__(self) -> None:
         _validate_bounded(self)
 
-    def around(self, values: ArrayLike, *, source: Source = SECURE) -> NDArray[np.int64]:
+    def around(self, values: ArrayLike, *, source: Source | None = None) -> NDArray[np.int64]:
         """Return a draw around each true value.
 
         Parameters
@@ -111,15 +108,15 @@ class TruncatedIntegerNoise:
         EntropyError
             If the source fails; then there is no output.
         """
+        bits = checked_source(source)
         centres = _checked_values(values, self.lower, self.upper)
         out = np.empty(centres.shape, dtype=np.int64)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
-        draw = self._by_table
-        if min(self.upper - self.lower, thresholds_needed(self.order, self.scale)) > _MOST_THRESHOLDS:
-            draw = self._by_rounds if self._rounds() <= _MOST_ROUNDS else self._one_by_one
+        wide = min(self.upper - self.lower, thresholds_needed(self.order, self.scale)) > _MOST_THRESHOLDS
+        draw = self._by_rounds if wide else self._by_table
         for start in range(0, flat.size, _CHUNK):
-            part = flat_centres[start : start + _CHUNK]
-            flat[start : start + _CHUNK] = part + draw(part, source)
+            part = flat_centres[start : start + _CHUNK].astype(np.int64)
+            flat[start : start + _CHUNK] = part + draw(part, bits)
         return out
 
     def _by_table(self, centres: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
@@ -133,41 +130,30 @@ class TruncatedIntegerNoise:
             open_ones |= (count == 0) | (count == table.low.size)
         noise = count + np.int64(table.least)
         for i in np.flatnonzero(open_ones):
-            noise[i] = self._inverted(int(centres[i]), int(words[i]), 64, int(noise[i]), 1, source)
+            noise[i] = self._inverted(int(centres[i]), int(words[i]), int(noise[i]), source)
         return noise
 
-    def _rounds(self) -> float:
-        """Return in how many rounds any value finds noise within its bounds, but for a probability of 2^-40."""
-        law = IntegerGeneralizedGaussian(order=self.order, scale=self.scale)
-        # The noise that a value on a bound can take; others can take more.
-        found = law.cdf(self.upper - self.lower) - law.cdf(-1)
-        return math.ceil(math.log(_LEFT_OVER) / math.log1p(-found)) if found > 0.0 else math.inf
-
     def _by_rounds(self, centres: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
-        """Return the noise around each true value: the first of many draws that is within its bounds.
+        """Return the noise around each true value: the first draw of the window that is within its bounds.
 
         All values are given the same number of draws, whether they need them or not.
         """
-        noise = np.zeros(centres.size, dtype=np.int64)
+        sampler = sampler_within(self.order, self.scale, self.upper - self.lower)
+        noise, now = np.zeros_like(centres), np.empty_like(centres)
         waiting = np.ones(centres.size, dtype=np.bool_)
-        for _ in range(int(self._rounds())):
-            drawn_now = drawn(sampler_of(self.order, self.scale), centres.size, source)
-            fits = (drawn_now >= self.lower - centres) & (drawn_now <= self.upper - centres) & waiting
-            noise = np.where(fits, drawn_now, noise)
+        for _ in range(_ROUNDS):
+            sampler.draw(now, source)
+            fits = (now >= self.lower - centres) & (now <= self.upper - centres) & waiting
+            noise = np.where(fits, now, noise)
             waiting &= ~fits
         if waiting.any():
             noise[waiting] = self._by_rounds(centres[waiting], source)
         return noise
 
-    def _one_by_one(self, centres: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
-        """Return the noise around each true value in ball arithmetic, where it is wide beside very wide bounds."""
-        step = max((self.upper - self.lower) // 4, 1)
-        return np.array([self._inverted(s, 0, 0, 0, step, source) for s in centres.tolist()], dtype=np.int64)
-
-    def _inverted(self, s: int, word: int, bits: int, start: int, step: int, source: Source) -> int:
-        """Return the noise around one true value, in ball arithmetic, for the first bits of its U."""
+    def _inverted(self, s: int, word: int, start: int, source: Source) -> int:
+        """Return the noise around one true value, in ball arithmetic, for the first 64 bits of its U."""
         below = _truncated(self.order, self.scale, self.lower - s, self.upper - s)
-        return inverted(below, source, numerator=word, bits=bits, start=start, step=step)
+        return inverted(below, source, numerator=word, bits=64, start=start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +185,7 @@ class BoundaryInflatedIntegerNoise:
     def __post_init__(self) -> None:
         _validate_bounded(self)
 
-    def around(self, values: ArrayLike, *, source: Source = SECURE) -> NDArray[np.int64]:
+    def around(self, values: ArrayLike, *, source: Source | None = None) -> NDArray[np.int64]:
         """Return a draw around each true value.
 
         Parameters
@@ -216,11 +202,18 @@ class BoundaryInflatedIntegerNoise:
         EntropyError
             If the source fails; then there is no output.
         """
-        noise = drawn(sampler_of(self.order, self.scale), np.shape(values), source)
+        bits = checked_source(source)
         centres = _checked_values(values, self.lower, self.upper)
+        out = drawn(sampler_of(self.order, self.scale), centres.shape, bits)
+        flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         # Noise beyond the width ends on a bound whatever the value; cut off there, the sum cannot overflow.
         width = self.upper - self.lower
-        return np.clip(centres + np.clip(noise, -width, width), self.lower, self.upper)
+        for start in range(0, flat.size, _CHUNK):
+            part = flat[start : start + _CHUNK]
+            np.clip(part, -width, width, out=part)
+            part += flat_centres[start : start + _CHUNK].astype(np.int64)
+            np.clip(part, self.lower, self.upper, out=part)
+        return out
 
 
 def _validate_bounded(noise: TruncatedIntegerNoise | BoundaryInflatedIntegerNoise) -> None:
@@ -232,12 +225,14 @@ def _validate_bounded(noise: TruncatedIntegerNoise | BoundaryInflatedIntegerNois
         raise ArgumentError("upper", noise.upper, f"must be above lower = {noise.lower} and at most 2^61")
 
 
-def _checked_values(values: ArrayLike, lower: int, upper: int) -> NDArray[np.int64]:
-    """Return true values as integers, once all are within the bounds."""
-    array = np.asarray(values)
-    if array.size and (array.dtype.kind not in "iu" or array.min() < lower or array.max() > upper):
-        raise ArgumentError("values", "(not shown)", f"must be integers within the bounds [{lower}, {upper}]")
-    return array.astype(np.int64)
+def _checked_values(values: ArrayLike, lower: int, upper: int) -> NDArray[np.integer]:
+    """Return true values as an array of integers, once all are within the bounds."""
+    array = exact_numbers(values)
+    if array.size == 0:
+        return np.empty(array.shape, dtype=np.int64)
+    if array.dtype.kind not in "iu" or array.min() < lower or array.max() > upper:
+        raise refused(f"must be integers within the bounds [{lower}, {upper}]")
+    return cast("NDArray[np.integer]", array)
 
 
 def _truncated(order: float, scale: float, first: int, last: int) -> Cumulative:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ggdp.sampling.rejection import Envelope
     from ggdp.sampling.table import Table
 
-__all__ = ["WIDEST", "sampler_from", "sampler_of"]
+__all__ = ["WIDEST", "refuse_too_far", "sampler_from", "sampler_of", "sampler_within"]
 
 # Beyond this many thresholds on a side a table takes longer to build than is worth it.
 _MOST_THRESHOLDS = 1 << 15
@@ -39,11 +39,23 @@ def sampler_of(order: float, scale: float) -> Table | Envelope:
 def sampler_from(order: float, scale: float, start: int) -> Table | Envelope:
     """Return what draws the law given that it is at least `start` >= 1."""
     _refuse_extremes(order, scale)
-    if start > _FARTHEST or order * math.log2(max(start / scale, 1.0)) > _MOST_EXPONENT_BITS:
-        raise ArgumentError("threshold", start, f"is too far out for noise of order {order!r} and scale {scale!r}")
+    refuse_too_far(order, scale, start)
     if thresholds_needed(order, scale, start=start) <= _MOST_THRESHOLDS:
         return tail_law(order, scale, start)
     return envelope(order, scale, start=start)
+
+
+def refuse_too_far(order: float, scale: float, start: int) -> None:
+    """Refuse thresholds that noise of this law does not reach in any practice."""
+    if start > _FARTHEST or order * math.log2(max(start / scale, 1.0)) > _MOST_EXPONENT_BITS:
+        raise ArgumentError("threshold", start, f"is too far out for noise of order {order!r} and scale {scale!r}")
+
+
+@lru_cache(maxsize=32)
+def sampler_within(order: float, scale: float, width: int) -> Envelope:
+    """Return what draws the law given that it is at most `width` in size, for widths that no table fits."""
+    _refuse_extremes(order, 0.0)
+    return envelope(order, scale, two_sided=True, stop=width)
 
 
 def _refuse_extremes(order: float, scale: float) -> None:

@@ -20,8 +20,8 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp.sampling.batch import drawn
-from ggdp.sampling.choice import sampler_from, sampler_of
-from ggdp.sampling.entropy import SECURE
+from ggdp.sampling.choice import refuse_too_far, sampler_from, sampler_of
+from ggdp.sampling.table import BATCH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,8 +60,9 @@ class ConditionalNoise:
         object.__setattr__(self, "order", _validate.order(order=self.order))
         object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
         object.__setattr__(self, "threshold", _validate.integer(threshold=self.threshold, at_least=-(1 << 62)))
+        refuse_too_far(self.order, self.scale, self.threshold)
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source = SECURE) -> NDArray[np.int64]:
+    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
         """Return independent draws as an array of 64-bit integers.
 
         Parameters
@@ -90,10 +91,12 @@ class _Repeated:
 
     def draw(self, out: NDArray[np.int64], source: Source) -> None:
         """Overwrite a flat array with draws."""
-        self.sampler.draw(out, source)
-        below = np.flatnonzero(out < self.threshold)
-        while below.size:
-            again = np.empty(below.size, dtype=np.int64)
-            self.sampler.draw(again, source)
-            out[below] = again
-            below = below[again < self.threshold]
+        for start in range(0, out.size, BATCH):
+            part = out[start : start + BATCH]
+            self.sampler.draw(part, source)
+            below = np.flatnonzero(part < self.threshold)
+            while below.size:
+                again = np.empty(below.size, dtype=np.int64)
+                self.sampler.draw(again, source)
+                part[below] = again
+                below = below[again < self.threshold]

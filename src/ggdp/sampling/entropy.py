@@ -29,7 +29,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from ggdp import _validate
-from ggdp.errors import EntropyError, GgdpError
+from ggdp.errors import ArgumentError, EntropyError, GgdpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +37,23 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
     from numpy.typing import NDArray
 
-__all__ = ["SECURE", "SecureSource", "SeededSource", "Source", "fill", "random_bits", "random_words"]
+__all__ = [
+    "SECURE",
+    "SecureSource",
+    "SeededSource",
+    "Source",
+    "checked_source",
+    "fill",
+    "random_bits",
+    "random_words",
+]
 
 _KEY_BYTES = 32
 _COUNTER_BYTES = 16
 _SEED_BYTES = 64
 _REKEY_BYTES = 1 << 26
 _ZEROS = memoryview(bytes(1 << 16))
+_NO_NOISE = "no noise was drawn, and nothing can be released until randomness works again"
 
 
 class Source(Protocol):
@@ -107,19 +117,25 @@ class SecureSource:
     Parameters
     ----------
     entropy : callable, default os.urandom
-        Returns as many bytes of fresh randomness as it is asked for.
+        Returns as many bytes of fresh randomness as it is asked for. Of another one than the operating system's nobody
+        knows what it is, so that what is made from it has no guarantee.
 
     Examples
     --------
-    >>> random_words(SecureSource(), 3).dtype
-    dtype('uint64')
+    >>> from ggdp import IntegerNoise
+    >>> IntegerNoise(order=2, scale=5.0).sample(3, source=SecureSource()).shape
+    (3,)
     """
-
-    private = True
 
     def __init__(self, entropy: Callable[[int], bytes] = os.urandom) -> None:
         self._entropy = entropy
         self._streams = _Streams()
+        self._last = b""
+
+    @property
+    def private(self) -> bool:
+        """Whether the keys come from the operating system; only then does a release carry a guarantee."""
+        return self._entropy is os.urandom
 
     def __repr__(self) -> str:
         return "SecureSource()" if self._entropy is os.urandom else f"SecureSource(entropy={self._entropy!r})"
@@ -134,7 +150,7 @@ class SecureSource:
         written, wanted = 0, len(target)
         while written < wanted:
             stream = self._streams.current
-            if stream is None or stream.left == 0 or stream.process != _this_process():
+            if stream is None or stream.left <= 0 or stream.process != _this_process():
                 stream = self._streams.current = self._keyed()
             stop = min(wanted, written + stream.left)
             stream.write(target[written:stop])
@@ -145,10 +161,14 @@ class SecureSource:
         """Return a stream with a fresh key."""
         fresh = self._entropy(_SEED_BYTES)
         if len(fresh) != _SEED_BYTES:
-            message = f"the source of randomness gave {len(fresh)} bytes where {_SEED_BYTES} were asked for"
+            message = (
+                f"the source of randomness gave {len(fresh)} bytes where {_SEED_BYTES} were asked for; {_NO_NOISE}"
+            )
             raise EntropyError(message)
-        if fresh[:_KEY_BYTES] == fresh[_KEY_BYTES:]:
-            message = "the source of randomness repeats itself, so it is broken"
+        digest = hashlib.sha256(fresh).digest()
+        repeated, self._last = digest == self._last, digest
+        if repeated or fresh[:_KEY_BYTES] == fresh[_KEY_BYTES:]:
+            message = f"the source of randomness repeats itself, so it is broken; {_NO_NOISE}"
             raise EntropyError(message)
         return _Stream(bytearray(fresh[:_KEY_BYTES]), bytes(fresh[_KEY_BYTES : _KEY_BYTES + _COUNTER_BYTES]))
 
@@ -159,12 +179,13 @@ class SeededSource:
     Parameters
     ----------
     seed : int
-        Any integer from 0 on.
+        Any integer from 0 on. A copy starts from the seed again.
 
     Examples
     --------
-    >>> [int(random_words(SeededSource(seed=7), 1)[0]) for _ in range(2)]
-    [6437844029627503516, 6437844029627503516]
+    >>> from ggdp import IntegerNoise
+    >>> IntegerNoise(order=2, scale=5.0).sample(6, source=SeededSource(seed=7))
+    array([...])
     >>> SeededSource(seed=7).private
     False
     """
@@ -180,6 +201,9 @@ class SeededSource:
     def __repr__(self) -> str:
         return f"SeededSource(seed={self.seed})"
 
+    def __reduce__(self) -> tuple[Callable[[int], SeededSource], tuple[int]]:
+        return _seeded, (self.seed,)
+
     def fill(self, buffer: NDArray[np.uint8]) -> int:
         """Overwrite the whole buffer with the next bytes of the seed's stream and return how many were written."""
         with self._lock:
@@ -188,6 +212,19 @@ class SeededSource:
 
 
 SECURE = SecureSource()
+
+
+def _seeded(seed: int) -> SeededSource:
+    return SeededSource(seed=seed)
+
+
+def checked_source(source: Source | None) -> Source:
+    """Return the source of random bits that was asked for: by default the operating system's."""
+    if source is None:
+        return SECURE
+    if isinstance(source, type) or not callable(getattr(source, "fill", None)) or not hasattr(source, "private"):
+        raise ArgumentError("source", source, "must be a source of random bits, such as SeededSource(seed=1), or None")
+    return source
 
 
 def fill(buffer: NDArray[np.uint8], source: Source) -> None:
@@ -203,12 +240,10 @@ def fill(buffer: NDArray[np.uint8], source: Source) -> None:
     except GgdpError:
         raise
     except Exception as error:
-        message = f"the source of randomness failed ({type(error).__name__}: {error}); no noise was drawn"
+        message = f"the source of randomness failed ({type(error).__name__}: {error}); {_NO_NOISE}"
         raise EntropyError(message) from error
     if written != buffer.size:
-        message = (
-            f"the source of randomness gave {written} bytes where {buffer.size} were asked for; no noise was drawn"
-        )
+        message = f"the source of randomness gave {written} bytes where {buffer.size} were asked for; {_NO_NOISE}"
         raise EntropyError(message)
 
 

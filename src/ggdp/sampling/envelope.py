@@ -60,6 +60,7 @@ def envelope(
     *,
     start: int = 0,
     two_sided: bool = False,
+    stop: int | None = None,
     slot_bits: int = _SLOT_BITS,
     block_bits: int = _BLOCK_BITS,
     word: int = _WORD,
@@ -74,20 +75,27 @@ def envelope(
         Where it starts.
     two_sided : bool, default False
         Whether it is the law of all integers; `start` is then 0.
+    stop : int, optional
+        The largest |k|, for the law given that it is no larger.
     slot_bits, block_bits, word : int
         How many slots there are, about how many blocks on a side, and how many bits of V are read at first.
     """
     span = max(reach(order, scale, start, _DEPTH), 1.0)
+    if stop is not None:
+        span = min(span, float(stop - start + 1))
     width_bits = max(math.frexp(span)[1] - 1 - block_bits, 0)
     count = max(math.ceil(math.ldexp(span, -width_bits)), 1)
     far_start = start + (count << width_bits)
     with precision_from(order, scale, start, 64):
         tops = [weight(order, scale, start, start + (i << width_bits)) for i in range(count + 1)]
-        far = far_sum(order, scale, start, far_start, two_sided) / arb(2) ** width_bits
+        far = far_sum(order, scale, start, far_start, stop, two_sided) / arb(2) ** width_bits
         sides = 2 if two_sided else 1
         height = _height([float(top) for top in tops[:-1]], upper_float(far), sides, 1 << slot_bits)
         needed = [math.ceil(upper_float(arb(height) * top)) for top in tops[:-1]]
         sure = [math.floor(lower_float(arb(height) * top)) for top in tops[1:]]
+        if stop is not None:
+            # A block that reaches beyond the stop has to be looked at.
+            sure = [level if start + ((i + 1) << width_bits) <= stop else 0 for i, level in enumerate(sure)]
         far_height = arb(height) * far
         far_needed = math.ceil(upper_float(far_height))
         cell_bits = max(width_bits - _CELL_BITS, 1)
@@ -113,6 +121,7 @@ def envelope(
         scale=scale,
         start=start,
         two_sided=two_sided,
+        stop=stop,
         width_bits=width_bits,
         height=height,
         bases=bases,
@@ -127,7 +136,9 @@ def envelope(
         errors=errors,
         slot_bits=slot_bits,
         word=word,
-        beyond=lambda: envelope(order, scale, start=far_start, slot_bits=slot_bits, block_bits=block_bits, word=word),
+        beyond=lambda: envelope(
+            order, scale, start=far_start, stop=stop, slot_bits=slot_bits, block_bits=block_bits, word=word
+        ),
     )
 
 
@@ -138,7 +149,7 @@ def _height(tops: list[float], far: float, sides: int, slots: int) -> float:
     def fits(height: float) -> bool:
         # A weight has a slot even where it is no float above 0.
         needed = sides * float(np.maximum(np.ceil(height * weights), 1.0).sum())
-        return needed + max(math.ceil(height * far * (1.0 + 1e-9)), 1) <= slots
+        return needed + math.ceil(height * far * (1.0 + 1e-9)) + 1 <= slots
 
     low, high = 0.0, slots / (sides * float(weights.sum()))
     for _ in range(40):

@@ -9,7 +9,6 @@ from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.choice import sampler_of
 from ggdp.sampling.conditional import ConditionalNoise
-from ggdp.sampling.entropy import SECURE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +65,7 @@ class IntegerNoise:
         """Return P(K <= k)."""
         return self.law.cdf(k)
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source = SECURE) -> NDArray[np.int64]:
+    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
         """Return independent draws as an array of 64-bit integers.
 
         Parameters

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
-from ggdp.distributions.integer_sums import tail_sum
+from ggdp.distributions.integer_sums import partial_sum, tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
 from ggdp.sampling.table import BATCH, CHUNK
 from ggdp.sampling.thresholds import precision_from
@@ -73,6 +73,8 @@ class Envelope:
         Where |k| starts; 0 for the two-sided law.
     two_sided : bool
         Whether negative integers are drawn too.
+    stop : int, optional
+        The largest |k| of a law that ends; there are no far slots then.
     width_bits : int
         m.
     height : float
@@ -105,6 +107,7 @@ class Envelope:
     scale: float
     start: int
     two_sided: bool
+    stop: int | None
     width_bits: int
     height: float
     bases: NDArray[np.int64]
@@ -191,6 +194,9 @@ class Envelope:
         heights[far], errors[far] = self.far_height, self.far_error
         gaps = heights - (levels + words * 2.0**-self.word)
         kept = gaps > errors
+        if self.stop is not None:
+            kept &= np.abs(values) <= self.stop
+            errors[np.abs(values) > self.stop] = -1.0
         for i in np.flatnonzero(np.abs(gaps) <= errors):
             x = None if int(slots[i]) in self.far_slots else abs(int(values[i]))
             kept[i] = self._accepted(x, int(levels[i]), int(words[i]), source)
@@ -214,7 +220,7 @@ class Envelope:
                 exact = arb(self.height) * (
                     weight(self.order, self.scale, self.start, x)
                     if x is not None
-                    else far_sum(self.order, self.scale, self.start, self.far_start, self.two_sided)
+                    else far_sum(self.order, self.scale, self.start, self.far_start, self.stop, self.two_sided)
                     / arb(2) ** self.width_bits
                 )
                 low = level + arb(numerator) / arb(2) ** bits
@@ -241,9 +247,10 @@ def weight(p: float, b: float, start: int, x: int) -> arb:
     return ((arb(start) / arb(b)) ** arb(p) - (arb(x) / arb(b)) ** arb(p)).exp()
 
 
-def far_sum(p: float, b: float, start: int, far_start: int, two_sided: bool) -> arb:
-    """Enclose the sum of f from `far_start` on, twice for both sides."""
-    return (2 if two_sided else 1) * tail_sum(p, b, far_start) * ((arb(start) / arb(b)) ** arb(p)).exp()
+def far_sum(p: float, b: float, start: int, far_start: int, stop: int | None, two_sided: bool) -> arb:
+    """Enclose the sum of f from `far_start` on, up to a stop if there is one, twice for both sides."""
+    total = tail_sum(p, b, far_start) if stop is None else partial_sum(p, b, far_start, stop)
+    return (2 if two_sided else 1) * total * ((arb(start) / arb(b)) ** arb(p)).exp()
 
 
 def _spares(count: int) -> int:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import shape_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
 
 __all__ = ["simulated_not_private"]
 
@@ -46,6 +45,8 @@ def simulated_not_private(
     >>> simulated_not_private(law, 4, generator=np.random.default_rng(5)).shape
     (4,)
     """
+    if not isinstance(law, GeneralizedGaussian):
+        raise ArgumentError("law", law, "must be a GeneralizedGaussian")
     if not isinstance(generator, np.random.Generator):
         raise ArgumentError(
             "generator", generator, "must be a numpy.random.Generator, such as numpy.random.default_rng()"
