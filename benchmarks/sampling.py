@@ -24,7 +24,7 @@ from ggdp.sampling import (
 from ggdp.sampling.binomial import Binomial
 from ggdp.sampling.choice import sampler_of
 from ggdp.sampling.entropy import SECURE, Source, fill
-from ggdp.sampling.rejection import Envelope
+from ggdp.sampling.rejection import Envelope, _spares
 from ggdp.sampling.table import CHUNK, Table
 from observer import observed
 from timing import calls_time, median_time
@@ -55,7 +55,7 @@ class InsecureSource:
 class FarSource:
     """A source that sends the first trial of an envelope to the slot of the values beyond its last block, and keeps it.
 
-    The first request picks its slot, the second the spare trials, the third what all are compared with.
+    The first request picks its slot and those of the spare trials, the second is what all are compared with.
     """
 
     private = False
@@ -69,8 +69,10 @@ class FarSource:
         SECURE.fill(buffer)
         self._requests += 1
         if not self.steered and self._requests == 1:
-            buffer[-2:] = np.array([self._slot], dtype=np.uint16).view(np.uint8)
-        if not self.steered and self._requests == 3:
+            # Slots come last, that of the trial first among them.
+            start = buffer.size - 2 * (1 + _spares(1))
+            buffer[start : start + 2] = np.array([self._slot], dtype=np.uint16).view(np.uint8)
+        if not self.steered and self._requests == 2:
             buffer[:8] = 0
             self.steered = True
         return buffer.size

@@ -223,7 +223,7 @@ def test_the_far_slots_are_accepted_as_often_as_their_sum_says():
 def test_spare_trials_fill_the_places_of_rejected_ones(monkeypatch):
     """Of three trials the second is rejected, of three spares the first; the second spare takes its place."""
     sampler = envelope(2.0, 1e6, two_sided=True)
-    picks = [([0, 1, 2], [10, 11, 12]), ([3, 4, 5], [13, 14, 15])]
+    picks = [([0, 1, 2, 3, 4, 5], [10, 11, 12, 13, 14, 15])]
     monkeypatch.setattr(Envelope, "_picked", lambda *_: tuple(np.array(part, dtype=np.uint16) for part in picks.pop(0)))
     monkeypatch.setattr(module, "_spares", lambda _: 3)
 
@@ -236,6 +236,26 @@ def test_spare_trials_fill_the_places_of_rejected_ones(monkeypatch):
     sampler.draw(out, SECURE)
     assert out.tolist() == [10, 14, 12]
     assert not picks
+
+
+@pytest.mark.parametrize("size", [64, 1000, 2**15, 2**15 + 1, 2**16 + 77])
+def test_spare_trials_come_after_all_others_and_are_all_compared(monkeypatch, size):
+    sampler = envelope(2.0, 1e6, two_sided=True)
+    seen = []
+    real = Envelope._compared
+
+    def compared(self, slots, places, source):
+        seen.append((slots, places))
+        return real(self, slots, places, source)
+
+    monkeypatch.setattr(Envelope, "_compared", compared)
+    out = np.empty(size, dtype=np.int64)
+    undecided, slots, places = sampler._accepted_at_once(out, SECURE)
+    assert slots.size == places.size == undecided.size + module._spares(size)
+    assert np.all(np.diff(undecided) > 0)
+    assert np.all(sampler.quick[slots[: undecided.size]] == module.UNDECIDED)
+    sampler.draw(out, SECURE)
+    assert seen[0][0].size >= module._spares(size)
 
 
 def test_far_draws_lie_beyond_the_blocks_on_both_sides():

@@ -135,35 +135,43 @@ class Envelope:
             part = out[start : start + BATCH]
             undecided, slots, places = self._accepted_at_once(part, source)
             while undecided.size:
-                spare_slots, spare_places = self._picked(_spares(undecided.size), source)
-                kept, values = self._compared(
-                    np.concatenate([slots, spare_slots]), np.concatenate([places, spare_places]), source
-                )
+                kept, values = self._compared(slots, places, source)
                 tried = undecided.size
                 part[undecided[kept[:tried]]] = values[:tried][kept[:tried]]
                 undecided = undecided[~kept[:tried]]
+                # Spare trials that are kept take the places of those that are not.
                 spare = values[tried:][kept[tried:]][: undecided.size]
                 part[undecided[: spare.size]] = spare
                 undecided = undecided[spare.size :]
                 if undecided.size:
-                    slots, places = self._picked(undecided.size, source)
+                    slots, places = self._picked(undecided.size + _spares(undecided.size), source)
 
     def _accepted_at_once(
         self, out: NDArray[np.int64], source: Source
     ) -> tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.integer]]:
-        """Overwrite a flat array where a look-up decides; return the rest of it, and its slots and places."""
+        """Overwrite a flat array where a look-up decides; return the rest of it, and its and spare slots and places."""
+        spare = _spares(out.size)
         if out.size < FEW:
-            return np.arange(out.size), *self._picked(out.size, source)
-        rest: list[tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.integer]]] = []
+            return np.arange(out.size), *self._picked(out.size + spare, source)
+        undecided: list[NDArray[np.intp]] = []
+        slots: list[NDArray[np.uint16]] = []
+        places: list[NDArray[np.integer]] = []
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
-            slots, places = self._picked(part.size, source)
-            np.take(self.quick, slots, out=part, mode="clip")
-            undecided = np.flatnonzero(part == UNDECIDED)
-            part += places
-            rest.append((undecided + start, slots[undecided], places[undecided]))
-        undecided, slots, places = (np.concatenate(parts) for parts in zip(*rest, strict=True))
-        return undecided, slots, places
+            last = start + CHUNK >= out.size
+            some_slots, some_places = self._picked(part.size + spare * last, source)
+            np.take(self.quick, some_slots[: part.size], out=part, mode="clip")
+            # The spare ones are at the end, and all of them are chosen.
+            chosen = np.ones(some_slots.size, dtype=np.bool_)
+            np.equal(part, UNDECIDED, out=chosen[: part.size])
+            part += some_places[: part.size]
+            indices = np.flatnonzero(chosen)
+            undecided.append(indices[: indices.size - spare * last] + start)
+            slots.append(some_slots[indices])
+            places.append(some_places[indices])
+        if len(undecided) == 1:
+            return undecided[0], slots[0], places[0]
+        return np.concatenate(undecided), np.concatenate(slots), np.concatenate(places)
 
     def _picked(self, count: int, source: Source) -> tuple[NDArray[np.uint16], NDArray[np.integer]]:
         """Return slots and places in their blocks."""
@@ -190,7 +198,8 @@ class Envelope:
         levels = self.levels[slots]
         values = self.bases[slots] + places
         heights, errors = self._parabola(np.abs(values) - self.start)
-        far = np.flatnonzero((slots >= self.far_slots.start) & (levels < np.inf))
+        # Far slots, and empty ones, whose level is infinite.
+        far = np.flatnonzero(slots >= self.far_slots.start)
         heights[far], errors[far] = self.far_height, self.far_error
         gaps = heights - (levels + words * 2.0**-self.word)
         kept = gaps > errors
@@ -255,4 +264,4 @@ def far_sum(p: float, b: float, start: int, far_start: int, stop: int | None, tw
 
 def _spares(count: int) -> int:
     """Return how many trials to make beside `count`, so that one round is nearly always enough."""
-    return count // 2 + 8
+    return count // 32 + 16
