@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TruncatedGeneralizedGaussian,
     )
     from ggdp.mechanisms import Mechanism
+    from ggdp.planning import Plan, plan
     from ggdp.privacy.grid import Grid
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
@@ -42,6 +43,7 @@ __all__ = [
     "IntegerGeneralizedGaussian",
     "IntegerNoise",
     "Mechanism",
+    "Plan",
     "ProbabilisticDP",
     "PureDP",
     "Release",
@@ -51,6 +53,7 @@ __all__ = [
     "TruncatedGeneralizedGaussian",
     "__version__",
     "calibrate",
+    "plan",
     "verify",
 ]
 
@@ -67,6 +70,8 @@ _LAZY = {
     "Grid": "ggdp.privacy.grid",
     "IntegerNoise": "ggdp.sampling",
     "Mechanism": "ggdp.mechanisms",
+    "Plan": "ggdp.planning",
+    "plan": "ggdp.planning",
     "Release": "ggdp.releases",
     "SecureSource": "ggdp.sampling",
     "SeededSource": "ggdp.sampling",

@@ -10,6 +10,7 @@ import typer
 
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.demo import demo
+from ggdp.cli.plan import plan
 from ggdp.errors import GgdpError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command()(calibrate)
 app.command()(demo)
+app.command()(plan)
 
 
 def _show_version(asked: bool) -> None:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from ggdp.cli.output import print_json, print_table
+from ggdp.cli.query import Support, goal_of, numbers_of, sensitivity_of
 from ggdp.errors import ArgumentError
-from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.privacy import Neighbours, Notion  # noqa: TC001 - typer reads annotations when it runs
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
-    from ggdp.privacy import Guarantee
 
 __all__ = ["calibrate"]
 
 # The words of `ggdp.calibration.record`, which is too heavy to load before it is needed.
-Support: TypeAlias = Literal["real", "integer"]
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 Method: TypeAlias = Literal["tight", "paper"]
 
@@ -47,8 +46,8 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Find the least noise scale that keeps a goal, and prove it."""
-    goal = _goal(epsilon, delta, notion)
-    query = _sensitivity(sensitivity, box, max_cells, neighbours)
+    goal = goal_of(epsilon, delta, notion)
+    query = sensitivity_of(sensitivity, box, max_cells, neighbours)
     from ggdp.calibration import calibrate as calibrated
 
     result = calibrated(
@@ -66,42 +65,10 @@ def calibrate(
         print_table("calibration", _rows(result))
 
 
-def _goal(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
-    notion = notion or ("pure" if delta is None else "approximate")
-    if notion == "pure":
-        if delta:
-            raise ArgumentError("delta", delta, "a pure goal has none; leave it out or ask for another notion")
-        return PureDP(epsilon)
-    if delta is None:
-        raise ArgumentError("delta", delta, f"a goal of the notion {notion!r} needs one")
-    return ProbabilisticDP(epsilon, delta) if notion == "probabilistic" else ApproxDP(epsilon, delta)
-
-
-def _sensitivity(
-    sensitivity: float | None, box: str | None, max_cells: int | None, neighbours: Neighbours
-) -> Sensitivity:
-    if box is not None:
-        if sensitivity is not None or max_cells is not None:
-            raise ArgumentError("box", box, "goes with neither --sensitivity nor --max-cells")
-        return Sensitivity.box(_numbers("box", box), neighbours=neighbours)
-    size = 1.0 if sensitivity is None else sensitivity
-    if max_cells is None:
-        return Sensitivity.disjoint(size, neighbours=neighbours)
-    moving = Sensitivity.histogram(neighbours, max_cells).moving
-    return Sensitivity.cells(moving, size, neighbours=neighbours)
-
-
-def _numbers(name: str, text: str, separator: str = ",") -> list[float]:
-    try:
-        return [float(part) for part in text.split(separator)]
-    except ValueError:
-        raise ArgumentError(name, text, f"must be numbers separated by {separator!r}") from None
-
-
 def _bounds(text: str) -> list[tuple[float, float]]:
     pairs = []
     for part in text.split(","):
-        ends = _numbers("bounds", part, ":")
+        ends = numbers_of("bounds", part, ":")
         if len(ends) != 2:
             raise ArgumentError("bounds", text, "must be LO:HI, or several of them separated by ','")
         pairs.append((ends[0], ends[1]))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ggdp.cli.files import write_together
 from ggdp.cli.output import print_json, print_table
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.privacy import PureDP, Sensitivity
@@ -66,7 +65,7 @@ def demo(
         typer.echo(f"note: no plot: {missing}", err=True)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _write_together(contents, overwrite=overwrite)
+        write_together(contents, overwrite=overwrite)
     except OSError as failed:
         why = failed.strerror or str(failed)
         raise ArgumentError("out", str(out), f"cannot be written to ({why}); name another folder with --out") from None
@@ -112,32 +111,3 @@ def _as_png(cells: list[tuple[str, ...]], counts: list[int], half_width: int, ep
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=160)
     return picture.getvalue()
-
-
-def _write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:
-    """Write all files or none: beside their targets first, then moved, and what was there stays unless overwritten."""
-    beside: dict[Path, Path] = {}
-    linked: list[Path] = []
-    try:
-        for target, content in contents.items():
-            descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            beside[target] = Path(name)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside[target].chmod(0o644)
-        for target, source in beside.items():
-            if overwrite:
-                source.replace(target)
-            else:
-                # A link is refused where the target is there already, also when another run has just made it.
-                target.hardlink_to(source)
-                linked.append(target)
-    except BaseException:
-        for target in linked:
-            target.unlink(missing_ok=True)
-        raise
-    finally:
-        for source in beside.values():
-            source.unlink(missing_ok=True)

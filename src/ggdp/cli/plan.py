@@ -1,0 +1,124 @@
+"""``ggdp plan``: goal, sensitivity and a measure of error in, the best order out."""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from ggdp.cli.files import write_together
+from ggdp.cli.output import print_json, print_table
+from ggdp.cli.query import Support, goal_of, sensitivity_of
+from ggdp.errors import ArgumentError
+from ggdp.privacy import Neighbours, Notion  # noqa: TC001 - the same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ggdp.planning import Choice, Plan
+
+__all__ = ["plan"]
+
+# The words of `ggdp.planning.measures`, which is too heavy to load before it is needed.
+MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
+FORMATS = (".png", ".pdf", ".svg")
+DOTS_PER_INCH = 300
+
+
+def plan(
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the goal.")],
+    delta: Annotated[float | None, typer.Option(help="Delta of the goal.")] = None,
+    notion: Annotated[
+        Notion | None, typer.Option(help="What is promised; pure without --delta, approximate with it.")
+    ] = None,
+    sensitivity: Annotated[
+        float | None, typer.Option(help="How far one coordinate can move (1 if nothing is given).")
+    ] = None,
+    box: Annotated[str | None, typer.Option(metavar="D1,D2,...", help="How far each coordinate can move.")] = None,
+    max_cells: Annotated[
+        int | None,
+        typer.Option(help="In how many cells one unit is at most; under replace-one twice as many cells move."),
+    ] = None,
+    neighbours: Annotated[Neighbours, typer.Option(help="Which data sets are neighbours.")] = "add-remove",
+    support: Annotated[Support, typer.Option(help="Where the noise lives.")] = "real",
+    measure: Annotated[MeasureName, typer.Option(help="The error to minimise.")] = "rmse",
+    level: Annotated[float, typer.Option(help="Level of the quantile, for --measure quantile.")] = 0.95,
+    cells: Annotated[
+        int | None, typer.Option(help="Cells of the query, for --measure max; as many as can move if not given.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw error against order to a .png, .pdf or .svg file.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier plot.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Find the order of noise with the least error for a query. Reads no data."""
+    goal = goal_of(epsilon, delta, notion)
+    query = sensitivity_of(sensitivity, box, max_cells, neighbours)
+    if plot is not None:
+        _require_writable(plot, overwrite=overwrite)
+    from ggdp.planning import plan as planned
+
+    with _progress() as progress:
+        result = planned(goal, query, measure, level=level, cells=cells, support=support, progress=progress)
+    if plot is not None:
+        _draw(result, plot, overwrite=overwrite)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    calibration = result.calibration
+    print_table(
+        f"{result.measure}, {calibration.goal.under(calibration.sensitivity.neighbours)}",
+        [_row(choice) for choice in result.choices],
+        header=("noise", "order", "scale", "error", "times the best"),
+    )
+    typer.echo(f"query: {calibration.sensitivity}, noise on the {calibration.support}s")
+    typer.echo(f"guarantee of the best: {calibration.guarantee}, certified")
+    for note in result.notes:
+        typer.echo(f"note: {note}")
+    if plot is not None:
+        typer.echo(f"Written: {plot}")
+
+
+def _row(choice: Choice) -> tuple[str, ...]:
+    if choice.scale is None:
+        return (choice.name, f"{choice.order:.6g}", "none", "none", "")
+    gain = "" if choice.gain is None else f"{choice.gain:.4g}"
+    return (choice.name, f"{choice.order:.6g}", repr(choice.scale), f"{choice.error:.7g}", gain)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error while orders are tried, if somebody is there to see it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("orders tried", total=None)
+        yield lambda done, expected: bar.update(task, completed=done, total=max(done, expected))
+
+
+def _require_writable(plot: Path, *, overwrite: bool) -> None:
+    """Refuse a file that could not be written, before the work is done."""
+    if plot.suffix.lower() not in FORMATS:
+        raise ArgumentError("plot", str(plot), "must end in " + ", ".join(FORMATS))
+    if not plot.parent.is_dir():
+        raise ArgumentError("plot", str(plot), "cannot be written (no such folder); name another file")
+    if plot.exists() and not overwrite:
+        raise ArgumentError("plot", str(plot), "is there already; add --overwrite, or name another file")
+
+
+def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:
+    from ggdp.plots.plans import plot_plan
+
+    picture = io.BytesIO()
+    plot_plan(result).savefig(picture, format=plot.suffix.lower()[1:], dpi=DOTS_PER_INCH)
+    try:
+        write_together({plot: picture.getvalue()}, overwrite=overwrite)
+    except OSError as failed:
+        why = failed.strerror or str(failed)
+        raise ArgumentError("plot", str(plot), f"cannot be written ({why}); name another file") from None

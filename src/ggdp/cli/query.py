@@ -1,0 +1,51 @@
+"""What the commands share: flags of a goal and of a sensitivity, made into both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ggdp.errors import ArgumentError
+from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
+
+if TYPE_CHECKING:
+    from ggdp.privacy import Guarantee, Neighbours
+
+__all__ = ["Support", "goal_of", "numbers_of", "sensitivity_of"]
+
+# The words of `ggdp.calibration.record`, which is too heavy to load before it is needed.
+Support: TypeAlias = Literal["real", "integer"]
+
+
+def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
+    """Return the goal that the flags ask for."""
+    notion = notion or ("pure" if delta is None else "approximate")
+    if notion == "pure":
+        if delta:
+            raise ArgumentError("delta", delta, "a pure goal has none; leave it out or ask for another notion")
+        return PureDP(epsilon)
+    if delta is None:
+        raise ArgumentError("delta", delta, f"a goal of the notion {notion!r} needs one")
+    return ProbabilisticDP(epsilon, delta) if notion == "probabilistic" else ApproxDP(epsilon, delta)
+
+
+def sensitivity_of(
+    sensitivity: float | None, box: str | None, max_cells: int | None, neighbours: Neighbours
+) -> Sensitivity:
+    """Return the sensitivity that the flags ask for."""
+    if box is not None:
+        if sensitivity is not None or max_cells is not None:
+            raise ArgumentError("box", box, "goes with neither --sensitivity nor --max-cells")
+        return Sensitivity.box(numbers_of("box", box), neighbours=neighbours)
+    size = 1.0 if sensitivity is None else sensitivity
+    if max_cells is None:
+        return Sensitivity.disjoint(size, neighbours=neighbours)
+    moving = Sensitivity.histogram(neighbours, max_cells).moving
+    return Sensitivity.cells(moving, size, neighbours=neighbours)
+
+
+def numbers_of(name: str, text: str, separator: str = ",") -> list[float]:
+    """Return the numbers of a flag."""
+    try:
+        return [float(part) for part in text.split(separator)]
+    except ValueError:
+        raise ArgumentError(name, text, f"must be numbers separated by {separator!r}") from None

@@ -1,0 +1,219 @@
+"""From a goal, a query and a measure of error to the best order."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ggdp.calibration import Calibration, calibrate
+from ggdp.calibration.obligations import obligations
+from ggdp.errors import ArgumentError, SearchError, UnattainableError, UnprovedError
+from ggdp.planning.measures import Measure, MeasureName, checked_measure
+from ggdp.planning.record import Choice, Plan
+from ggdp.planning.scales import CONVOLVED, scale_finder
+from ggdp.planning.search import HIGHEST_ORDER, LOWEST_ORDER, USUAL, Effort, Trial, least_error
+from ggdp.privacy import Sensitivity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ggdp.calibration.record import Support
+    from ggdp.privacy import Guarantee
+
+__all__ = ["plan"]
+
+LAPLACE, GAUSSIAN = USUAL
+NAMES = {LAPLACE: "laplace", GAUSSIAN: "gaussian"}
+# By support, and whether a scale takes a convolution.
+EFFORTS = {
+    ("real", False): Effort(points=65, finer=1, valleys=3, splits=2, width=1e-3),
+    ("real", True): Effort(points=13, finer=1, valleys=2, splits=2, width=1e-2),
+    ("integer", False): Effort(points=61, finer=6, valleys=6, splits=5, width=1e-4),
+    ("integer", True): Effort(points=25, finer=1, valleys=2, splits=2, width=1e-2),
+}
+# Scales with a larger error than this many times the best so far are not looked for.
+WORTH_A_SCAN = 1.3
+PROBE = 3.0
+SMALL_SCALE = 0.01
+HALVINGS = 4
+
+
+def plan(
+    goal: Guarantee,
+    sensitivity: Sensitivity,
+    measure: MeasureName = "rmse",
+    *,
+    level: float = 0.95,
+    cells: int | None = None,
+    support: Support = "real",
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """Return the order in [1, 50] whose noise, of the least scale that keeps the goal, has the least error.
+
+    Parameters
+    ----------
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What must be promised.
+    sensitivity : Sensitivity
+        How far one person can move the query.
+    measure : {"rmse", "mean-abs", "quantile", "max"}, default "rmse"
+        What to minimise: root mean square error, mean absolute error, a quantile of the absolute error, or the expected
+        largest absolute error over the cells of the query.
+    level : float, default 0.95
+        Level of the quantile.
+    cells : int, optional
+        Number of cells of the query, for "max"; by default as many as can move.
+    support : {"real", "integer"}, default "real"
+        Where the noise lives.
+    progress : callable, optional
+        Called after each order with the number of orders tried and about how many there will be.
+
+    Returns
+    -------
+    Plan
+        The best order with its certified calibration, beside Laplace and Gaussian noise.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is wrong.
+
+    Notes
+    -----
+    Claim: the plan is a function of the arguments, which are public, so it costs no privacy. Its scale is proved by
+    `calibrate`; that no other order has a smaller error is the result of a search, and the notes say how close.
+    Among orders whose errors agree to 1e-5 a usual one, or else the one with the fewest digits, is preferred.
+
+    References
+    ----------
+    Liu, arXiv 1602.06028 v5, compares a few whole orders at the paper's bounds; no order is chosen there.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> plan = ggdp.plan(ggdp.ApproxDP(0.1, 0.1), ggdp.Sensitivity.histogram())
+    >>> print(f"{plan.best.error:.3f}, {plan.best.order:.2g}")
+    2.538, 4.6
+    >>> [f"{choice.name} {choice.error:.3f}" for choice in plan.alternatives]
+    ['laplace 4.551', 'gaussian 2.847']
+    """
+    if not isinstance(sensitivity, Sensitivity):
+        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+    sought = checked_measure(measure, level, cells, sensitivity)
+    notes = []
+    if sought.cells is not None and cells is None and sensitivity.kind == "cells":
+        notes.append(
+            f"the largest error is taken over {sought.cells:,} cells, as many as can move; a query with more cells has "
+            "a larger one, and maybe another best order: give their number as cells"
+        )
+    usual = {LAPLACE: calibrate(goal, sensitivity, order=LAPLACE, support=support)}
+    try:
+        usual[GAUSSIAN] = calibrate(goal, sensitivity, order=GAUSSIAN, support=support)
+    except (UnattainableError, UnprovedError) as refused:
+        notes.append(f"order 1 is the only one, there was nothing to choose: {refused}")
+        return _recorded(usual, sought, [_proved(usual[LAPLACE], sought)], notes)
+    duties = obligations(goal, sensitivity, PROBE, support)
+    effort = EFFORTS[support, any(duty.bound in CONVOLVED for duty in duties)]
+    best, trials = _searched(goal, sensitivity, support, sought, list(usual.values()), effort, progress)
+    tried = [one for one in trials if math.isfinite(one.error)]
+    notes.append(_looked(effort, len(trials), len(trials) - len(tried)))
+    if all(duty.note is not None for duty in duties):
+        notes.append("for most orders only upper bounds of the scale are known here: some may be better than they look")
+    for found in sorted({best, *tried}, key=lambda one: (one.order != best.order, one.rank)):
+        # The best order found is proved now; a proof that fails, which none should, leaves the next best.
+        try:
+            if found.order not in usual:
+                usual[found.order] = calibrate(goal, sensitivity, order=found.order, support=support)
+        except SearchError:
+            continue
+        break
+    return _recorded(usual, sought, tried, notes)
+
+
+def _searched(
+    goal: Guarantee,
+    sensitivity: Sensitivity,
+    support: str,
+    measure: Measure,
+    usual: list[Calibration],
+    effort: Effort,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Trial, list[Trial]]:
+    """Return the best trial and all of them."""
+    known = [_proved(calibration, measure) for calibration in usual]
+    least = min(one.error for one in known)
+    scale_of = scale_finder(goal, sensitivity, support)
+
+    def trial(order: float) -> Trial:
+        nonlocal least
+        try:
+            scale = scale_of(order, lambda: _scale_with(WORTH_A_SCAN * least, order, support, measure))
+        except SearchError:
+            scale = math.inf
+        if math.isinf(scale):
+            return Trial(order, math.inf, math.inf)
+        found = _trial(order, scale, support, measure)
+        least = min(least, found.error)
+        return found
+
+    return least_error(trial, effort, known, progress)
+
+
+def _scale_with(error: float, order: float, support: str, measure: Measure) -> float:
+    """Return about the largest scale with no more than an error, or a little more."""
+    scale = error / measure.of(order, 1.0, "real")
+    if support == "real":
+        return scale
+    # On the integers the error grows with the scale too (so do all |K|, by their likelihood ratio), but not in line.
+    low, high = 0.0, max(scale, SMALL_SCALE)
+    while measure.of(order, high, support) <= error:
+        low, high = high, 2.0 * high
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if measure.of(order, middle, support) <= error else (low, middle)
+    return high
+
+
+def _looked(effort: Effort, tried: int, dropped: int) -> str:
+    """Return a note on how closely was looked."""
+    seen = f"; {dropped} were dropped when seen to have over {WORTH_A_SCAN:g} times the least error" if dropped else ""
+    return (
+        f"searched: {tried} orders in [{LOWEST_ORDER:g}, {HIGHEST_ORDER:g}], {effort.points} of them evenly in log "
+        f"order, the others in its lowest valleys (at most {effort.valleys}){seen}. That no other order is better is a "
+        "result of this search; that the scale keeps the goal is proved"
+    )
+
+
+def _trial(order: float, scale: float, support: str, measure: Measure) -> Trial:
+    # Quantiles on the integers are whole numbers, shared by many orders.
+    tie = Measure(name="rmse").of(order, scale, support) if support == "integer" and measure.level is not None else 0.0
+    return Trial(order, scale, measure.of(order, scale, support), tie)
+
+
+def _proved(calibration: Calibration, measure: Measure) -> Trial:
+    return _trial(calibration.order, calibration.scale, calibration.support, measure)
+
+
+def _recorded(proved: dict[float, Calibration], measure: Measure, tried: list[Trial], notes: list[str]) -> Plan:
+    """Return the plan of the best among proved calibrations."""
+    trials = {order: _proved(calibration, measure) for order, calibration in proved.items()}
+    least = min(trials.values(), key=lambda one: one.rank)
+    best = next((trials[order] for order in USUAL if order in trials and trials[order].is_as_good_as(least)), least)
+    curve = {one.order: one.error for one in tried} | {one.order: one.error for one in trials.values()}
+    calibration = proved[best.order]
+
+    def choice(name: str, order: float) -> Choice:
+        found = trials.get(order)
+        if found is None:
+            return Choice(name=name, order=order, scale=None, error=None, gain=None)
+        gain = found.error / best.error if best.error > 0.0 else None
+        return Choice(name=name, order=order, scale=found.scale, error=found.error, gain=gain)
+
+    return Plan(
+        best=choice("best", best.order),
+        alternatives=tuple(choice(name, order) for order, name in NAMES.items()),
+        calibration=calibration,
+        measure=measure,
+        curve=tuple(sorted(curve.items())),
+        notes=(*notes, *calibration.notes),
+    )

@@ -1,0 +1,122 @@
+"""The record of a plan: the best order for a query, and what the usual orders would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ggdp.calibration import Calibration
+    from ggdp.planning.measures import Measure
+
+__all__ = ["Choice", "Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An order with its certified scale and its error, in the unit of the query.
+
+    Attributes
+    ----------
+    name : str
+        "best", "laplace" or "gaussian".
+    order : float
+        Order of the noise.
+    scale, error : float, optional
+        Its scale and error; None where the goal does not exist, or is not proved, for this order.
+    gain : float, optional
+        How many times the best choice's error this one has; None if that is 0.
+    """
+
+    name: str
+    order: float
+    scale: float | None
+    error: float | None
+    gain: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice as plain values, fit for JSON."""
+        return {
+            "name": self.name,
+            "order": self.order,
+            "scale": self.scale,
+            "error": self.error,
+            "gain": self.gain,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The order that a query is best served by. Nothing in it comes from data.
+
+    Attributes
+    ----------
+    best : Choice
+        The best order found, its scale and its error.
+    alternatives : tuple of Choice
+        The usual orders: "laplace" (order 1) and "gaussian" (order 2, for approximate DP the analytic Gaussian).
+    calibration : Calibration
+        The best scale with its proof, ready for `ggdp.Mechanism`.
+    measure : Measure
+        What was minimised.
+    curve : tuple of (order, error)
+        All orders that were tried, in increasing order. But for those of `best` and `alternatives` their scales were
+        not proved.
+    notes : tuple of str
+        What a reader should know, such as how closely was looked.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> plan = ggdp.plan(ggdp.ApproxDP(1.0, 0.05), ggdp.Sensitivity.histogram())
+    >>> print(f"{plan.best.order:.2f} {plan.best.error:.3f}")
+    1.27 1.198
+    >>> ggdp.Mechanism(plan.calibration).calibration.order == plan.best.order
+    True
+    """
+
+    best: Choice
+    alternatives: tuple[Choice, ...]
+    calibration: Calibration
+    measure: Measure
+    curve: tuple[tuple[float, float], ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The best choice and the alternatives."""
+        return (self.best, *self.alternatives)
+
+    def __repr__(self) -> str:
+        calibration = self.calibration
+        lines = [
+            f"Plan for {calibration.goal.under(calibration.sensitivity.neighbours)}",
+            f"  query: {calibration.sensitivity}, noise on the {calibration.support}s",
+            f"  error: {self.measure}",
+        ]
+        for choice in self.choices:
+            if choice.scale is None:
+                lines.append(f"  {choice.name:<9} order {choice.order:<8.6g} not available")
+                continue
+            gain = "" if choice is self.best or choice.gain is None else f"  ({choice.gain:.4g} times the best)"
+            lines.append(
+                f"  {choice.name:<9} order {choice.order:<8.6g} scale {choice.scale:<12.7g} "
+                f"error {choice.error:.7g}{gain}"
+            )
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, fit for JSON."""
+        return {
+            "best": self.best.to_dict(),
+            "alternatives": [choice.to_dict() for choice in self.alternatives],
+            "measure": self.measure.name,
+            "level": self.measure.level,
+            "cells": self.measure.cells,
+            "support": self.calibration.support,
+            "sensitivity": str(self.calibration.sensitivity),
+            "goal": self.calibration.goal.under(self.calibration.sensitivity.neighbours).to_dict(),
+            "calibration": self.calibration.to_dict(),
+            "curve": [list(point) for point in self.curve],
+            "notes": list(self.notes),
+        }
