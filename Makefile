@@ -35,6 +35,7 @@ imports: $(VENV)/.all ## check that imports go one way through the house
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.all ## build the documentation into docs/_build/html
+	rm -rf docs/api
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 test: lint types imports docs ## everything that must hold, in under ten minutes on two cores
