@@ -97,7 +97,10 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    if not console.is_terminal:
+        yield lambda done, expected: None  # noqa: ARG005 - nobody looks
+        return
+    with Progress(console=console, transient=True) as bar:
         task = bar.add_task("orders tried", total=None)
         yield lambda done, expected: bar.update(task, completed=done, total=max(done, expected))
 

@@ -294,18 +294,14 @@ class Grid:
     def sensitivity(self, sensitivity: Sensitivity) -> Sensitivity:
         """Return the sensitivity of the index, in steps.
 
-        Claim
-        -----
-        If |x - x'| <= D, then the indices differ by at most N = ceil(D/g). *Proof.* Let x >= x' and u = x'/g + 1/2.
-        Then x/g + 1/2 <= u + N, and floor(u + N) = floor(u) + N. Saturation is a clamp, which moves no two indices
-        apart.
+        Notes ----- Claim. If |x - x'| <= D, then the indices differ by at most N = ceil(D/g). *Proof.* Let x >= x' and
+        u = x'/g + 1/2. Then x/g + 1/2 <= u + N, and floor(u + N) = floor(u) + N. Saturation is a clamp, which moves no
+        two indices apart.
 
         For a joint norm over r coordinates ||k - k'||_q <= D_q/g + r^(1/q). *Proof.* |k_i - k'_i| <= ceil(|d_i|/g) <=
         |d_i|/g + 1, and Minkowski's inequality. For q = 1 the left side is an integer, so the right one is rounded
         down; for q = infinity or r = 1 it is N of D_q. The bounds of the single coordinates stay.
 
-        Notes
-        -----
         Rounding: up, from exact fractions.
 
         Examples
@@ -389,10 +385,9 @@ class Grid:
     def total_sensitivity(self, bounds: tuple[float, float], *, neighbours: Neighbours = "add-remove") -> Sensitivity:
         """Return the sensitivity, in steps, of `total` with these bounds, where a unit has one row.
 
-        Claim
-        -----
-        Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals apart. A row more or
-        less moves the total by at most the larger end in size, a replaced row by at most the width.
+        Notes ----- Claim. Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals
+        apart. A row more or less moves the total by at most the larger end in size, a replaced row by at most the
+        width.
 
         Examples
         --------

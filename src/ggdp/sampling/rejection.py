@@ -134,7 +134,8 @@ class Envelope:
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
             undecided, slots, places = self._accepted_at_once(part, source)
-            while undecided.size:
+            # Once even if nothing is left to compare but spare trials, lest the time tell that.
+            while slots.size:
                 kept, values = self._compared(slots, places, source)
                 tried = undecided.size
                 part[undecided[kept[:tried]]] = values[:tried][kept[:tried]]
@@ -143,8 +144,9 @@ class Envelope:
                 spare = values[tried:][kept[tried:]][: undecided.size]
                 part[undecided[: spare.size]] = spare
                 undecided = undecided[spare.size :]
-                if undecided.size:
-                    slots, places = self._picked(undecided.size + _spares(undecided.size), source)
+                if not undecided.size:
+                    break
+                slots, places = self._picked(undecided.size + _spares(undecided.size), source)
 
     def _accepted_at_once(
         self, out: NDArray[np.int64], source: Source
