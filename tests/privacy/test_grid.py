@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ggdp import GgdpError, Sensitivity
 from ggdp.errors import ArgumentError
 from ggdp.privacy import Grid
-from ggdp.privacy.grid import LARGEST, LEAST, exact_numbers
+from ggdp.privacy.values import LARGEST, LEAST, exact_numbers
 
 AWKWARD = [
     0.0,

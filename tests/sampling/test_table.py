@@ -35,7 +35,7 @@ def guided(table):
 
     It is the first of two: the second is decided by its first bits, and is what is decided again if the first is, too.
     """
-    decided = top_bits(2, GUIDE)[int(np.flatnonzero(table.guide != module._UNDECIDED)[0])]
+    decided = top_bits(2, GUIDE)[int(np.flatnonzero(table.guide != module.UNDECIDED)[0])]
 
     def draw(source):
         out = np.empty(2, dtype=np.int64)
@@ -77,7 +77,7 @@ def test_the_whole_tree_of_a_small_table_has_the_masses_of_the_law(monkeypatch, 
 def test_the_tree_of_a_wrong_table_has_other_masses(monkeypatch):
     monkeypatch.setattr(module, "FEW", 0)
     table = whole_law.__wrapped__(2.0, 3.0, guide_bits=GUIDE, word=WORD)
-    table.guide[np.flatnonzero(table.guide != module._UNDECIDED)[-1]] += 1
+    table.guide[np.flatnonzero(table.guide != module.UNDECIDED)[-1]] += 1
     masses, longer = tree(*guided(table), depth=4)
     with pytest.raises(AssertionError):
         assert_masses(masses, longer, exact.integer_tails(2.0, 3.0), at_most=Fraction(64, 2**24))
@@ -137,7 +137,7 @@ def test_the_64_bit_words_of_k_are_those_between_its_thresholds(order, scale):
         checked += 1
         for word in (first, (first + last) // 2, last):
             assert one_draw(table)(Scripted.words(word)) == k
-            if table.guide[word >> 48] == module._UNDECIDED:
+            if table.guide[word >> 48] == module.UNDECIDED:
                 decided = table._decided(np.array([word >> 48], dtype=np.uint16), Scripted.words((word % 2**48) << 16))
                 assert decided.tolist() == [k]
             else:
@@ -185,7 +185,7 @@ def test_brackets_that_are_wide_are_refined_and_not_guessed():
     for word, k in [(third - 2**53, 0), (third + 2**53, 1), (2 * third + 2**40, 2), (0, 0), (2**64 - 1, 2), (third, 0)]:
         source = Scripted.words(word, 0)
         assert one_draw(table)(source) == k
-        assert np.all(table.guide[third - 2**54 >> 48 : (third + 2**54 >> 48) + 1] == module._UNDECIDED)
+        assert np.all(table.guide[third - 2**54 >> 48 : (third + 2**54 >> 48) + 1] == module.UNDECIDED)
 
 
 def test_every_bucket_of_the_guide_is_right_or_undecided():
@@ -194,7 +194,7 @@ def test_every_bucket_of_the_guide_is_right_or_undecided():
     for bucket in range(2000, 63000, 7):
         k = int(table.guide[bucket])
         inside = [j for j in thresholds if bucket == thresholds[j] >> 48]
-        if k == module._UNDECIDED:
+        if k == module.UNDECIDED:
             assert inside
         else:
             assert not inside

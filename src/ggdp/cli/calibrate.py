@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from ggdp.cli.output import print_json, print_table
-from ggdp.cli.query import Support, goal_of, numbers_of, sensitivity_of
+from ggdp.cli.query import (
+    Box,
+    Delta,
+    Epsilon,
+    MaxCells,
+    NeighboursFlag,
+    NotionFlag,
+    Size,
+    SupportFlag,
+    goal_of,
+    numbers_of,
+    sensitivity_of,
+)
 from ggdp.errors import ArgumentError
-from ggdp.privacy import Neighbours, Notion  # noqa: TC001 - typer reads annotations when it runs
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
@@ -23,21 +34,14 @@ Method: TypeAlias = Literal["tight", "paper"]
 
 def calibrate(
     order: Annotated[float, typer.Option(help="Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian.")],
-    epsilon: Annotated[float, typer.Option(help="Epsilon of the goal.")],
-    delta: Annotated[float | None, typer.Option(help="Delta of the goal.")] = None,
-    notion: Annotated[
-        Notion | None, typer.Option(help="What is promised; pure without --delta, approximate with it.")
-    ] = None,
-    sensitivity: Annotated[
-        float | None, typer.Option(help="How far one coordinate can move (1 if nothing is given).")
-    ] = None,
-    box: Annotated[str | None, typer.Option(metavar="D1,D2,...", help="How far each coordinate can move.")] = None,
-    max_cells: Annotated[
-        int | None,
-        typer.Option(help="In how many cells one unit is at most; under replace-one twice as many cells move."),
-    ] = None,
-    neighbours: Annotated[Neighbours, typer.Option(help="Which data sets are neighbours.")] = "add-remove",
-    support: Annotated[Support, typer.Option(help="Where the noise lives.")] = "real",
+    epsilon: Epsilon,
+    delta: Delta = None,
+    notion: NotionFlag = None,
+    sensitivity: Size = None,
+    box: Box = None,
+    max_cells: MaxCells = None,
+    neighbours: NeighboursFlag = "add-remove",
+    support: SupportFlag = "real",
     bounds: Annotated[
         str | None, typer.Option(metavar="LO:HI[,LO:HI...]", help="Public bounds of query and output.")
     ] = None,

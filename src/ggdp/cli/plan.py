@@ -11,9 +11,19 @@ import typer
 
 from ggdp.cli.files import write_together
 from ggdp.cli.output import print_json, print_table
-from ggdp.cli.query import Support, goal_of, sensitivity_of
+from ggdp.cli.query import (
+    Box,
+    Delta,
+    Epsilon,
+    MaxCells,
+    NeighboursFlag,
+    NotionFlag,
+    Size,
+    SupportFlag,
+    goal_of,
+    sensitivity_of,
+)
 from ggdp.errors import ArgumentError
-from ggdp.privacy import Neighbours, Notion  # noqa: TC001 - the same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,21 +39,14 @@ DOTS_PER_INCH = 300
 
 
 def plan(
-    epsilon: Annotated[float, typer.Option(help="Epsilon of the goal.")],
-    delta: Annotated[float | None, typer.Option(help="Delta of the goal.")] = None,
-    notion: Annotated[
-        Notion | None, typer.Option(help="What is promised; pure without --delta, approximate with it.")
-    ] = None,
-    sensitivity: Annotated[
-        float | None, typer.Option(help="How far one coordinate can move (1 if nothing is given).")
-    ] = None,
-    box: Annotated[str | None, typer.Option(metavar="D1,D2,...", help="How far each coordinate can move.")] = None,
-    max_cells: Annotated[
-        int | None,
-        typer.Option(help="In how many cells one unit is at most; under replace-one twice as many cells move."),
-    ] = None,
-    neighbours: Annotated[Neighbours, typer.Option(help="Which data sets are neighbours.")] = "add-remove",
-    support: Annotated[Support, typer.Option(help="Where the noise lives.")] = "real",
+    epsilon: Epsilon,
+    delta: Delta = None,
+    notion: NotionFlag = None,
+    sensitivity: Size = None,
+    box: Box = None,
+    max_cells: MaxCells = None,
+    neighbours: NeighboursFlag = "add-remove",
+    support: SupportFlag = "real",
     measure: Annotated[MeasureName, typer.Option(help="The error to minimise.")] = "rmse",
     level: Annotated[float, typer.Option(help="Level of the quantile, for --measure quantile.")] = 0.95,
     cells: Annotated[

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
 
 from ggdp.errors import ArgumentError
-from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
-    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.privacy import Guarantee
 
-__all__ = ["Support", "goal_of", "numbers_of", "sensitivity_of"]
+__all__ = [
+    "Box",
+    "Delta",
+    "Epsilon",
+    "MaxCells",
+    "NeighboursFlag",
+    "NotionFlag",
+    "Size",
+    "SupportFlag",
+    "goal_of",
+    "numbers_of",
+    "sensitivity_of",
+]
 
 # The words of `ggdp.calibration.record`, which is too heavy to load before it is needed.
 Support: TypeAlias = Literal["real", "integer"]
+
+Epsilon = Annotated[float, typer.Option(help="Epsilon of the goal.")]
+Delta = Annotated[float | None, typer.Option(help="Delta of the goal.")]
+NotionFlag = Annotated[Notion | None, typer.Option(help="What is promised; pure without --delta, approximate with it.")]
+Size = Annotated[float | None, typer.Option(help="How far one coordinate can move (1 if nothing is given).")]
+Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="How far each coordinate can move.")]
+MaxCells = Annotated[
+    int | None,
+    typer.Option(help="In how many cells one unit is at most; under replace-one twice as many cells move."),
+]
+NeighboursFlag = Annotated[Neighbours, typer.Option(help="Which data sets are neighbours.")]
+SupportFlag = Annotated[Support, typer.Option(help="Where the noise lives.")]
 
 
 def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:

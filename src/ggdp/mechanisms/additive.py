@@ -34,7 +34,8 @@ from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.errors import ArgumentError
-from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers, refused
+from ggdp.privacy.grid import Grid
+from ggdp.privacy.values import LARGEST, LEAST, exact_numbers, refused
 from ggdp.releases.release import MechanismFacts, Release, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST

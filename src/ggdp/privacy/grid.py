@@ -28,7 +28,7 @@ import numbers
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,16 +37,14 @@ from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.sensitivity import Sensitivity
+from ggdp.privacy.values import LARGEST, LEAST, exact_numbers, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LARGEST", "LEAST", "Grid", "exact_numbers", "refused"]
-
-# The ends of int64, where every index saturates.
-LEAST, LARGEST = -(2**63), 2**63 - 1
+__all__ = ["MOST_STEPS", "Grid"]
 
 # How many steps there are at least in the sensitivity of a coordinate.
 FINENESS = 1024
@@ -54,76 +52,6 @@ FINENESS = 1024
 MOST_STEPS = 2**53
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
-
-Exact: TypeAlias = "NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.object_]"
-
-
-class _NotShown:
-    """Stands in an error for a value from the data."""
-
-    def __repr__(self) -> str:
-        return "<not shown>"
-
-
-def refused(expected: str) -> ArgumentError:
-    """Return the error for values from the data, which it does not hold."""
-    return ArgumentError("values", _NotShown(), expected)
-
-
-def exact_numbers(values: ArrayLike) -> Exact:
-    """Return values as float64, int64, uint64 or Python numbers, whichever holds them exactly; nothing is rounded.
-
-    A list of floats and of integers beyond 2^53 would be rounded by NumPy, and two neighbouring values would move apart
-    by more than their sensitivity: it becomes an array of Python numbers. A frame with columns of several types would
-    be rounded before we see it: it is refused. How long an array takes does not depend on its numbers; a list is
-    turned into an array by NumPy, which looks at them.
-    """
-    array = _as_array(values)
-    if array is None:
-        raise refused("must be numbers, or arrays or evenly nested lists of them, none of them masked")
-    kind = array.dtype.kind
-    if kind == "f" and array.dtype.itemsize <= 8:
-        return array.astype(np.float64, copy=False)
-    if kind == "u" and array.dtype.itemsize == 8:
-        return array.astype(np.uint64, copy=False)
-    if kind in "biu":
-        return array.astype(np.int64, copy=False)
-    if kind == "O" and all(_is_exact(value) for value in array.flat):
-        return array
-    raise refused("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
-
-
-def _as_array(values: ArrayLike) -> NDArray[Any] | None:
-    """Return values as an array, with Python numbers where NumPy would round; None if they are no numbers.
-
-    Whatever goes wrong, nothing of it may hang on an error that is raised: it could hold a value.
-    """
-    if _masked(values) or not (hasattr(values, "dtype") or isinstance(values, numbers.Number | list | tuple)):
-        return None
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "f" and not hasattr(values, "dtype") and _beyond_float(values):
-            array = np.asarray(values, dtype=object)
-    except Exception:
-        return None
-    return array
-
-
-def _masked(values: object) -> bool:
-    """Tell whether there is a masked array among the values."""
-    if isinstance(values, list | tuple):
-        return any(_masked(value) for value in values if isinstance(value, list | tuple | np.ma.MaskedArray))
-    return isinstance(values, np.ma.MaskedArray)
-
-
-def _beyond_float(values: ArrayLike) -> bool:
-    """Tell whether there is an integer among the values that no float may hold."""
-    numbers_given = np.asarray(values, dtype=object).flat
-    return any(isinstance(value, numbers.Integral) and abs(int(value)) > MOST_STEPS for value in numbers_given)
-
-
-def _is_exact(value: object) -> bool:
-    return isinstance(value, numbers.Rational | float | np.float32 | np.float16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from flint import arb
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.privacy.grid import exact_numbers, refused
+from ggdp.privacy.values import exact_numbers, refused
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.choice import sampler_of, sampler_within
 from ggdp.sampling.entropy import checked_source, random_words

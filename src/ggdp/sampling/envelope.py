@@ -36,7 +36,8 @@ import numpy as np
 from flint import arb
 
 from ggdp.distributions.enclosures import lower_float, upper_float
-from ggdp.sampling.rejection import ROUNDING, UNDECIDED, Envelope, far_sum, weight
+from ggdp.sampling.rejection import ROUNDING, Envelope, far_sum, weight
+from ggdp.sampling.table import UNDECIDED
 from ggdp.sampling.thresholds import precision_from, reach
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ V              a uniform number in [0, 1), read to as many bits as a decision ta
 
 A draw picks one of the 2^16 slots, which gives a block and a level j, and a place r in the block; it is accepted when j
 + V < M f(x). The levels that lie below the least weight of their block are accepted at once, so about 95 of 100 draws
-cost a look-up and an addition. For the others M f(x) is compared with a parabola, in floats, with a bound on
-what the parabola and the floats can be off; what that does not decide is decided in ball arithmetic. One
-slot more or two stand for all values beyond the last block, and lead to the same sampler started there.
+cost a look-up and an addition. For the others M f(x) is compared with a parabola, in floats, with a bound on what the
+parabola and the floats can be off; what that does not decide is decided in ball arithmetic. One slot more or two stand
+for all values beyond the last block, and lead to the same sampler started there.
 
 Claim. The draws have exactly the law. Proof: a slot, a place and a V are uniform, so k is accepted with a probability
 proportional to the sum over j of the length of {V : j + V < M f(x)}, which is M f(x) since n_i >= M f(x). The slots of
@@ -43,7 +43,7 @@ from flint import arb
 
 from ggdp.distributions.integer_sums import partial_sum, tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
-from ggdp.sampling.table import BATCH, CHUNK
+from ggdp.sampling.table import BATCH, CHUNK, UNDECIDED
 from ggdp.sampling.thresholds import precision_from
 
 if TYPE_CHECKING:
@@ -53,9 +53,8 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ROUNDING", "UNDECIDED", "Envelope", "far_sum", "weight"]
+__all__ = ["ROUNDING", "Envelope", "far_sum", "weight"]
 
-UNDECIDED = np.iinfo(np.int64).min
 # Fewer draws are all compared.
 FEW = 64
 ROUNDING = 2.0**-29

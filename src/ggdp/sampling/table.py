@@ -5,7 +5,7 @@ K              the law on the integers
 c_k            P(K < k), the threshold of k: the draw is the largest k with c_k <= U
 U              a uniform number in [0, 1); its first 64 bits are a word u, so that U is in [u, u + 1) / 2^64
 low, high      64-bit integers with low <= 2^64 c_k <= high, nearly always neighbours
-guide          for each value of the first 16 bits of u: the draw, if they decide it, or `_UNDECIDED`
+guide          for each value of the first 16 bits of u: the draw, if they decide it, or `UNDECIDED`
 =============  ==========================================================================================
 
 A draw reads 16 bits and looks them up. Where a threshold lies between the words that begin with them, 48 more bits are
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
     from ggdp.sampling.entropy import Source
     from ggdp.sampling.inversion import Cumulative
 
-__all__ = ["BATCH", "CHUNK", "FEW", "Table"]
+__all__ = ["BATCH", "CHUNK", "FEW", "UNDECIDED", "Table"]
 
 FEW = 512
 # Draws at a time: bits, draws and guide then stay in a core's own cache.
 CHUNK = 1 << 15
 # Draws at a time whose undecided ones are decided together.
 BATCH = 1 << 18
-_UNDECIDED = np.iinfo(np.int64).min
+UNDECIDED = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ class Table:
     below : callable
         Encloses P(K < k) at the working precision.
     guide : array of int64
-        The draw for each value of the first `guide_bits` bits, or `_UNDECIDED`.
+        The draw for each value of the first `guide_bits` bits, or `UNDECIDED`.
     counts : array of int32
         For each value of the first bits, how many thresholds are below all words that begin with them.
     guide_bits, word : int
@@ -116,19 +116,19 @@ class Table:
         guide = counts.astype(np.int64) + least
         # Values some of whose words are below the threshold for certain, or are not decided, and some are above.
         from_here, to_here = (low >> rest).astype(np.int64), (before >> rest).astype(np.int64)
-        guide[from_here] = guide[to_here] = _UNDECIDED
+        guide[from_here] = guide[to_here] = UNDECIDED
         for i in np.flatnonzero(to_here - from_here > 1):
-            guide[from_here[i] : to_here[i]] = _UNDECIDED
+            guide[from_here[i] : to_here[i]] = UNDECIDED
         if not ends[0]:
-            guide[: int(passed[0])] = _UNDECIDED
+            guide[: int(passed[0])] = UNDECIDED
         if not ends[1]:
-            guide[int(passed[-1]) :] = _UNDECIDED
+            guide[int(passed[-1]) :] = UNDECIDED
         return cls(least, low, high, ends, below, guide, counts, guide_bits, word)
 
     @property
     def undecided(self) -> float:
         """How often the first bits do not decide, as a share of all draws."""
-        return float(np.mean(self.guide == _UNDECIDED))
+        return float(np.mean(self.guide == UNDECIDED))
 
     def draw(self, out: NDArray[np.int64], source: Source) -> None:
         """Overwrite a flat array with draws."""
@@ -157,7 +157,7 @@ class Table:
             if spare:
                 first >>= spare
             np.take(self.guide, first, out=part, mode="clip")
-            undecided = np.flatnonzero(part == _UNDECIDED)
+            undecided = np.flatnonzero(part == UNDECIDED)
             places.append(undecided + start)
             firsts.append(first[undecided])
         if not any(undecided.size for undecided in places):
