@@ -41,14 +41,15 @@ docs: $(VENV)/.all ## build the documentation into docs/_build/html
 test: lint types imports docs ## everything that must hold, in under ten minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
 
-test-all: lint types imports docs ## the same with the slow and exhaustive tests, and fresh random examples
+test-all: lint types imports docs ## the same with slow and exhaustive tests, fresh random examples, and sabotages
 	HYPOTHESIS_PROFILE=fresh $(BIN)/python -m pytest
+	$(BIN)/python tests/sabotage/run.py
 
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
-bench: ## time calibration and sampling beside other libraries, each in its own environment
+bench: ## time calibration, sampling and releases beside other libraries, each in its own environment
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built
-	rm -rf $(VENV) .venv-minimums .venv-bench docs/_build docs/api demo-output
+	rm -rf $(VENV) .venv-minimums .venv-bench docs/_build docs/api docs/figures demo-output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils.nodes import SkipNode
@@ -94,8 +95,41 @@ def _keep_absolute_values(
             lines[index] = line.replace("|", r"\|")
 
 
+def _draw_figures(app: Sphinx) -> None:
+    """Draw the figures of the page on comparisons; no picture is kept under version control."""
+    import numpy as np
+    from matplotlib import rc_context
+
+    from ggdp import comparisons, plots
+
+    orders = np.linspace(1.0, 10.0, 37)
+    tails = comparisons.tail_probabilities(1.0, 0.05, np.linspace(0.0, 11.0, 331))
+    scales = [comparisons.scales_by_order(orders, epsilon, 0.05) for epsilon in (0.5, 1.0, 2.0)]
+    box = comparisons.scales_by_order([2, 3, 4, 5, 6], 1.0, 0.05, comparisons.PAPER_BOX)
+    losses = comparisons.exponential_losses(np.geomspace(1.0, 10.0, 60), 1.0, bounds=(0.0, 10.0))
+    figures = {
+        "densities": plots.plot_densities(),
+        "tails": plots.plot_tails(tails),
+        "tail-ratio": plots.plot_tail_ratio(),
+        "same-tail": plots.plot_same_tail(),
+        "dispersion": plots.plot_dispersion(),
+        "gaussian-bounds": plots.plot_gaussian_bounds(),
+        "scales": plots.plot_scales(scales),
+        "scales-box": plots.plot_scales([box]),
+        "exponential": plots.plot_exponential_loss(losses),
+        "bounded": plots.plot_bounded_errors(comparisons.bounded_errors(2, 1.0, (0.0, 10.0))),
+    }
+    folder = Path(app.srcdir) / "figures"
+    folder.mkdir(exist_ok=True)
+    # Neither dates nor random names: the same code gives the same files.
+    with rc_context({"svg.hashsalt": "ggdp"}):
+        for name, figure in figures.items():
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+
+
 def setup(app: Sphinx) -> None:
-    """Render formulas as MathML, which browsers show by themselves: a script from elsewhere is not needed."""
+    """Draw the figures, and render formulas as MathML, which browsers show by themselves without a script."""
+    app.connect("builder-inited", _draw_figures)
     app.add_html_math_renderer("mathml", inline_renderers=(_inline_math, None), block_renderers=(_block_math, None))
     # After numpydoc, which works on the plain text.
     app.connect("autodoc-process-docstring", _keep_absolute_values, priority=900)

@@ -28,8 +28,9 @@ def main() -> None:
     folder = Path(sys.argv[1])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["plots"]
-    pins = [lowest(requirement) for requirement in wanted]
-    tools = [tool for tool in project["dependency-groups"]["test"] if re.match("hypothesis|mpmath|pytest", tool)]
+    needed = project["dependency-groups"]["test"]
+    pins = [lowest(requirement) for requirement in wanted + [x for x in needed if re.match("pandas|polars|pyarrow", x)]]
+    tools = [tool for tool in needed if re.match("hypothesis|jsonschema|mpmath|pytest", tool)]
     venv.create(folder, with_pip=True, clear=True)
     python = folder / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, *tools, "--editable", str(ROOT)], check=True)

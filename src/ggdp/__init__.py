@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         IntegerGeneralizedGaussian,
         TruncatedGeneralizedGaussian,
     )
-    from ggdp.mechanisms import Mechanism
+    from ggdp.mechanisms import ExponentialMechanism, Mechanism
     from ggdp.planning import Plan, plan
     from ggdp.privacy.grid import Grid
     from ggdp.releases import Release
@@ -37,6 +37,7 @@ __all__ = [
     "BoundaryInflatedGeneralizedGaussian",
     "Calibration",
     "Certificate",
+    "ExponentialMechanism",
     "GeneralizedGaussian",
     "GgdpError",
     "Grid",
@@ -69,6 +70,7 @@ _LAZY = {
     "TruncatedGeneralizedGaussian": "ggdp.distributions",
     "Grid": "ggdp.privacy.grid",
     "IntegerNoise": "ggdp.sampling",
+    "ExponentialMechanism": "ggdp.mechanisms",
     "Mechanism": "ggdp.mechanisms",
     "Plan": "ggdp.planning",
     "plan": "ggdp.planning",

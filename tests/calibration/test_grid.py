@@ -96,9 +96,8 @@ def test_the_certificate_is_about_the_law_that_is_drawn_and_holds(drawn):
     assert drawn.steps.support == "integer"
 
 
-def test_the_goal_is_reached_up_to_what_post_processing_leaves(drawn):
-    assert drawn.guarantee.implies(drawn.goal.after_postprocessing())
-    assert drawn.guarantee.notion != "probabilistic"
+def test_the_goal_is_reached(drawn):
+    assert drawn.guarantee.implies(drawn.goal)
     assert drawn.goal == drawn.ideal.goal
     assert drawn.sensitivity == drawn.ideal.sensitivity
 
@@ -119,10 +118,10 @@ def test_a_record_put_together_by_hand_is_refused(drawn):
         smaller.verify()
 
 
-def test_probabilistic_dp_becomes_approximate():
+def test_the_guarantee_is_of_the_noisy_index():
     drawn = on_grid(CASES["probabilistic"]())
-    assert drawn.steps.guarantee.notion == "probabilistic"
-    assert isinstance(drawn.guarantee, ggdp.ApproxDP)
+    assert isinstance(drawn.guarantee, ggdp.ProbabilisticDP)
+    assert drawn.guarantee == drawn.steps.guarantee
 
 
 def test_bounds_become_their_indices():

@@ -93,9 +93,15 @@ def test_disjoint_coordinates_compete_in_the_papers_truncated_scale():
     assert truncated_scale(2, [(10, 1, 1), (20, 1, 1)], 1, 1.0) == truncated_scale(2, [(20, 1, 1)], 1, 1.0)
 
 
-def test_the_paper_has_no_scale_for_the_boundary_inflated_mechanism():
-    with pytest.raises(UnprovedError, match="boundary-inflated"):
-        ggdp.calibrate(ggdp.PureDP(1), ONE, order=2, bounds=[(0, 2)], bounding="boundary-inflated", method="paper")
+def test_the_paper_scale_of_the_boundary_inflated_mechanism_is_proved_or_refused():
+    how = {"bounding": "boundary-inflated", "method": "paper"}
+    found = ggdp.calibrate(ggdp.PureDP(1), ONE, order=2, bounds=[(0, 10)], **how)
+    found.verify()
+    assert found.scale == truncated_scale(2, [(10, 1, 1)], 1, 1.0)
+    assert found.guarantee.epsilon < 0.54
+    # The atoms cost 3.08 times epsilon.
+    with pytest.raises(UnattainableError, match=r"does not keep 0\.1-DP; use method = 'tight'"):
+        ggdp.calibrate(ggdp.PureDP(0.1), ONE, order=4, bounds=[(0, 1)], **how)
 
 
 def test_the_papers_scales_are_refused_on_the_integers():

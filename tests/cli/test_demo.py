@@ -13,14 +13,14 @@ from ggdp.datasets import czech
 def test_the_demo_writes_a_table_its_proof_and_a_plot(tmp_path, capsys):
     out = tmp_path / "release"
     assert run(["demo", "--out", str(out)]) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["czech.calibration.json", "czech.csv", "czech.png"]
+    assert sorted(path.name for path in out.iterdir()) == ["czech.csv", "czech.manifest.json", "czech.png"]
     with (out / "czech.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 8
     assert all(int(row["lower"]) <= int(row["noisy_count"]) <= int(row["upper"]) for row in rows)
     total = sum(int(row["noisy_count"]) for row in rows)
     assert total == pytest.approx(1841, abs=200)
-    ggdp.verify(json.loads((out / "czech.calibration.json").read_text())["certificate"])
+    ggdp.verify(json.loads((out / "czech.manifest.json").read_text())["mechanism"]["certificate"])
     assert (out / "czech.png").read_bytes().startswith(b"\x89PNG")
     assert "1-DP under add-remove neighbours" in capsys.readouterr().out
 
@@ -56,13 +56,13 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
 
 def test_a_second_run_that_was_a_moment_faster_is_not_replaced(tmp_path, monkeypatch, capsys):
     def late(_):
-        (tmp_path / "czech.calibration.json").write_text("made by another run")
+        (tmp_path / "czech.manifest.json").write_text("made by another run")
 
     monkeypatch.setattr(os, "fsync", late)
     assert run(["demo", "--out", str(tmp_path)]) == 1
     assert "error: out = " in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["czech.calibration.json"]
-    assert (tmp_path / "czech.calibration.json").read_text() == "made by another run"
+    assert [path.name for path in tmp_path.iterdir()] == ["czech.manifest.json"]
+    assert (tmp_path / "czech.manifest.json").read_text() == "made by another run"
 
 
 def test_an_out_that_is_a_file_is_an_error_that_names_it(tmp_path, capsys):

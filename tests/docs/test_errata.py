@@ -176,7 +176,7 @@ def test_eqn_b1_is_not_enough_for_boundary_inflated_noise(says):
     b = truncated_scale(4, [(1.0, 1.0, 1)], 1, 0.1)
     loss = loss_of_boundary_inflated(order=4, scale=b, width=1.0, sensitivity=1.0)
     says("inflated-overrun", loss.lower / 0.1)
-    with pytest.raises(ggdp.errors.UnprovedError):
+    with pytest.raises(ggdp.errors.UnattainableError):
         ggdp.calibrate(
             ggdp.PureDP(0.1), ONE, order=4, bounds=[(0.0, 1.0)], bounding="boundary-inflated", method="paper"
         )

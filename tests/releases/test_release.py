@@ -7,11 +7,19 @@ import pytest
 
 import ggdp
 from ggdp.mechanisms import Mechanism
-from ggdp.releases import MechanismFacts, Release
+from ggdp.releases import MechanismFacts, NoiseLaw, Release
 from ggdp.sampling import SeededSource
 
 FACTS = MechanismFacts(
-    order=2.0, scale=3.0, support="integer", step=None, bounding=None, bounds=None, neighbours="add-remove"
+    name="Gaussian",
+    item="nowhere",
+    goal=ggdp.ApproxDP(1.0, 1e-6),
+    neighbours="add-remove",
+    sensitivity="one coordinate",
+    scale=3.0,
+    method="tight",
+    certificate=None,
+    law=NoiseLaw(order=2.0, scale=3.0),
 )
 
 
@@ -52,7 +60,7 @@ def test_a_seeded_source_leaves_no_guarantee_and_the_release_says_so(mechanism):
 
 def test_a_release_shows_its_guarantee_and_mechanism(mechanism):
     shown = repr(mechanism.release(np.zeros(100)))
-    assert "100 values: (1, " in shown
+    assert "100 values, (1, " in shown
     assert "-aDP under add-remove neighbours" in shown
     assert "order 3" in shown
     assert "step 0.000244140625" in shown

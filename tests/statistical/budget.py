@@ -46,6 +46,8 @@ COMPARISONS: dict[str, int] = {
     "values beside others": 2 * 18 * 2,
     "binomial": 4 * 11 * 2,
     "simulated reals": 4 * 6 * 2,
+    "selection": 3 * 3 * 2,
+    "intervals": 2 * 5,
 }
 
 

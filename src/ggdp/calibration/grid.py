@@ -107,12 +107,12 @@ class GridCalibration:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved of the released floats.
+        """What is proved of the noisy index.
 
-        Saturation at 64 bits and the rounding of indices beyond 2^53 are post-processing of the noisy index. Pure and
-        approximate DP survive it; of probabilistic DP approximate DP is left.
+        What is left of it once the index has become a float is the mechanism's to say: saturation at 64 bits and the
+        rounding of indices beyond 2^53 are post-processing, which probabilistic DP does not survive by itself.
         """
-        return self.steps.guarantee.after_postprocessing()
+        return self.steps.guarantee
 
     @property
     def certificate(self) -> Certificate:
@@ -193,7 +193,7 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
         raise ArgumentError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
     request = _request(calibration, grid)
     try:
-        steps = _paper(calibration, grid, request) if calibration.method == "paper" else _tight(request)
+        steps = _paper(calibration, grid, request) if calibration.method != "tight" else _tight(request)
     except UnprovedError:
         # Everything else that is not proved was refused on the reals already.
         message = (
@@ -263,8 +263,8 @@ def _paper(ideal: Calibration, grid: Grid, request: Request) -> Calibration:
     failed = None
     for duty in request.obligations():
         try:
-            return certified(request, duty, scale, method="paper")
+            return certified(request, duty, scale, method=ideal.method)
         except UnattainableError as unattainable:
             failed = unattainable
-    message = f"on the grid {failed}. Use method = 'tight'"
+    message = f"on the grid {failed}"
     raise UnattainableError(message) from None

@@ -6,7 +6,7 @@ Gaussian, pDP              b = Delta_2 (z + sqrt(z^2 + 2 eps)) / (sqrt 2 eps), z
 Gaussian, aDP              sigma = Delta_2 sqrt(2 ln(1.25/delta)) / eps, for eps < 1 only (Eqn privacybook)
 disjoint, pDP              b = D / ((g + eps)^(1/p) - g^(1/p)), g = Q^-1(1/p, delta) (Cor. disjoint, solved)
 r coordinates, pDP         Cor. GGMpDP, by convolution (`ggdp.loss.absolute_sum`)
-truncated                  b^p = (2/eps) sum_k [(w_k + D_k)^p - w_k^p] (Eqn b2); with a joint norm also Eqn b1
+bounded                    b^p = (2/eps) sum_k [(w_k + D_k)^p - w_k^p] (Eqn b2); with a joint norm also Eqn b1
 =========================  ==========================================================================
 
 The closed form of the disjoint case holds for every real p >= 1 and is the Gaussian lemma at p = 2: the paper's sum
@@ -50,7 +50,7 @@ def paper_calibration(request: Request) -> Calibration:
         )
         raise UnprovedError(message)
     if request.bounding is not None:
-        return _truncated(request)
+        return _bounded(request)
     if order == 1.0 or goal.delta == 0.0:
         pure = next(duty for duty in obligations(goal, sensitivity, order, request.support) if duty.bound != "corner")
         if pure.bound != "laplace":
@@ -145,13 +145,12 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
     return certified(request, duty, scale, method="paper", notes=notes if goal.epsilon >= 1.0 else ())
 
 
-def _truncated(request: Request) -> Calibration:
-    if request.bounding != "truncated":
-        message = (
-            "the paper has no scale for bounding = 'boundary-inflated', and its Eqn b1 is not enough there (true loss "
-            "up to 3.08 times epsilon). Use method = 'tight'"
-        )
-        raise UnprovedError(message)
+def _bounded(request: Request) -> Calibration:
+    """Return the paper's scale on bounds, proved by the exact loss (with a joint norm by the paper's own argument).
+
+    The paper has it for truncated noise. For boundary-inflated noise, where it stands in Definition 6 for outputs
+    strictly inside, it is not always enough at the atoms, and is then refused.
+    """
     # With a joint norm Eqn b1 is proved by itself; without one Eqn b2 is proved by the exact loss.
     duty = request.obligations()[-1]
     assert request.bounds is not None

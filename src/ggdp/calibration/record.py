@@ -15,11 +15,12 @@ from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivi
 if TYPE_CHECKING:
     from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 
-__all__ = ["Bounding", "Calibration", "Method", "Request", "Support", "certified", "searched"]
+__all__ = ["Bounding", "Calibration", "Formula", "Method", "Request", "Support", "certified", "searched"]
 
 Support: TypeAlias = Literal["real", "integer"]
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 Method: TypeAlias = Literal["tight", "paper"]
+Formula: TypeAlias = Literal["tight", "paper", "exponential"]
 
 # A search may end a few ulps short of what can be proved: the scale is then raised step by step, up to 1e-10.
 _NUDGES = (0.0, *(2.0**-k for k in range(52, 32, -2)))
@@ -62,8 +63,8 @@ class Calibration:
         What keeps the output in `bounds`; None for unbounded noise.
     bounds : tuple of (lower, upper), optional
         Bounds of query and output.
-    method : {"tight", "paper"}
-        Least scale, or the paper's formula.
+    method : {"tight", "paper", "exponential"}
+        Least scale, the paper's formula, or the Exponential mechanism's (`ggdp.calibration.exponential_calibration`).
     goal : PureDP, ProbabilisticDP or ApproxDP
         What was asked for.
     sensitivity : Sensitivity
@@ -90,7 +91,7 @@ class Calibration:
     support: Support
     bounding: Bounding | None
     bounds: tuple[tuple[float, float], ...] | None
-    method: Method
+    method: Formula
     goal: Guarantee
     sensitivity: Sensitivity
     guarantee: Guarantee
@@ -245,7 +246,7 @@ def searched(duty: Obligation) -> float:
 
 
 def certified(
-    request: Request, duty: Obligation, scale: float, *, method: Method, notes: tuple[str, ...] = ()
+    request: Request, duty: Obligation, scale: float, *, method: Formula, notes: tuple[str, ...] = ()
 ) -> Calibration:
     """Return the calibration of a scale once it is proved, raising the scale by ulps where the proof needs it.
 
@@ -264,8 +265,11 @@ def certified(
         if certificate is not None:
             break
     else:
-        if method == "paper":
-            message = f"the paper's scale {scale!r} of order {request.order!r} does not keep {request.goal}"
+        if method != "tight":
+            message = (
+                f"the paper's scale {scale!r} of order {request.order!r} does not keep {request.goal}; use "
+                "method = 'tight'"
+            )
             raise UnattainableError(message)
         message = f"the scale {scale!r} of order {request.order!r} could not be certified for {request.goal}"
         raise SearchError(message)

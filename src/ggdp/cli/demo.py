@@ -18,7 +18,7 @@ from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.privacy import PureDP, Sensitivity
 
 if TYPE_CHECKING:
-    from ggdp.calibration import Calibration
+    from ggdp.releases import Release
 
 __all__ = ["demo"]
 
@@ -39,7 +39,7 @@ def demo(
     from ggdp.datasets import czech
     from ggdp.mechanisms import Mechanism
 
-    targets = [out / name for name in ("czech.csv", "czech.calibration.json", "czech.png")]
+    targets = [out / name for name in ("czech.csv", "czech.manifest.json", "czech.png")]
     present = [target for target in targets if target.exists()]
     if present and not overwrite:
         raise ArgumentError(
@@ -53,14 +53,17 @@ def demo(
     places = [table.columns.index(name) for name in BY]
     counted = Counter(tuple(row[place] for place in places) for row in table.rows())
     cells = list(product(*(table.levels(name) for name in BY)))
-    noisy = Mechanism(noise).release([counted[cell] for cell in cells]).values.tolist()
-    half_width = _half_width(noise)
+    release = Mechanism(noise).release([counted[cell] for cell in cells])
+    noisy, interval = release.values.tolist(), release.interval(LEVEL)
 
-    rows = [(*cell, count, count - half_width, count + half_width) for cell, count in zip(cells, noisy, strict=True)]
-    record = noise.to_dict()
-    contents = {targets[0]: _as_csv(rows), targets[1]: json.dumps(record, indent=2).encode()}
+    rows = [
+        (*cell, count, low, high)
+        for cell, count, low, high in zip(cells, noisy, *(ends.tolist() for ends in interval), strict=True)
+    ]
+    manifest = release.manifest
+    contents = {targets[0]: _as_csv(rows), targets[1]: json.dumps(manifest, indent=2).encode()}
     try:
-        contents[targets[2]] = _as_png(cells, noisy, half_width, epsilon)
+        contents[targets[2]] = _as_png(cells, release, epsilon)
     except MissingExtraError as missing:
         typer.echo(f"note: no plot: {missing}", err=True)
     try:
@@ -74,24 +77,17 @@ def demo(
     if as_json:
         header = (*BY, "noisy_count", "lower", "upper")
         print_json(
-            {"cells": [dict(zip(header, row, strict=True)) for row in rows], "files": files, "calibration": record}
+            {"cells": [dict(zip(header, row, strict=True)) for row in rows], "files": files, "manifest": manifest}
         )
         return
     shown = [(*cell, count, f"{low} to {high}") for *cell, count, low, high in rows]
     print_table(
-        f"Czech autoworkers, {noise.guarantee}; the unit is one worker",
+        f"Czech autoworkers, {release.guarantee}; the unit is one worker",
         shown,
         header=(*BY, "noisy count", f"{LEVEL:.0%} interval"),
     )
     typer.echo(f"Laplace noise on the integers, scale {noise.scale:.6g}, certified. Counts may be negative by chance.")
     typer.echo("Written: " + ", ".join(files))
-
-
-def _half_width(noise: Calibration) -> int:
-    """Return the least h with P(|noise| <= h) >= 95 %."""
-    from ggdp.distributions import IntegerGeneralizedGaussian
-
-    return int(IntegerGeneralizedGaussian(order=noise.order, scale=noise.scale).ppf(1.0 - (1.0 - LEVEL) / 2.0))
 
 
 def _as_csv(rows: list[tuple[Any, ...]]) -> bytes:
@@ -102,12 +98,13 @@ def _as_csv(rows: list[tuple[Any, ...]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _as_png(cells: list[tuple[str, ...]], counts: list[int], half_width: int, epsilon: float) -> bytes:
-    from ggdp.plots import plot_counts
+def _as_png(cells: list[tuple[str, ...]], release: Release, epsilon: float) -> bytes:
+    from ggdp.plots import plot_release
 
     words = {"no": "non-smoker", "yes": "smoker", "neg": "no family history", "pos": "family history"}
     labels = [", ".join(words.get(level, f"systolic {level}") for level in cell) for cell in cells]
-    figure = plot_counts(labels, counts, half_width, title=f"Czech autoworkers, epsilon = {epsilon:g}", level=LEVEL)
+    title = f"Czech autoworkers, epsilon = {epsilon:g}"
+    figure = plot_release(release, labels=labels, title=title, unit="workers", level=LEVEL)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=160)
     return picture.getvalue()

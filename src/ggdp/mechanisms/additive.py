@@ -7,7 +7,7 @@ g        step of the grid, for real values
 =======  ======================================================================
 
 ==================  ===========================================================================
-integer             s + K, saturating at the ends of int64
+integer             s + K, saturating at the ends of int64 (`ggdp.mechanisms.saturation`)
 real                g (index(s) + K), the sum saturating, the product rounded beyond 2^53 steps
 bounded             a draw of the bounded integer law around s or index(s), clamped to the bounds
 ==================  ===========================================================================
@@ -34,9 +34,13 @@ from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.errors import ArgumentError
+from ggdp.mechanisms.kinds import kind_of
+from ggdp.mechanisms.saturation import Outlet, add_clamped, add_saturating, outlet_of
 from ggdp.privacy.grid import Grid
-from ggdp.privacy.values import LARGEST, LEAST, exact_numbers, refused
-from ggdp.releases.release import MechanismFacts, Release, released
+from ggdp.privacy.values import exact_numbers, refused
+from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.law import NoiseLaw
+from ggdp.releases.release import Release, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
 from ggdp.sampling.entropy import checked_source
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.sampling.entropy import Source
 
-__all__ = ["Mechanism", "saturating_add"]
+__all__ = ["Mechanism"]
 
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
@@ -79,6 +83,7 @@ class Mechanism:
 
     calibration: Calibration | GridCalibration
     _steps: Calibration = field(init=False, repr=False, compare=False)
+    _outlet: Outlet = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         calibration = self.calibration
@@ -101,6 +106,7 @@ class Mechanism:
             if max(map(abs, pair)) > FARTHEST:
                 raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
         object.__setattr__(self, "_steps", steps)
+        object.__setattr__(self, "_outlet", outlet_of(steps, self.grid))
 
     @property
     def grid(self) -> Grid | None:
@@ -144,12 +150,12 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved of a release.
+        """What is proved of a release, saturation at 64 bits counted in (`ggdp.mechanisms.saturation`).
 
-        Saturation at the ends of int64 is post-processing, on the integers too: probabilistic DP becomes approximate
-        DP with the same numbers. Pure and approximate DP stay.
+        For probabilistic DP values are clamped to 2^62 in size on the integers, and to 2^52 steps of the grid; where
+        even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP stay.
         """
-        return self.calibration.guarantee.after_postprocessing()
+        return self._outlet.guarantee
 
     @property
     def certificate(self) -> Certificate:
@@ -157,18 +163,47 @@ class Mechanism:
         return self.calibration.certificate
 
     @property
+    def name(self) -> str:
+        """What the mechanism is called."""
+        return kind_of(self._asked)[0]
+
+    @property
+    def item(self) -> str:
+        """Which item of the paper, or of whom, it is."""
+        return kind_of(self._asked)[1]
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise that is drawn: its intervals, bias and standard error."""
+        steps = self._steps
+        return NoiseLaw(
+            order=steps.order,
+            scale=steps.scale,
+            step=self.step,
+            bounding=steps.bounding,
+            index_bounds=None if steps.bounds is None else tuple((int(low), int(high)) for low, high in steps.bounds),
+            bounds=self.calibration.bounds,
+        )
+
+    @property
     def facts(self) -> MechanismFacts:
         """What a release says of its mechanism."""
-        calibration = self.calibration
         return MechanismFacts(
-            order=self.order,
-            scale=self.scale,
-            support="integer" if self.grid is None else "real",
-            step=self.step,
-            bounding=calibration.bounding,
-            bounds=calibration.bounds,
+            name=self.name,
+            item=self.item,
+            goal=self.goal,
             neighbours=self.sensitivity.neighbours,
+            sensitivity=str(self.sensitivity),
+            scale=self.scale,
+            method=self._asked.method,
+            certificate=self.certificate,
+            law=self.law,
         )
+
+    @property
+    def _asked(self) -> Calibration:
+        """The calibration as it was asked for: on the reals, for those."""
+        return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
 
     def release(self, values: ArrayLike, *, source: Source | None = None) -> Release:
         """Return the values with noise.
@@ -218,14 +253,23 @@ class Mechanism:
         noise = sampling.IntegerNoise(order=self._steps.order, scale=self._steps.scale)
         drawn = noise.sample(given.size, source=source)
         values = given.reshape(-1)
-        # In parts and in the memory of the noise, which has the size of what is released.
-        released_values = drawn if self.grid is None else drawn.view(np.float64)
+        if self.grid is None:
+            self._add(self._indices(values), drawn)
+            return drawn.reshape(given.shape)
+        # In parts that stay in the cache, and in the memory of the noise, which has the size of what is released.
+        released_values = drawn.view(np.float64)
         for start in range(0, drawn.size, _BLOCK):
             part = slice(start, start + _BLOCK)
-            saturating_add(self._indices(values[part]), drawn[part], out=drawn[part])
-            if self.grid is not None:
-                released_values[part] = self._in_unit(drawn[part])
+            self._add(self._indices(values[part]), drawn[part])
+            released_values[part] = self._in_unit(drawn[part])
         return released_values.reshape(given.shape)
+
+    def _add(self, indices: NDArray[np.int64], noise: NDArray[np.int64]) -> None:
+        """Turn noise into noisy indices; true ones are clamped where probabilistic DP needs it."""
+        if self._outlet.clamp is None:
+            add_saturating(indices, noise)
+        else:
+            add_clamped(indices, noise, self._outlet.clamp)
 
     def _indices(self, given: NDArray[Any]) -> NDArray[np.int64]:
         if self.grid is None and given.dtype == np.int64:
@@ -277,33 +321,3 @@ def _integers_by_type(given: NDArray[Any]) -> bool:
     if given.dtype == object:
         return all(isinstance(value, numbers.Integral) for value in given.flat)
     return given.dtype in (np.int64, np.uint64) or given.size == 0
-
-
-def saturating_add(
-    a: NDArray[np.int64], b: NDArray[np.int64], *, out: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
-    """Return a + b for arrays of one shape, with the ends of int64 where the sum lies beyond them.
-
-    Without wrapping around, the sum is below a exactly if b is below 0; with it, exactly if b is not. The few steps
-    more that it takes depend on what is released, an end of int64, not on the terms. The result goes to `out` where it
-    is given, a contiguous array which may be `b` itself.
-
-    Examples
-    --------
-    >>> ends = np.array([2**63 - 1, -(2**63), 5])
-    >>> saturating_add(ends, np.array([1, -1, -7])).tolist() == [2**63 - 1, -(2**63), -2]
-    True
-    """
-    result = np.empty(a.shape, dtype=np.int64) if out is None else out
-    first, second, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
-    negative, lower = (np.empty(min(flat.size, _BLOCK), dtype=np.bool_) for _ in range(2))
-    for start in range(0, flat.size, _BLOCK):
-        x, y, t = (part[start : start + _BLOCK] for part in (first, second, flat))
-        wrapped, below = negative[: x.size], lower[: x.size]
-        np.less(y, 0, out=wrapped)
-        np.add(x, y, out=t)
-        np.less(t, x, out=below)
-        np.not_equal(wrapped, below, out=wrapped)
-        if wrapped.any():
-            t[wrapped] = np.where(x[wrapped] < 0, LEAST, LARGEST)
-    return result

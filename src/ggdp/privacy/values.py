@@ -81,12 +81,16 @@ def _as_array(values: ArrayLike) -> NDArray[Any] | None:
 def _masked(values: object) -> bool:
     """Tell whether there is a masked array among the values."""
     if isinstance(values, list | tuple):
-        return any(_masked(value) for value in values if isinstance(value, list | tuple | np.ma.MaskedArray))
+        # Types first: a list of a million numbers has one or two.
+        nested = tuple(kind for kind in set(map(type, values)) if issubclass(kind, list | tuple | np.ma.MaskedArray))
+        return bool(nested) and any(_masked(value) for value in values if isinstance(value, nested))
     return isinstance(values, np.ma.MaskedArray)
 
 
 def _beyond_float(values: ArrayLike) -> bool:
     """Tell whether there is an integer among the values that no float may hold."""
+    if isinstance(values, list | tuple) and set(map(type, values)) <= {float}:
+        return False
     numbers_given = np.asarray(values, dtype=object).flat
     return any(isinstance(value, numbers.Integral) and abs(int(value)) > _MOST_WHOLE for value in numbers_given)
 

@@ -1,5 +1,23 @@
 """What is published: noisy values with the guarantee they carry."""
 
-from ggdp.releases.release import MechanismFacts, Release
+from ggdp.releases.adjustments import clip, drop, normalise, project, redraw, round_values
+from ggdp.releases.facts import MechanismFacts, SelectionFacts
+from ggdp.releases.law import NoiseLaw
+from ggdp.releases.manifest import manifest_schema
+from ggdp.releases.release import Adjustment, Interval, Release
 
-__all__ = ["MechanismFacts", "Release"]
+__all__ = [
+    "Adjustment",
+    "Interval",
+    "MechanismFacts",
+    "NoiseLaw",
+    "Release",
+    "SelectionFacts",
+    "clip",
+    "drop",
+    "manifest_schema",
+    "normalise",
+    "project",
+    "redraw",
+    "round_values",
+]

@@ -1,0 +1,339 @@
+"""The Exponential mechanism: one of finitely many candidates, better ones with a larger probability.
+
+==========  ==================================================================================
+u_i         utility of candidate i on the data
+Delta       sensitivity of the utility: the most that one person moves any u_i
+P(i)        exp(eps u_i / (2 Delta)) over the sum of these, over candidates that are not excluded
+==========  ==================================================================================
+
+The probabilities are exact for the epsilon, the sensitivity and the utilities as they are given: the rate
+eps / (2 Delta) is a fraction, differences of utilities are not rounded, and the draw is decided by as many random bits
+as it takes (`ggdp.sampling.selection`). So epsilon is kept with nothing added, and no weight is rounded to 0, which
+would tell neighbours apart for certain. The generalized Gaussian form, with the utility -||s* - s||_p^p, is
+`ggdp.calibration.exponential_calibration`.
+
+References
+----------
+McSherry and Talwar, "Mechanism Design via Differential Privacy", FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn
+exp and Corollary 12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp._rounding import rounded_up, shown
+from ggdp.distributions.enclosures import working_precision
+from ggdp.errors import ArgumentError
+from ggdp.privacy import PureDP
+from ggdp.privacy.neighbours import Neighbours, validated_neighbours
+from ggdp.privacy.values import exact_numbers, refused
+from ggdp.releases.facts import SelectionFacts
+from ggdp.releases.release import Release, released
+from ggdp.sampling.entropy import checked_source
+from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ggdp.sampling.entropy import Source
+
+__all__ = ["ExponentialMechanism", "selection_probabilities"]
+
+_PRECISION = 128
+_FINITE = (
+    "must be finite: a NaN or infinite utility would take candidates out of the support by the data, which tells "
+    "neighbours apart for certain; exclude candidates publicly, with excluded="
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ExponentialMechanism:
+    """A choice among public candidates that is private, and exactly as probable as is said.
+
+    Parameters
+    ----------
+    goal : PureDP
+        The epsilon to keep.
+    sensitivity : float
+        The most that one person moves the utility of any candidate. A number that is no float is rounded up.
+    candidates : sequence or int
+        Labels of the candidates, known without the data; or how many there are, which then are 0, 1, 2, ... Up to 2^31.
+    excluded : sequence of bool, optional
+        Which candidates are out of the question, known without the data; at least one is left.
+    neighbours : {"add-remove", "replace-one"}, default "add-remove"
+        The relation that the sensitivity is stated for.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is wrong.
+
+    Notes
+    -----
+    Claim: a release keeps pure DP with exactly the epsilon of the goal. Proof (McSherry and Talwar): neighbouring data
+    move every u_i by at most Delta, so every weight exp(eps u_i / (2 Delta)) changes by a factor of at most e^(eps/2),
+    and so does their sum, by which it is divided; together, e^eps. The set of candidates is public, so none has
+    probability 0 on one data set only. The released label is a function of the place that was drawn.
+
+    It is tight: let one utility rise by Delta and all others fall by Delta. If its probability was q, it grows by
+    e^eps / (1 + q (e^eps - 1)), which nears e^eps where q is small. Where utilities can only move to the same side
+    together (one more person adds to counts), or the sum of the weights does not depend on the data, the loss is at
+    most eps/2.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> best = ExponentialMechanism(ggdp.PureDP(1.0), sensitivity=1, candidates=["red", "green", "blue"])
+    >>> release = best.release([12, 90, 31])
+    >>> print(release.guarantee)
+    1-DP under add-remove neighbours
+    >>> str(release.values) in best.candidates
+    True
+    """
+
+    goal: PureDP
+    sensitivity: float = field(kw_only=True)
+    candidates: Sequence[Any] | NDArray[Any] | int = field(kw_only=True)
+    excluded: NDArray[np.bool_] | None = field(kw_only=True, default=None)
+    neighbours: Neighbours = field(kw_only=True, default="add-remove")
+    _labels: Sequence[Any] | NDArray[Any] = field(init=False)
+    _kept: NDArray[np.intp] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.goal, PureDP):
+            raise ArgumentError("goal", self.goal, "must be PureDP")
+        neighbours = validated_neighbours(self.neighbours)
+        if self.goal.neighbours not in (None, neighbours):
+            raise ArgumentError(
+                "goal", str(self.goal), f"the sensitivity is for {neighbours} neighbours; the two must agree"
+            )
+        object.__setattr__(self, "sensitivity", _checked_sensitivity(self.goal.epsilon, self.sensitivity))
+        object.__setattr__(self, "_labels", _labels(self.candidates))
+        object.__setattr__(self, "candidates", self._labels)
+        kept = None
+        if self.excluded is not None:
+            object.__setattr__(self, "excluded", _mask(self.excluded, len(self._labels)))
+            kept = np.flatnonzero(~self.excluded)
+            if not kept.size:
+                raise ArgumentError("excluded", "all of them", "must leave at least one candidate")
+        object.__setattr__(self, "_kept", kept)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """What is proved of a release."""
+        return self.goal.under(self.neighbours)
+
+    @property
+    def facts(self) -> SelectionFacts:
+        """What a release says of its mechanism."""
+        count = len(self._labels)
+        return SelectionFacts(
+            name="Exponential mechanism",
+            item="McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
+            goal=self.goal,
+            neighbours=self.neighbours,
+            sensitivity=f"the utility of a candidate moves by at most {shown(self.sensitivity)}",
+            candidates=count,
+            excluded=0 if self._kept is None else count - self._kept.size,
+        )
+
+    def release(self, utilities: ArrayLike, *, source: Source | None = None) -> Release:
+        """Return one candidate, drawn by the utilities.
+
+        Parameters
+        ----------
+        utilities : array_like
+            The utility of every candidate on the data, in their order: floats, integers of any size or fractions, all
+            finite. Those of excluded candidates are not looked at and may be anything.
+        source : Source, optional
+            Where the random bits come from, the operating system by default. What comes from a seeded source has no
+            guarantee.
+
+        Returns
+        -------
+        Release
+            The label of the candidate, or its number where the candidates are numbers.
+
+        Raises
+        ------
+        ArgumentError
+            If the utilities are not one finite number for each candidate. No error holds or tells a utility.
+
+        Notes
+        -----
+        All candidates cost the same work whatever their utilities are; `ggdp.sampling.selection` says what is left.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> grades = ExponentialMechanism(ggdp.PureDP(0.5), sensitivity=1, candidates=5)
+        >>> 0 <= int(grades.release([3, 0, 12, 15, 2]).values) < 5
+        True
+        """
+        bits = checked_source(source)
+        weights = Weights.of(self._checked(utilities), _rate(self.goal.epsilon, self.sensitivity))
+        place = selected(weights, bits)
+        return self._released(place if self._kept is None else int(self._kept[place]), bits)
+
+    def __repr__(self) -> str:
+        return f"<ExponentialMechanism of {self.guarantee}: {self.facts}, sensitivity {shown(self.sensitivity)}>"
+
+    def _released(self, index: int, bits: Source) -> Release:
+        """Return the release of a candidate."""
+        return released(
+            _scalar_array(self._labels[index]), self.facts, self.guarantee if bits.private is True else None
+        )
+
+    def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
+        """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""
+        given = _unread(utilities)
+        shape = (len(given),) if isinstance(given, list | tuple) else given.shape
+        if shape != (len(self._labels),):
+            raise ArgumentError(
+                "utilities", f"of shape {shape}", f"there must be one for each of {len(self._labels):,} candidates"
+            )
+        if self._kept is not None:
+            given = [given[i] for i in self._kept] if isinstance(given, list | tuple) else given[self._kept]
+        return _finite_numbers(given)
+
+
+def selection_probabilities(epsilon: float, sensitivity: float, utilities: ArrayLike) -> NDArray[np.float64]:
+    """Return the probability of each candidate for hypothetical utilities; of those of real data it is NOT private.
+
+    Parameters
+    ----------
+    epsilon : float
+        The epsilon of the mechanism.
+    sensitivity : float
+        The sensitivity of the utility.
+    utilities : array_like
+        Hypothetical utilities, made up or public, one for each candidate.
+
+    Returns
+    -------
+    numpy.ndarray
+        The probabilities, each within an ulp.
+
+    Examples
+    --------
+    >>> print(selection_probabilities(2.0, 1.0, [0.0, 0.0, 1.0]).round(4))
+    [0.2119 0.2119 0.5761]
+    """
+    epsilon = _validate.positive(epsilon=epsilon)
+    numbers = _finite_numbers(_unread(utilities))
+    if not numbers.size:
+        raise ArgumentError("utilities", "none", "there must be at least one")
+    weights = Weights.of(numbers, _rate(epsilon, _checked_sensitivity(epsilon, sensitivity)))
+    with working_precision(_PRECISION):
+        enclosed = [weights.enclosed(i) for i in range(numbers.size)]
+        total = sum(enclosed)
+        return np.array([float(weight / total) for weight in enclosed])
+
+
+def _rate(epsilon: float, sensitivity: float) -> Fraction:
+    """Return eps / (2 Delta), exactly."""
+    return Fraction(epsilon) / (2 * Fraction(sensitivity))
+
+
+def _checked_sensitivity(epsilon: float, sensitivity: object) -> float:
+    """Return the sensitivity as a float that is not below it."""
+    checked = _validate.positive(sensitivity=sensitivity)
+    if isinstance(sensitivity, Rational):
+        # The nearest float may be below it.
+        exact = Fraction(int(sensitivity.numerator), int(sensitivity.denominator))
+        checked = rounded_up(exact, of="sensitivity")
+    if not 1 / MOST_RATE <= _rate(epsilon, checked) <= MOST_RATE:
+        raise ArgumentError(
+            "sensitivity", sensitivity, f"is more than a factor of 2^1000 from epsilon = {epsilon!r}; change its unit"
+        )
+    return checked
+
+
+def _labels(candidates: object) -> Sequence[Any] | NDArray[Any]:
+    """Return the labels of candidates, as something that nobody changes afterwards."""
+    labels: Sequence[Any] | NDArray[Any]
+    if isinstance(candidates, Integral):
+        labels = range(_validate.integer(candidates=candidates, at_least=1))
+    elif hasattr(candidates, "dtype"):
+        labels = np.array(candidates)
+        labels.setflags(write=False)
+        if labels.ndim != 1:
+            raise ArgumentError("candidates", f"of shape {labels.shape}", "must be one list of labels")
+    elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes | bytearray):
+        labels = candidates if isinstance(candidates, range) else tuple(candidates)
+    else:
+        raise ArgumentError("candidates", candidates, "must be a sequence of labels, or their number")
+    if not 1 <= len(labels) <= MOST_CANDIDATES:
+        raise ArgumentError("candidates", f"{len(labels):,} of them", "must be at least 1 and at most 2^31")
+    return labels
+
+
+def _mask(excluded: object, count: int) -> NDArray[np.bool_]:
+    """Return which candidates are excluded."""
+    mask = np.array(excluded)
+    if mask.dtype != np.bool_ or mask.shape != (count,):
+        raise ArgumentError(
+            "excluded", f"{mask.dtype} of shape {mask.shape}", f"must be True or False for each of {count:,} candidates"
+        )
+    mask.setflags(write=False)
+    return mask
+
+
+def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
+    """Return utilities as a list, a tuple or an array, none of its numbers looked at."""
+    if isinstance(utilities, list | tuple | np.ndarray):
+        return utilities
+    array = None
+    if hasattr(utilities, "dtype"):
+        try:
+            array = np.asarray(utilities)
+        except Exception:
+            # Whatever an object raises when it is asked for its array could hold a value.
+            array = None
+    if array is None:
+        raise _refused("must be a list or an array of numbers")
+    return array
+
+
+def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDArray[Any]:
+    """Return utilities exactly, once they are one list of finite numbers."""
+    expected = None
+    try:
+        numbers = exact_numbers(utilities)
+    except ArgumentError as error:
+        expected = error.expected
+    if expected is not None:
+        # Outside of the except clause, so that nothing hangs on it.
+        raise _refused(expected)
+    if numbers.ndim != 1:
+        raise _refused("must be numbers, not lists of them")
+    if numbers.dtype == object:
+        finite = all(isinstance(number, Rational) or math.isfinite(number) for number in numbers)
+    else:
+        finite = bool(np.isfinite(numbers).all())
+    if not finite:
+        raise _refused(_FINITE)
+    return numbers
+
+
+def _refused(expected: str) -> ArgumentError:
+    """Return the error for utilities, which it does not hold."""
+    return ArgumentError("utilities", refused(expected).value, expected)
+
+
+def _scalar_array(label: object) -> NDArray[Any]:
+    """Return a label as an array without axes; one that is itself a sequence stays whole."""
+    if isinstance(label, bool | int | float | str | np.generic):
+        return np.asarray(label)
+    whole = np.empty((), dtype=object)
+    whole[()] = label
+    return whole

@@ -1,0 +1,117 @@
+"""What all figures share: sizes of print, colours that everybody can tell apart, lines that survive a grey copy.
+
+==========  =====================================================================
+widths      a column of print, 3.5 in, and both columns, 7.2 in
+sizes       8 pt for labels, 7 pt for ticks and legends
+lines       Okabe and Ito's colours, each with a pattern of its own
+==========  =====================================================================
+
+References
+----------
+Okabe and Ito, "Color Universal Design", 2008.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ggdp.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "COLUMN_WIDTH",
+    "DOUBLE_WIDTH",
+    "FAINT",
+    "GREEN",
+    "LINES",
+    "ORANGE",
+    "SIZE",
+    "SKY",
+    "SMALL",
+    "VERMILION",
+    "curve",
+    "label",
+    "level",
+    "new_figure",
+    "numeral",
+    "plain_ticks",
+    "show_legend",
+]
+
+COLUMN_WIDTH, DOUBLE_WIDTH = 3.5, 7.2
+SIZE, SMALL = 8.0, 7.0
+BLUE, VERMILION, GREEN, ORANGE, PURPLE = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7"
+SKY, BLACK, FAINT = "#56B4E9", "#000000", "0.72"
+GRID = "0.9"
+# A colour and a pattern for the first curve, the second, and so on.
+LINES: tuple[dict[str, Any], ...] = (
+    {"color": BLUE, "linestyle": "-"},
+    {"color": VERMILION, "linestyle": (0, (5, 1.6))},
+    {"color": GREEN, "linestyle": (0, (5, 1.5, 1, 1.5))},
+    {"color": PURPLE, "linestyle": (0, (1.2, 1.2))},
+    {"color": BLACK, "linestyle": (0, (3, 1, 1, 1, 1, 1))},
+    {"color": ORANGE, "linestyle": (0, (8, 2))},
+)
+
+
+def new_figure(width: float, height: float, panels: int = 1, **options: Any) -> tuple[Figure, list[Axes]]:  # noqa: ANN401
+    """Return an empty figure in inches with panels side by side; it needs no display, and no state is shared."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        message = "plots need matplotlib: pip install 'ggdp[plots]'"
+        raise MissingExtraError(message) from None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0])
+
+
+def label(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
+    """Label the axes of a panel and clear away what carries no information."""
+    axes.set_xlabel(x, fontsize=SIZE)
+    axes.set_ylabel(y, fontsize=SIZE)
+    axes.set_title(title, loc="left", fontsize=SIZE)
+    axes.tick_params(labelsize=SMALL, width=0.6, length=3.0)
+    axes.tick_params(which="minor", width=0.4, length=1.8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_linewidth(0.6)
+    axes.yaxis.grid(visible=True, color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def curve(axes: Axes, x: Any, y: Any, style: int, name: str = "_", **options: Any) -> None:  # noqa: ANN401
+    """Draw a curve in the pattern of its number."""
+    axes.plot(x, y, **{"linewidth": 1.3, "label": name, **LINES[style % len(LINES)], **options})
+
+
+def level(axes: Axes, height: float) -> None:
+    """Draw a thin horizontal line to compare with."""
+    axes.axhline(height, color=BLACK, linewidth=0.6, zorder=1.5)
+
+
+def numeral(value: float) -> str:
+    """Return a number as it is printed: 0.05, but a power of ten where it is very small or large."""
+    mantissa, _, exponent = f"{value:g}".partition("e")
+    if not exponent:
+        return mantissa
+    power = f"10^{{{int(exponent)}}}"
+    return f"${power}$" if mantissa == "1" else f"${mantissa} \\times {power}$"
+
+
+def plain_ticks(axis: Axis, ticks: list[float]) -> None:
+    """Put plain numbers at the given ticks of a logarithmic axis, and nothing between them."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def show_legend(axes: Axes, **options: Any) -> None:  # noqa: ANN401
+    """Show the legend of a panel, without a frame and with patterns long enough to be told apart."""
+    axes.legend(**{"fontsize": SMALL, "frameon": False, "handlelength": 2.4, "handletextpad": 0.5, **options})

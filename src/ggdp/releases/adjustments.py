@@ -1,0 +1,302 @@
+"""Post-processing of releases: each function returns a new release with the guarantee that is left.
+
+==================  =============================================================================================
+clip                every value into public bounds (the paper's boundary-inflated procedure)
+round_values        to the nearest whole number, halves up
+normalise           scaled to an asserted public total
+project             the nearest values, by Euclid, that are not negative and add up to an asserted public total
+drop                cells left out
+==================  =============================================================================================
+
+Claim. Pure and approximate DP survive every function of the noisy values alone; each of these is one, with parameters
+that must be public. Probabilistic DP does not: outputs that fall together carry the larger losses of some of them to
+all. Gaussian noise that is (1, 0.01)-pDP is only (1, 0.0209)-pDP once it is clipped at a well-chosen bound, while (1,
+0.01)-aDP stays. So what was probabilistic is approximate afterwards, whatever the function: also where a function
+happens to change nothing, or leaves cells out, since cells may have been chosen by a look at the noisy values.
+
+Drawing again until the output is in bounds is none of these (`redraw`).
+
+A public total fits replace-one neighbours: with a person more or less the total itself would change, and to publish it
+would be a second release, without noise.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Definition 6 and the end of Section 2.6. Duchi et al., "Efficient Projections onto the l1-Ball
+for Learning in High Dimensions", ICML 2008 (the projection).
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError, UnprovedError
+from ggdp.privacy.grid import Grid
+from ggdp.privacy.values import LARGEST, LEAST
+from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.release import Adjustment, Release, adjusted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ggdp.releases.law import NoiseLaw
+
+__all__ = ["clip", "drop", "normalise", "project", "redraw", "round_values"]
+
+_WHOLE = Grid(step=1.0)
+
+
+def clip(release: Release, lower: float | None = None, upper: float | None = None) -> Release:
+    """Return the release with every value put into public bounds.
+
+    Parameters
+    ----------
+    release : Release
+        Noisy values.
+    lower, upper : float, optional
+        Public bounds; None for no bound on that side.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> goal, query = ggdp.ProbabilisticDP(1.0, 0.01), ggdp.Sensitivity.histogram()
+    >>> noise = ggdp.calibrate(goal, query, order=2, support="integer")
+    >>> release = ggdp.Mechanism(noise).release([0, 0, 0, 0])
+    >>> type(release.guarantee).__name__, type(clip(release, lower=0).guarantee).__name__
+    ('ProbabilisticDP', 'ApproxDP')
+    """
+    values = _numbers(release)
+    low, high = (None if end is None else _bound(end, name) for end, name in ((lower, "lower"), (upper, "upper")))
+    if low is None and high is None:
+        raise ArgumentError("lower", lower, "give at least one bound, lower or upper")
+    if low is not None and high is not None and low > high:
+        raise ArgumentError("upper", upper, f"must not be below lower = {lower!r}")
+    if values.dtype.kind == "i" and any(isinstance(end, float) for end in (low, high)):
+        values = values.astype(np.float64)
+    clipped = np.clip(values, _within(values, low), _within(values, high))
+    return adjusted(release, clipped, Adjustment("clip", (("lower", low), ("upper", high))))
+
+
+def round_values(release: Release) -> Release:
+    """Return the release with every value rounded to the nearest whole number, halves up, as 64-bit integers.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(0.5), order=1)
+    >>> round_values(ggdp.Mechanism(noise).release([1.5, 2.25])).values.dtype
+    dtype('int64')
+    """
+    return adjusted(release, _WHOLE.index(_numbers(release)), Adjustment("round_values"))
+
+
+def normalise(release: Release, total: float) -> Release:
+    """Return the release with its values scaled to a public total.
+
+    Parameters
+    ----------
+    release : Release
+        Noisy values of a query under replace-one neighbours.
+    total : float
+        What the true values add up to: a number that the publisher asserts to be public, never one counted for this.
+
+    Raises
+    ------
+    ArgumentError
+        If the neighbours are not replace-one, or the noisy values do not add up to a number above 0.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> query = ggdp.Sensitivity.histogram(neighbours="replace-one")
+    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), query, order=1, support="integer")
+    >>> release = normalise(ggdp.Mechanism(noise).release([600, 300, 100]), total=1000)
+    >>> round(float(release.values.sum()), 6)
+    1000.0
+    """
+    asserted = _total(release, total)
+    values = _numbers(release).astype(np.float64)
+    # In parts of the largest value, so that the sum cannot overflow.
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    shares = values / largest
+    found = math.fsum(shares.flat)
+    if not found > 0.0:
+        raise ArgumentError(
+            "release",
+            "not shown",
+            "its values do not add up to a number above 0, so no factor takes them to a total; use project, or clip "
+            "first",
+        )
+    return adjusted(release, shares * (asserted / found), Adjustment("normalise", (("total", asserted),)))
+
+
+def project(release: Release, total: float) -> Release:
+    """Return the release with its values moved to the nearest ones that are not negative and add up to a public total.
+
+    Parameters
+    ----------
+    release : Release
+        Noisy values of a query under replace-one neighbours.
+    total : float
+        What the true values add up to: a number that the publisher asserts to be public, never one counted for this.
+
+    Notes
+    -----
+    Nearest in the Euclidean norm: every value is lowered by the same t, and what is then below 0 is put to 0. With the
+    values sorted downwards, t = (v_1 + ... + v_k - total) / k for the largest k with v_k > t.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> query = ggdp.Sensitivity.histogram(neighbours="replace-one")
+    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), query, order=1, support="integer")
+    >>> release = project(ggdp.Mechanism(noise).release([600, 300, 0, 100]), total=1000)
+    >>> bool((release.values >= 0).all()), round(float(release.values.sum()), 6)
+    (True, 1000.0)
+    """
+    asserted = _total(release, total)
+    values = _numbers(release).astype(np.float64)
+    if values.size == 0 and asserted > 0.0:
+        raise ArgumentError("total", total, "must be 0: the release has no cells")
+    return adjusted(release, _projected(values, asserted), Adjustment("project", (("total", asserted),)))
+
+
+def drop(release: Release, cells: ArrayLike) -> Release:
+    """Return the release without some cells, as a flat array of those that are left, in their order.
+
+    Parameters
+    ----------
+    release : Release
+        Noisy values.
+    cells : array of int or bool
+        Which cells to leave out: their places in the flat array of values, or a mask in the shape of the values.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    >>> drop(ggdp.Mechanism(noise).release([5, 6, 7]), cells=[0]).values.shape
+    (2,)
+    """
+    _require_release(release)
+    left = ~_mask(release.values.shape, cells).reshape(-1)
+    mechanism = release.mechanism
+    if isinstance(mechanism, MechanismFacts):
+        mechanism = replace(mechanism, law=_law_of(mechanism.law, release.values.shape, left))
+    return adjusted(
+        release,
+        release.values.reshape(-1)[left],
+        Adjustment("drop", (("left", int(left.sum())),)),
+        noisy=release.noisy.reshape(-1)[left],
+        mechanism=mechanism,
+    )
+
+
+def redraw(release: Release, lower: float | None = None, upper: float | None = None) -> NoReturn:
+    """Refuse to draw values again until they are in bounds, and say what to do instead.
+
+    The paper offers this as post-processing. It is not: whether a value is drawn again depends on the true one, so what
+    comes out has the truncated law, which needs a larger scale. Laplace noise for epsilon = 1, drawn again until it is
+    in [0, 10], has a loss of 1.49.
+
+    Raises
+    ------
+    UnprovedError
+        Always.
+    """
+    del release
+    message = (
+        f"values cannot be drawn again until they are in bounds (lower = {lower!r}, upper = {upper!r}): that looks at "
+        "the true values a second time, and is not post-processing. Use clip(release, lower, upper), or the truncated "
+        "mechanism with its own scale, calibrate(..., bounds=[(lower, upper)], bounding='truncated')"
+    )
+    raise UnprovedError(message)
+
+
+def _require_release(release: object) -> None:
+    if not isinstance(release, Release):
+        raise ArgumentError("release", type(release).__name__, "must be a Release, as a mechanism's release gives it")
+
+
+def _numbers(release: Release) -> NDArray[Any]:
+    """Return the values of a release of numbers."""
+    _require_release(release)
+    if release.values.dtype.kind not in "if":
+        raise ArgumentError("release", str(release.mechanism), "its values are no numbers")
+    return release.values
+
+
+def _bound(end: object, name: str) -> int | float:
+    """Return a bound as an integer where it is whole, so that integers stay integers."""
+    number = _validate.finite(**{name: end})
+    return int(end) if isinstance(end, numbers.Integral) else int(number) if number.is_integer() else number
+
+
+def _within(values: NDArray[Any], end: int | float | None) -> int | float | None:
+    """Return a bound that the type of the values can hold: beyond it, its own end does the same."""
+    if end is None or values.dtype.kind == "f":
+        return end
+    return min(max(end, LEAST), LARGEST)
+
+
+def _total(release: Release, total: object) -> float:
+    """Return an asserted total, once it is one that the relation of neighbours keeps."""
+    _numbers(release)
+    asserted = _validate.finite(total=total)
+    if asserted < 0.0:
+        raise ArgumentError("total", total, "must not be negative")
+    if release.neighbours != "replace-one":
+        raise ArgumentError(
+            "release",
+            f"under {release.neighbours} neighbours",
+            "a public total needs replace-one neighbours: with a person more or less the total would change. "
+            "Calibrate with Sensitivity.histogram(neighbours='replace-one')",
+        )
+    return asserted
+
+
+def _projected(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return the nearest point of {x >= 0, sum = total}."""
+    if values.size == 0:
+        return values
+    # What is below the largest value by more than the total becomes 0; cut off well below, it costs no digits of sums.
+    lowered = np.maximum(values.reshape(-1) - values.max(), -2.0 * total)
+    downwards = np.sort(lowered)[::-1]
+    levels = (np.cumsum(downwards) - total) / np.arange(1, downwards.size + 1)
+    above = np.flatnonzero(downwards > levels)
+    level = levels[above[-1]] if above.size else 0.0
+    found = np.maximum(lowered - level, 0.0)
+    return np.asarray(found.reshape(values.shape))
+
+
+def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
+    """Return the cells to leave out, as a mask in the shape of the values."""
+    chosen = np.asarray(cells)
+    if chosen.dtype == np.bool_:
+        if chosen.shape != shape:
+            raise ArgumentError(
+                "cells", f"of shape {chosen.shape}", f"a mask must have the shape {shape} of the values"
+            )
+        return chosen
+    mask = np.zeros(shape, dtype=np.bool_)
+    if chosen.size and (chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= mask.size):
+        raise ArgumentError("cells", cells, f"must be places from 0 to {mask.size - 1}, or a mask")
+    mask.reshape(-1)[chosen.astype(np.intp)] = True
+    return mask
+
+
+def _law_of(law: NoiseLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> NoiseLaw:
+    """Return the law of the cells that are left: bounds of each coordinate go with their cells."""
+    if law.bounds is None or law.index_bounds is None or len(law.bounds) == 1:
+        return law
+    coordinate = np.broadcast_to(np.arange(shape[-1]), shape).reshape(-1)[left].tolist()
+    return replace(
+        law,
+        bounds=tuple(law.bounds[k] for k in coordinate),
+        index_bounds=tuple(law.index_bounds[k] for k in coordinate),
+    )

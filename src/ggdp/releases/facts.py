@@ -1,0 +1,122 @@
+"""How values were made private: public facts, none of which depends on the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from ggdp.calibration import Certificate
+    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.releases.law import NoiseLaw
+
+__all__ = ["Facts", "MechanismFacts", "SelectionFacts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MechanismFacts:
+    """How noise was added.
+
+    Attributes
+    ----------
+    name : str
+        What the mechanism is called.
+    item : str
+        Which item of the paper, or of whom, it is.
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What was asked for.
+    neighbours : {"add-remove", "replace-one"}
+        The relation that the sensitivity was stated for.
+    sensitivity : str
+        How far one person can move the query, in words.
+    scale : float
+        Scale of the noise in the unit of the data.
+    method : {"tight", "paper", "exponential"}
+        How the scale was found.
+    certificate : Certificate, optional
+        The proof of the scale.
+    law : NoiseLaw
+        The law of the noise that was drawn.
+    """
+
+    name: str
+    item: str
+    goal: Guarantee
+    neighbours: Neighbours
+    sensitivity: str
+    scale: float
+    method: Literal["tight", "paper", "exponential"]
+    certificate: Certificate | None
+    law: NoiseLaw
+
+    @property
+    def order(self) -> float:
+        """Order of the noise."""
+        return self.law.order
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain values, fit for JSON."""
+        law = self.law
+        return {
+            "kind": "noise",
+            "name": self.name,
+            "item": self.item,
+            "method": self.method,
+            "order": self.order,
+            "scale": self.scale,
+            "support": "integer" if law.step is None else "real",
+            "step": law.step,
+            "bounding": law.bounding,
+            "bounds": None if law.bounds is None else [list(pair) for pair in law.bounds],
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        place = "on the integers" if self.law.step is None else f"on a grid of step {self.law.step:.12g}"
+        return f"{self.name} noise of order {self.order:.12g}, scale {self.scale:.12g}, {place}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionFacts:
+    """How one of several candidates was selected.
+
+    Attributes
+    ----------
+    name : str
+        What the mechanism is called.
+    item : str
+        Which item of the paper, or of whom, it is.
+    goal : PureDP
+        What was asked for.
+    neighbours : {"add-remove", "replace-one"}
+        The relation that the sensitivity of the utility was stated for.
+    sensitivity : str
+        How far one person can move the utility of a candidate, in words.
+    candidates, excluded : int
+        How many candidates there are, and how many of them were excluded publicly.
+    """
+
+    name: str
+    item: str
+    goal: Guarantee
+    neighbours: Neighbours
+    sensitivity: str
+    candidates: int
+    excluded: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain values, fit for JSON."""
+        return {
+            "kind": "selection",
+            "name": self.name,
+            "item": self.item,
+            "candidates": self.candidates,
+            "excluded": self.excluded,
+        }
+
+    def __str__(self) -> str:
+        without = f", {self.excluded:,} of them excluded" if self.excluded else ""
+        return f"{self.name}, one of {self.candidates:,} candidates{without}"
+
+
+Facts: TypeAlias = MechanismFacts | SelectionFacts

@@ -1,0 +1,67 @@
+"""Releases as tables: a row a value.
+
+===============  ==============================================================================
+axis_0, ...      where the value is, for values of more than one axis
+value            what is published
+noisy            the raw noisy value, before any adjustment
+lower, upper     95 % interval for the true value, from the raw noisy value
+===============  ==============================================================================
+
+The values of a selection are names, with no noise on them: their table has the column ``value`` alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ggdp.errors import MissingExtraError
+from ggdp.releases.facts import MechanismFacts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from ggdp.releases.release import Release
+
+__all__ = ["columns", "to_arrow", "to_pandas", "to_polars"]
+
+
+def columns(release: Release) -> dict[str, NDArray[Any]]:
+    """Return the columns of a release, each a flat array."""
+    found: dict[str, NDArray[Any]] = {}
+    if release.values.ndim > 1:
+        places = np.indices(release.values.shape).reshape(release.values.ndim, -1)
+        found = {f"axis_{axis}": place for axis, place in enumerate(places)}
+    found["value"] = release.values.reshape(-1)
+    if isinstance(release.mechanism, MechanismFacts):
+        lower, upper = release.interval()
+        found |= {"noisy": release.noisy.reshape(-1), "lower": lower.reshape(-1), "upper": upper.reshape(-1)}
+    return found
+
+
+def to_pandas(release: Release) -> pd.DataFrame:
+    """Return the columns of a release as a pandas frame."""
+    return _needed("pandas").DataFrame({name: column.copy() for name, column in columns(release).items()})
+
+
+def to_polars(release: Release) -> pl.DataFrame:
+    """Return the columns of a release as a polars frame."""
+    return _needed("polars").DataFrame(columns(release))
+
+
+def to_arrow(release: Release) -> pa.Table:
+    """Return the columns of a release as an Arrow table."""
+    return _needed("pyarrow").table(columns(release))
+
+
+def _needed(name: str) -> Any:  # noqa: ANN401 - a module
+    try:
+        return import_module(name)
+    except ImportError:
+        message = f"this needs {name}: pip install {name}"
+        raise MissingExtraError(message) from None

@@ -1,0 +1,371 @@
+"""What a release can say of its noise: intervals, bias and error, from public facts alone.
+
+=======  ==========================================================================================
+s        a true value; index(s) = floor(s/g + 1/2) on the grid, s itself on the integers
+g        step of the grid, 1 on the integers
+K        the integer noise
+m        the noisy index: index(s) + K, saturated at the ends of int64, or a draw within the bounds
+y        what is released: g m, rounded beyond 2^53 steps, and clipped to the bounds
+h        half-width in steps, `ggdp.releases.intervals`
+=======  ==========================================================================================
+
+Intervals are functions of the released values, so they cost no privacy. They cover the true value before it was
+rounded to the grid. With bounds they cover the true value clamped to them. Where true values are clamped to a size
+before unbounded noise, an interval that reaches that size is open beyond it.
+
+Claim (grid). If [i, j] covers index(s), then [(i - 1/2) g, (j + 1/2) g] covers s. Proof: index(s) = k exactly if
+(k - 1/2) g <= s < (k + 1/2) g; an index at an end of int64 stands for everything beyond, so there the interval is
+infinite. An output y from 2^53 steps on is a rounded g m, with m between the neighbouring floats over g. A y at a bound
+may be clipped from any m whose g m is beyond it. Where m is known only to be in a range, the union over the range is
+taken, which is an interval since both ends rise with m.
+
+Bias and errors are functions of a hypothetical true value, or the largest over all of them. A bias that is evaluated
+at the real true value, and published, gives that value away: they are for studying a mechanism, and for stating its
+worst case.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp._rounding import rounded_up
+from ggdp.distributions.integer import IntegerGeneralizedGaussian
+from ggdp.distributions.integer_bounded import BoundedIntegerErrors
+from ggdp.errors import ArgumentError
+from ggdp.privacy.grid import Grid
+from ggdp.privacy.values import LARGEST, LEAST, exact_numbers
+from ggdp.releases.coordinates import Coordinate, checked_bounds, places
+from ggdp.releases.deviation import BoundedDeviation
+from ggdp.releases.intervals import (
+    indices_behind,
+    indices_within,
+    noise_half_width,
+    outward,
+    saturating_ends,
+    truncated_test,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ggdp.distributions.generalized_gaussian import Floats
+    from ggdp.releases.deviation import Measure
+    from ggdp.releases.intervals import Range
+
+    Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+
+__all__ = ["NoiseLaw"]
+
+_RAW = "must be values as they were released"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseLaw:
+    """The law of a release around its true values.
+
+    Parameters
+    ----------
+    order : float
+        Order of the noise, at least 1.
+    scale : float
+        Scale of the integer noise that is drawn: in steps, if there is a grid.
+    step : float, optional
+        Step of the grid, a power of two; None on the integers.
+    bounding : {"truncated", "boundary-inflated"}, optional
+        What keeps the output in bounds.
+    index_bounds : tuple of (int, int), optional
+        The bounds in steps: one pair for all values, or one for each coordinate along the last axis.
+    bounds : tuple of (float, float), optional
+        The same in the unit of the data, as many pairs; outputs are clipped to them. By default `index_bounds` times
+        the step.
+    clamp : int, optional
+        How large true values without bounds can get, in steps: larger ones are clamped before the noise.
+
+    Examples
+    --------
+    >>> law = NoiseLaw(order=2, scale=3.0)
+    >>> lower, upper = law.intervals(np.array([17, 0]))
+    >>> lower.tolist(), upper.tolist()
+    ([13, -4], [21, 4])
+    >>> law.half_width(), round(law.standard_error(), 6), law.bias()
+    (4.0, 2.12132, 0.0)
+    """
+
+    order: float
+    scale: float
+    step: float | None = None
+    bounding: Literal["truncated", "boundary-inflated"] | None = None
+    index_bounds: tuple[tuple[int, int], ...] | None = None
+    bounds: tuple[tuple[float, float], ...] | None = None
+    clamp: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", _validate.order(order=self.order))
+        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
+        object.__setattr__(self, "step", None if self.step is None else Grid(step=self.step).step)
+        if self.bounding is None:
+            for name, given in (("index_bounds", self.index_bounds), ("bounds", self.bounds)):
+                if given is not None:
+                    raise ArgumentError(name, given, "needs bounding = 'truncated' or 'boundary-inflated'")
+            if self.clamp is not None:
+                _validate.integer(clamp=self.clamp, at_least=1)
+            return
+        _validate.choice(bounding=self.bounding, among=("truncated", "boundary-inflated"))
+        if self.clamp is not None:
+            raise ArgumentError("clamp", self.clamp, "is for noise without bounds")
+        indices, ends = checked_bounds(self.index_bounds, self.bounds, self.step)
+        object.__setattr__(self, "index_bounds", indices)
+        object.__setattr__(self, "bounds", ends)
+
+    def intervals(self, noisy: ArrayLike, level: float = 0.95) -> Ends:
+        """Return intervals that cover each true value with a probability of at least the level.
+
+        Parameters
+        ----------
+        noisy : array_like
+            Values as they were released: integers on the integers, floats on a grid. Adjusted values, such as
+            normalised ones, have another law: take the raw ones.
+        level : float, default 0.95
+            Above 0 and below 1, for each value on its own, not for all of them together.
+
+        Returns
+        -------
+        lower, upper : ndarray
+            In the shape of `noisy`: int64 on the integers, float64 on a grid.
+
+        Notes
+        -----
+        Claim: before the noise is drawn, the interval will cover the true value with at least the level, whatever the
+        true value is. The proofs are in this module and in `ggdp.releases.intervals`. Rounding: outwards.
+
+        Examples
+        --------
+        >>> law = NoiseLaw(order=1, scale=4.0, step=0.25, bounding="boundary-inflated", index_bounds=((0, 40),))
+        >>> [ends.tolist() for ends in law.intervals([0.5, 10.0], level=0.9)]
+        [[0.0, 7.625], [2.875, 10.0]]
+        """
+        level = _level(level)
+        values = self._released(noisy)
+        if self.bounding is None:
+            h = noise_half_width(self.order, self.scale, level)
+            return self._in_unit(*self._unclamped(*saturating_ends(*self._indices(values), h)))
+        lower, upper = np.empty_like(values), np.empty_like(values)
+        coordinates = self._coordinates()
+        widest = max(coordinate.width for coordinate in coordinates)
+        for place, coordinate in places("noisy", values.shape, coordinates):
+            outputs, back = np.unique(values[place], return_inverse=True)
+            ends = self._in_unit(*self._bounded_ends(outputs, coordinate, widest, level))
+            shape = values[place].shape
+            lower[place], upper[place] = (np.clip(end, *coordinate.bounds)[back].reshape(shape) for end in ends)
+        return lower, upper
+
+    def half_width(self, level: float = 0.95) -> float:
+        """Return how far at most the noise moves a value, with a probability of at least the level.
+
+        It is the least h, in the unit of the data, with P(|noise| <= h) >= level, rounding to the grid not counted. For
+        truncated noise, which depends on the true value, it is the h of the worst one, over all coordinates.
+
+        Examples
+        --------
+        >>> NoiseLaw(order=2, scale=2.0**40, step=2.0**-40).half_width(1 - 1e-12)
+        5.042...
+        """
+        level = _level(level)
+        if self.bounding == "truncated":
+            widths = {coordinate.width for coordinate in self._coordinates()}
+            test = truncated_test(self.order, self.scale, max(widths))
+            h = max(test.half_width(width, level) for width in widths)
+        else:
+            h = noise_half_width(self.order, self.scale, level)
+        return rounded_up(h * Fraction(self.step or 1), of="half_width")
+
+    def bias(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the mean of the released value less the true one, at hypothetical true values.
+
+        Parameters
+        ----------
+        true : array_like, optional
+            Hypothetical true values. One outside the bounds is clamped, and its distance from them is part of the bias.
+            Where it is not given, the largest absolute bias over all true values, within the bounds if there are any,
+            is returned.
+
+        Notes
+        -----
+        To evaluate it at the real true value, and to publish the result, is a leak. Rounding to the grid is counted,
+        saturation of noise at the ends of int64 is not.
+
+        Examples
+        --------
+        >>> NoiseLaw(order=2, scale=40.0, step=0.5).bias([3.0, 3.1, 3.2])
+        array([ 0. , -0.1, -0.2])
+        """
+        if true is None:
+            return self._largest(lambda mean, _, least, most: np.maximum(np.abs(mean + least), np.abs(mean + most)))
+        return self._at(true, lambda bias, _: bias)
+
+    def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the standard deviation of the released value, at hypothetical true values or the largest.
+
+        The parameter and the warning are those of `bias`.
+
+        Examples
+        --------
+        >>> law = NoiseLaw(order=2, scale=3.0, bounding="truncated", index_bounds=((0, 9),))
+        >>> law.standard_error([0, 5]).round(6).tolist(), round(law.standard_error(), 6)
+        ([1.353881, 1.983284], 1.983284)
+        """
+        if true is None:
+            return self._largest(lambda _mean, deviation, _least, _most: deviation)
+        return self._at(true, lambda _, deviation: deviation)
+
+    def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the root mean square of the error, bias included, at hypothetical true values or the largest.
+
+        The parameter and the warning are those of `bias`.
+
+        Examples
+        --------
+        >>> law = NoiseLaw(order=2, scale=3.0, bounding="boundary-inflated", index_bounds=((0, 9),))
+        >>> law.root_mean_square_error(20) > 11
+        True
+        """
+        if true is None:
+            return self._largest(
+                lambda mean, deviation, least, most: np.hypot(
+                    deviation, np.maximum(np.abs(mean + least), np.abs(mean + most))
+                )
+            )
+        return self._at(true, lambda bias, deviation: np.hypot(bias, deviation))
+
+    def _grid(self) -> Grid:
+        return Grid(step=self.step or 1.0)
+
+    def _coordinates(self) -> list[Coordinate]:
+        assert self.index_bounds is not None
+        assert self.bounds is not None
+        ends = self.index_bounds if self.step is None else self.bounds
+        return [Coordinate(*pair) for pair in zip(self.index_bounds, ends, strict=True)]
+
+    def _released(self, noisy: ArrayLike) -> NDArray[Any]:
+        """Return released values as an array of the type that this law releases."""
+        values = np.asarray(noisy)
+        kinds, dtype = ("iu", np.int64) if self.step is None else ("iuf", np.float64)
+        if values.size == 0:
+            return np.empty(values.shape, dtype=dtype)
+        if values.dtype.kind not in kinds or (dtype == np.int64 and values.max() > LARGEST):
+            raise ArgumentError("noisy", f"of type {values.dtype}", f"{_RAW}: {np.dtype(dtype)}")
+        values = values.astype(dtype)
+        if dtype == np.float64 and np.isnan(values).any():
+            raise ArgumentError("noisy", math.nan, _RAW)
+        return values
+
+    def _indices(self, values: NDArray[Any]) -> Range:
+        """Return the least and the largest noisy index behind values that were not clipped."""
+        if self.step is None:
+            return values, values
+        self._require_on_grid(values)
+        return indices_behind(values, self._grid())
+
+    def _unclamped(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Range:
+        """Return the ends, opened where they reach the size that true values were clamped to."""
+        if self.clamp is None:
+            return first, last
+        return np.where(first <= -self.clamp, LEAST, first), np.where(last >= self.clamp, LARGEST, last)
+
+    def _require_on_grid(self, values: Floats) -> None:
+        with np.errstate(over="ignore", under="ignore"):
+            steps = values / self._grid().step
+        if np.any(np.rint(steps) != steps):
+            raise ArgumentError("noisy", f"off the grid of step {self.step!r}", _RAW)
+
+    def _bounded_ends(self, values: NDArray[Any], coordinate: Coordinate, widest: int, level: float) -> Range:
+        """Return indices that cover the index of the true value, for outputs in increasing order."""
+        lower, upper = coordinate.bounds
+        if values.size and (values[0] < lower or values[-1] > upper):
+            raise ArgumentError("noisy", f"beyond the bounds {coordinate.bounds!r}", _RAW)
+        first, last = values, values
+        if self.step is not None:
+            self._require_on_grid(values[(values > lower) & (values < upper)])
+            first, last = indices_within(values, self._grid(), coordinate.indices, coordinate.bounds)
+        if self.bounding == "truncated":
+            return truncated_test(self.order, self.scale, widest).ends(first, last, coordinate.indices, level)
+        ends = saturating_ends(first, last, noise_half_width(self.order, self.scale, level))
+        return np.clip(ends[0], *coordinate.indices), np.clip(ends[1], *coordinate.indices)
+
+    def _in_unit(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Ends:
+        """Return the ends in the unit of the data, with the rounding to the grid that came before the noise."""
+        if self.step is None:
+            return first, last
+        return outward(first, self.step, -1), outward(last, self.step, 1)
+
+    def _at(self, true: ArrayLike, measure: Callable[[Floats, Floats], Floats]) -> float | Floats:
+        """Return a function of bias and standard deviation at hypothetical true values."""
+        given, step = _hypothetical(true, whole=self.step is None), self._grid().step
+        index = self._grid().index(given)
+        bias, deviation = np.zeros(given.shape), np.empty(given.shape)
+        if self.bounding is None:
+            deviation[...] = self._noise().std
+            index = index if self.clamp is None else np.clip(index, -self.clamp, self.clamp)
+        else:
+            for place, coordinate in places("true", given.shape, self._coordinates()):
+                index[place] = np.clip(index[place], *coordinate.indices)
+                bias[place], deviation[place] = self._deviation(coordinate).around(index[place])
+        with np.errstate(over="ignore", under="ignore"):
+            bias += index - given.astype(np.float64) / step
+            result = measure(bias, deviation) * step
+        return result if given.ndim else float(result)
+
+    def _largest(self, measure: Measure) -> float:
+        """Return the largest of a measure over all true values and coordinates."""
+        step = self._grid().step
+        if self.bounding is None:
+            facts = (0.0, self._noise().std, -self._rounding(), self._rounding())
+            return float(measure(*(np.array(fact) for fact in facts))) * step
+        distinct = dict.fromkeys(self._coordinates())
+        return max(self._deviation(coordinate).largest(measure) for coordinate in distinct) * step
+
+    def _rounding(self) -> float:
+        return 0.0 if self.step is None else 0.5
+
+    def _noise(self) -> IntegerGeneralizedGaussian:
+        return IntegerGeneralizedGaussian(order=self.order, scale=self.scale)
+
+    def _deviation(self, coordinate: Coordinate) -> BoundedDeviation:
+        assert self.bounding is not None
+        step = self._grid().step
+        return BoundedDeviation(
+            errors=BoundedIntegerErrors(self.order, self.scale, coordinate.width, self.bounding),
+            first=coordinate.indices[0],
+            last=coordinate.indices[1],
+            lower=coordinate.bounds[0] / step,
+            upper=coordinate.bounds[1] / step,
+            rounding=self._rounding(),
+        )
+
+
+def _level(level: object) -> float:
+    number = _validate.probability(level=level)
+    if number == 0.0:
+        raise ArgumentError("level", level, "must be above 0 and below 1")
+    return number
+
+
+def _hypothetical(true: ArrayLike, *, whole: bool) -> NDArray[Any]:
+    """Return hypothetical true values as an array; an error does not quote them, since they might be real."""
+    try:
+        given = exact_numbers(true)
+    except ArgumentError:
+        raise ArgumentError("true", "not numbers", "must be numbers, or an array of them") from None
+    if whole and given.dtype.kind not in "iu":
+        raise ArgumentError("true", f"of type {given.dtype}", "must be integers, as this noise is on the integers")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise ArgumentError("true", "not finite", "must be finite")
+    return given

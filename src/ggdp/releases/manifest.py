@@ -1,0 +1,121 @@
+"""The manifest of a release: what was asked, what is promised, how it was done, and a paragraph for readers.
+
+Nothing in a manifest is computed from the data except through the mechanism. Its shape is fixed by a JSON Schema that
+is shipped beside this module and named in every manifest, with a version that grows when the shape changes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ggdp._rounding import shown
+from ggdp.releases.facts import MechanismFacts
+
+if TYPE_CHECKING:
+    from ggdp.releases.release import Release
+
+__all__ = ["SCHEMA", "manifest_of", "manifest_schema"]
+
+SCHEMA = "ggdp-release-manifest/1"
+LEVEL = 0.95
+
+
+def manifest_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of manifests.
+
+    Examples
+    --------
+    >>> manifest_schema()["properties"]["schema"]["const"]
+    'ggdp-release-manifest/1'
+    """
+    schema: dict[str, Any] = json.loads(files("ggdp.releases").joinpath("manifest.schema.json").read_text("utf-8"))
+    return schema
+
+
+def manifest_of(release: Release) -> dict[str, Any]:
+    """Return the manifest of a release."""
+    mechanism = release.mechanism
+    return {
+        "schema": SCHEMA,
+        "ggdp": version("ggdp"),
+        "private": release.guarantee is not None,
+        "guarantee": None if release.guarantee is None else release.guarantee.to_dict(),
+        "goal": mechanism.goal.under(mechanism.neighbours).to_dict(),
+        "neighbours": mechanism.neighbours,
+        "sensitivity": mechanism.sensitivity,
+        "mechanism": mechanism.to_dict(),
+        "error": _errors(mechanism) if isinstance(mechanism, MechanismFacts) else None,
+        "adjustments": [step.to_dict() for step in release.adjustments],
+        "values": {"shape": list(release.values.shape), "type": _type_of(release)},
+        "statement": _statement(release),
+    }
+
+
+def _errors(mechanism: MechanismFacts) -> dict[str, Any]:
+    """Return what the noise does to a value at worst; of the raw noisy values, before any adjustment."""
+    law = mechanism.law
+    return {
+        "bias": law.bias(),
+        "standard_error": law.standard_error(),
+        "root_mean_square_error": law.root_mean_square_error(),
+        "level": LEVEL,
+        "half_width": law.half_width(LEVEL),
+    }
+
+
+def _type_of(release: Release) -> str:
+    return {"i": "integer", "u": "integer", "f": "number"}.get(release.values.dtype.kind, "label")
+
+
+def _statement(release: Release) -> str:
+    """Return one paragraph fit to be published: who is protected, how much, and how far off the values are."""
+    mechanism = release.mechanism
+    sentences = [_protection(release)]
+    if isinstance(mechanism, MechanismFacts):
+        error = _errors(mechanism)
+        sentences.append(
+            f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to every value: its root mean square "
+            f"error is at most {error['root_mean_square_error']:.6g}, and {LEVEL:.0%} of the values are within "
+            f"{error['half_width']:.6g} of the true ones."
+        )
+        if mechanism.law.bounds is None and not release.adjustments:
+            sentences.append("Because of the noise values may be negative, and parts need not add up to their sums.")
+    else:
+        sentences.append(
+            f"One of {mechanism.candidates - mechanism.excluded:,} candidates was drawn at random, better ones with a "
+            "larger probability; it need not be the best."
+        )
+    if release.adjustments:
+        steps = ", ".join(str(step) for step in release.adjustments)
+        sentences.append(f"Afterwards the noisy values were adjusted without another look at the data: {steps}.")
+    return " ".join(sentences)
+
+
+def _protection(release: Release) -> str:
+    guarantee = release.guarantee
+    if guarantee is None:
+        return "These values are NOT private: their noise came from a source that can be reproduced."
+    change = {
+        "add-remove": "adding or removing one person's records",
+        "replace-one": "replacing one person's records by any others",
+    }[release.neighbours]
+    factor = f"e^{shown(guarantee.epsilon)}"
+    if guarantee.epsilon < 20.0:
+        factor += f" = {math.exp(guarantee.epsilon):.3g}"
+    if guarantee.notion == "pure":
+        effect = f"changes the probability of every result by a factor of at most {factor}"
+    elif guarantee.notion == "probabilistic":
+        effect = (
+            f"changes the probability of the result by a factor of at most {factor}, except with a probability "
+            f"of at most {shown(guarantee.delta)}"
+        )
+    else:
+        effect = (
+            f"changes the probability of every set of results by a factor of at most {factor} and an added "
+            f"{shown(guarantee.delta)}"
+        )
+    return f"These values are published under differential privacy, {guarantee}: {change} {effect}."

@@ -1,0 +1,71 @@
+import pytest
+
+import ggdp
+from ggdp.calibration import classic_gaussian, exponential_calibration
+from ggdp.mechanisms import Mechanism
+from ggdp.mechanisms.kinds import kind_of
+
+PURE, PROBABILISTIC, APPROXIMATE = ggdp.PureDP(0.5), ggdp.ProbabilisticDP(0.5, 0.01), ggdp.ApproxDP(0.5, 0.01)
+ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
+BOUNDS = {"bounds": [(0, 10)]}
+
+
+@pytest.mark.parametrize(
+    ("goal", "query", "how", "name", "item"),
+    [
+        (PURE, ONE, {"order": 1}, "Laplace", "Claim 4"),
+        (PURE, TWO, {"order": 1}, "Laplace", "Claim 4"),
+        (APPROXIMATE, ONE, {"order": 1}, "Laplace", "the least for aDP"),
+        (PROBABILISTIC, ONE, {"order": 2, "method": "paper"}, "Gaussian", "Lemma 10"),
+        (PROBABILISTIC, ONE, {"order": 2}, "Gaussian", "Lemma 10 (least scale)"),
+        (APPROXIMATE, ONE, {"order": 2, "method": "paper"}, "classic Gaussian", "Eqn privacybook; Dwork and Roth"),
+        (APPROXIMATE, ONE, {"order": 2}, "analytic Gaussian", "Balle and Wang"),
+        (PROBABILISTIC, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8"),
+        (PROBABILISTIC, ONE, {"order": 3}, "generalized Gaussian", "Corollary 8 (least scale)"),
+        (PROBABILISTIC, TWO, {"order": 3}, "generalized Gaussian", "Corollary 7"),
+        (APPROXIMATE, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8; pDP implies aDP"),
+        (APPROXIMATE, ONE, {"order": 1.5}, "generalized Gaussian", "the least for aDP"),
+        (
+            PURE,
+            ONE,
+            {"order": 2, "bounding": "truncated", **BOUNDS},
+            "truncated Gaussian",
+            "Definition 5 (least scale)",
+        ),
+        (
+            PURE,
+            ONE,
+            {"order": 3, "bounding": "truncated", "method": "paper", **BOUNDS},
+            "truncated generalized Gaussian",
+            "Definition 5 (Eqns b1 and b2)",
+        ),
+        (
+            PURE,
+            ONE,
+            {"order": 1, "bounding": "boundary-inflated", **BOUNDS},
+            "boundary-inflated Laplace",
+            "Definition 6 (least scale)",
+        ),
+        (
+            PURE,
+            ONE,
+            {"order": 2, "bounding": "boundary-inflated", "method": "paper", **BOUNDS},
+            "boundary-inflated Gaussian",
+            "Definition 6 (scale of Eqn b2)",
+        ),
+    ],
+)
+def test_every_kind_has_its_name_and_item(goal, query, how, name, item):
+    calibration = ggdp.calibrate(goal, query, **how)
+    found = kind_of(calibration)
+    assert found[0] == name
+    assert item in found[1]
+
+
+def test_a_mechanism_on_the_grid_is_of_the_kind_that_was_asked_for():
+    assert Mechanism(ggdp.calibrate(APPROXIMATE, ONE, order=2)).name == "analytic Gaussian"
+    assert Mechanism(classic_gaussian(APPROXIMATE, ONE)).name == "classic Gaussian"
+    form = Mechanism(exponential_calibration(PURE, ONE, order=2, bounds=[(0, 10)]))
+    assert form.name == "Exponential mechanism, generalized Gaussian form"
+    assert "Lemma 9" in form.item
+    assert form.release([3.0]).mechanism.method == "exponential"

@@ -1,0 +1,123 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ggdp
+from ggdp.calibration.grid import on_grid
+from ggdp.distributions import IntegerGeneralizedGaussian
+from ggdp.mechanisms import Mechanism
+from ggdp.mechanisms.saturation import _most_beyond, add_clamped, add_saturating, outlet_of
+from ggdp.privacy import Grid
+
+LEAST, LARGEST = -(2**63), 2**63 - 1
+PROBABILISTIC = ggdp.ProbabilisticDP(1.0, 1e-3)
+ONE = ggdp.Sensitivity.histogram()
+
+noises = st.one_of(st.sampled_from([1 - 2**62, -1, 0, 1, 2**62 - 1]), st.integers(1 - 2**62, 2**62 - 1))
+int64s = st.one_of(st.sampled_from([LEAST, LEAST + 1, -1, 0, 1, LARGEST - 1, LARGEST]), st.integers(LEAST, LARGEST))
+
+
+def total(a, b):
+    """The sums of two arrays, as `add_saturating` leaves them in the second."""
+    noise = b.copy()
+    add_saturating(a, noise)
+    return noise
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.tuples(int64s, noises), min_size=1, max_size=8))
+def test_sums_saturate_exactly(pairs):
+    a, b = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
+    assert total(a, b).tolist() == [min(max(x + y, LEAST), LARGEST) for x, y in pairs]
+
+
+def test_sums_at_every_mix_of_extremes_saturate_exactly():
+    # Each pair alone, so that no other one makes the block be looked at.
+    edges = [LEAST, LEAST + 1, -(2**62) - 1, -(2**62), -(2**62) + 1, -1, 0, 1, 2**62 - 1, 2**62, 2**62 + 1, LARGEST]
+    for x in edges:
+        for y in edges[4:9]:
+            assert total(np.array([x]), np.array([y])).tolist() == [min(max(x + y, LEAST), LARGEST)]
+
+
+def test_sums_of_many_values_saturate_in_every_block():
+    generator = np.random.default_rng(0)
+    a, b = generator.integers(LEAST, LARGEST, size=(2, 600_001), endpoint=True)
+    b //= 2
+    exact = np.clip(a.astype(object) + b.astype(object), LEAST, LARGEST)
+    assert (total(a, b).astype(object) == exact).all()
+    assert total(a[:0], b[:0]).size == 0
+
+
+def test_larger_noise_leaves_a_function_of_the_sum():
+    # Whatever value and noise led to the sum 2^64 - 2, or to 2^63 + 5, the same comes out.
+    for z in (2**64 - 2, 2**63 + 5, -(2**63) - 7):
+        pairs = [(x, z - x) for x in (z // 2, z // 2 + 1, z // 2 - 1) if max(abs(x), abs(z - x)) <= LARGEST]
+        assert len({total(np.array([x]), np.array([y])).item() for x, y in pairs}) == 1
+
+
+def test_clamped_values_are_added_to():
+    noise = np.array([5, -5, 7, 2**61])
+    add_clamped(np.array([LARGEST, LEAST, 3, 2**62]), noise, 2**62)
+    assert noise.tolist() == [2**62 + 5, -(2**62) - 5, 10, 2**62 + 2**61]
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return Mechanism(ggdp.calibrate(PROBABILISTIC, ONE, order=2, support="integer"))
+
+
+def test_probabilistic_dp_stays_on_the_integers(counts):
+    assert isinstance(counts.guarantee, ggdp.ProbabilisticDP)
+    assert counts.calibration.guarantee.delta < counts.guarantee.delta <= 1e-3
+    assert counts.release([1]).guarantee == counts.guarantee
+
+
+def test_for_probabilistic_dp_counts_are_clamped_half_way_to_the_ends(counts):
+    values = counts.release([LARGEST, 2**62, LEAST, -(2**62)] * 50).values
+    # Noise of a standard deviation below 5 is never a thousand.
+    assert np.abs(np.abs(values.astype(object)) - 2**62).max() < 1000
+    approximate = Mechanism(ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-3), ONE, order=2, support="integer"))
+    assert approximate.release([LARGEST - 10_000]).values[0] > 2**63 - 20_000
+
+
+def test_for_probabilistic_dp_real_values_are_clamped_to_indices_that_floats_hold():
+    mechanism = Mechanism(ggdp.calibrate(PROBABILISTIC, ggdp.Sensitivity.disjoint(1), order=2))
+    assert isinstance(mechanism.guarantee, ggdp.ProbabilisticDP)
+    values = mechanism.release([math.inf, -1e300]).values / mechanism.step
+    assert (np.abs(np.abs(values) - 2.0**52) < 1e6).all()
+    assert (values == np.floor(values)).all()
+
+
+@pytest.mark.parametrize(("grid", "clamp", "first_shared"), [(None, 2**62, LARGEST), (Grid(step=0.25), 2**52, 2**53)])
+def test_what_leads_to_an_output_of_several_indices_is_counted_in_delta(grid, clamp, first_shared):
+    calibration = ggdp.calibrate(PROBABILISTIC, ggdp.Sensitivity.histogram(), order=2, support="integer")
+    outlet = outlet_of(calibration, grid)
+    assert outlet.clamp == clamp
+    assert outlet.guarantee.delta >= calibration.guarantee.delta + _most_beyond(calibration.scale, first_shared - clamp)
+
+
+def test_scales_so_wide_that_outputs_fall_together_leave_approximate_dp():
+    # On this grid the noise has a scale of some 2^51 steps, and is as likely as not beyond 2^52.
+    ideal = ggdp.calibrate(PROBABILISTIC, ggdp.Sensitivity.disjoint(1), order=2)
+    fine = on_grid(ideal, Grid(step=2.0**-49))
+    assert fine.guarantee.notion == "probabilistic"
+    assert Mechanism(fine).guarantee == fine.guarantee.to_approximate()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.floats(1.0, 60.0), st.floats(0.3, 1e4), st.floats(1.0, 60.0))
+def test_the_bound_of_the_far_tail_is_above_it(order, scale, far):
+    k = math.ceil(scale * far)
+    lower, _ = IntegerGeneralizedGaussian(order=order, scale=scale).tail_enclosure(k)
+    assert 2.0 * lower <= _most_beyond(scale, k)
+
+
+def test_the_bound_of_the_far_tail_is_not_idle():
+    # At order 1 it is off by no more than the normaliser.
+    _, upper = IntegerGeneralizedGaussian(order=1, scale=50.0).tail_enclosure(1000)
+    assert _most_beyond(50.0, 1000) < 2.0 * upper * 110
+    assert _most_beyond(50.0, 10) == 1.0
+    assert 0.0 < _most_beyond(3.0, 2**62) < 1e-300

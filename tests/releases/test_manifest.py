@@ -1,0 +1,118 @@
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+import ggdp
+from ggdp.mechanisms import Mechanism
+from ggdp.releases import clip, drop, manifest_schema, normalise, project, round_values
+
+ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
+
+
+def release_of(goal=None, query=TWO, source=None, values=(1000, 2000, 7), **how):
+    how = {"order": 1, "support": "integer"} | how
+    calibration = ggdp.calibrate(goal or ggdp.PureDP(1.0), query, **how)
+    return Mechanism(calibration).release(list(values), source=source)
+
+
+RELEASES = {
+    "counts": release_of,
+    "approximate": lambda: release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=3),
+    "probabilistic": lambda: release_of(ggdp.ProbabilisticDP(1.0, 1e-6), ONE, order=2),
+    "real": lambda: release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=1.5, support="real"),
+    "seeded": lambda: release_of(source=ggdp.SeededSource(seed=3)),
+    "truncated": lambda: release_of(order=2, bounds=[(0, 3000)], bounding="truncated"),
+    "inflated": lambda: release_of(
+        order=2, bounds=[(0, 3000)], bounding="boundary-inflated", support="real", query=ONE
+    ),
+    "clipped": lambda: clip(release_of(), 0),
+    "rounded": lambda: round_values(clip(release_of(), 0.5, 1e4)),
+    "normalised": lambda: normalise(release_of(), 3007),
+    "projected": lambda: drop(project(release_of(), 3007), [0]),
+    "empty": lambda: release_of(values=[]),
+    "number": lambda: Mechanism(ggdp.calibrate(ggdp.PureDP(1.0), ONE, order=1)).release(4.5),
+}
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_every_manifest_follows_the_schema_and_is_json(name):
+    release = RELEASES[name]()
+    schema = manifest_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    manifest = json.loads(json.dumps(release.manifest, allow_nan=False))
+    jsonschema.validate(manifest, schema, cls=jsonschema.Draft202012Validator)
+    assert manifest["values"]["shape"] == list(release.values.shape)
+    document = json.loads(release.to_json())
+    assert document["manifest"] == manifest
+    assert document["values"] == release.values.tolist()
+    assert document["noisy"] == release.noisy.tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": "ggdp-release-manifest/2"},
+        {"guarantee": None},
+        {"private": False},
+        {"neighbours": "any"},
+        {"rows": 1841},
+        {"adjustments": [{"name": "redraw"}]},
+        {"statement": ""},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_what_is_not_a_manifest(change):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(release_of().manifest | change, manifest_schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_a_manifest_says_what_was_asked_and_what_is_proved():
+    release = release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=3)
+    manifest = release.manifest
+    assert manifest["goal"] == {"notion": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove"}
+    assert manifest["guarantee"] == release.guarantee.to_dict()
+    assert manifest["private"] is True
+    assert (manifest["mechanism"]["order"], manifest["mechanism"]["scale"]) == (3.0, release.scale)
+    assert manifest["error"]["half_width"] == release.interval().upper[0] - release.values[0]
+    assert manifest["error"]["standard_error"] == release.standard_error()
+    assert manifest["ggdp"] == ggdp.__version__
+    ggdp.verify(manifest["mechanism"]["certificate"])
+
+
+def test_a_manifest_tells_of_every_adjustment():
+    release = round_values(clip(release_of(), 0, 5000.5))
+    assert release.manifest["adjustments"] == [{"name": "clip", "lower": 0, "upper": 5000.5}, {"name": "round_values"}]
+    assert "clip(lower = 0, upper = 5000.5), round_values()" in release.manifest["statement"]
+
+
+def test_a_statement_says_who_is_protected_how_much_and_how_far_off_values_are():
+    statement = release_of(ggdp.PureDP(1.0), ONE).manifest["statement"]
+    assert "1-DP under add-remove neighbours" in statement
+    assert "adding or removing one person's records" in statement
+    assert "a factor of at most e^1 = 2.72" in statement
+    assert "95% of the values are within 3" in statement
+    assert "may be negative" in statement
+    assert "replacing one person's records" in release_of().manifest["statement"]
+    approximate = release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=2)
+    assert "and an added 1e-06" in approximate.manifest["statement"]
+    probabilistic = release_of(ggdp.ProbabilisticDP(1.0, 1e-6), ONE, order=2)
+    assert "except with a probability of at most" in probabilistic.manifest["statement"]
+
+
+def test_a_release_that_is_not_private_says_so_first():
+    manifest = RELEASES["seeded"]().manifest
+    assert manifest["private"] is False
+    assert manifest["guarantee"] is None
+    assert manifest["statement"].startswith("These values are NOT private")
+
+
+def test_no_true_value_is_in_a_manifest():
+    # Noise of this scale never gives these numbers back, nor do they occur by chance.
+    true = np.array([736512948127, 918273645546])
+    goal = ggdp.ApproxDP(1.0, 1e-6)
+    mechanism = Mechanism(ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(10_000_000), order=2, support="integer"))
+    release = mechanism.release(true)
+    for text in (repr(release), release.to_json(), json.dumps(release.manifest), repr(clip(release, 0)), str(release)):
+        assert not any(str(value) in text for value in true)
