@@ -13,6 +13,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import calibration_report
+import releases_report
+import releases_rounds
 import sampling_report
 from environments import ROOT, ggdp_python, peers_python
 from sampling_rounds import document
@@ -56,7 +58,12 @@ def sampling(ggdp: Path, others: Path) -> str:
         return sampling_report.report(document(ours, peers, fresh))
 
 
-PARTS = {"calibration": calibration, "sampling": sampling}
+def releases(ggdp: Path, others: Path) -> str:
+    with Worker(ggdp, SCRIPTS / "releases.py") as ours, Worker(others, SCRIPTS / "releases_peers.py") as peers:
+        return releases_report.report(releases_rounds.document(ours, peers))
+
+
+PARTS = {"calibration": calibration, "sampling": sampling, "releases": releases}
 
 
 def main() -> None:
