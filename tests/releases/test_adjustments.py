@@ -191,6 +191,7 @@ def test_bounds_of_each_coordinate_go_with_their_cells():
     calibration = ggdp.calibrate(goal, query, order=2, support="integer", bounds=bounds, bounding="boundary-inflated")
     release = Mechanism(calibration).release([[0, 12, 25], [2, 11, 22]])
     whole, part = release.interval(), drop(release, [0, 4]).interval()
+    assert drop(release, np.ones((2, 3), dtype=bool)).interval().lower.tolist() == []
     left = [1, 2, 3, 5]
     assert part.lower.tolist() == whole.lower.reshape(-1)[left].tolist()
     assert part.upper.tolist() == whole.upper.reshape(-1)[left].tolist()

@@ -79,6 +79,9 @@ def test_a_manifest_says_what_was_asked_and_what_is_proved():
     assert manifest["error"]["standard_error"] == release.standard_error()
     assert manifest["ggdp"] == ggdp.__version__
     ggdp.verify(manifest["mechanism"]["certificate"])
+    real = RELEASES["number"]()
+    lower, upper = real.interval()
+    assert real.manifest["error"]["half_width"] == (upper - lower) / 2
 
 
 def test_a_manifest_tells_of_every_adjustment():

@@ -183,6 +183,7 @@ class Mechanism:
             bounding=steps.bounding,
             index_bounds=None if steps.bounds is None else tuple((int(low), int(high)) for low, high in steps.bounds),
             bounds=self.calibration.bounds,
+            clamp=self._outlet.clamp,
         )
 
     @property

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ggdp.errors import ArgumentError
-from ggdp.plots.style import BLACK, BLUE, COLUMN_WIDTH, SKY, SMALL, label, new_figure
+from ggdp.plots.style import BLACK, BLUE, COLUMN_WIDTH, DOUBLE_WIDTH, GRID, SKY, SMALL, label, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -63,62 +62,51 @@ def plot_release(
     if len(names) != values.size:
         raise ArgumentError("labels", f"{len(names)} of them", f"there must be one for each of {values.size} values")
     lower, upper = (_drawable(ends) for ends in release.interval(level))
+    drawn = _Drawn(values.astype(np.float64), lower, upper, f"released value ({unit})", f"{100 * level:.6g}% interval")
     heading = title if title is not None else str(release.guarantee or "NOT PRIVATE")
-    what, covered = f"released value ({unit})", f"{100 * level:.6g}% interval"
-    draw = _bars if values.size <= FEW else _points
-    return draw(values.astype(np.float64), lower, upper, names, heading, what, covered)
+    return _bars(drawn, names, heading) if values.size <= FEW else _points(drawn, heading)
 
 
-def _bars(
-    values: NDArray[Any],
-    lower: NDArray[Any],
-    upper: NDArray[Any],
-    names: list[str],
-    heading: str,
-    what: str,
-    covered: str,
-) -> Figure:
+class _Drawn(NamedTuple):
+    """Values with the ends of their intervals, and what to call both."""
+
+    values: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    what: str
+    covered: str
+
+
+def _bars(drawn: _Drawn, names: list[str], heading: str) -> Figure:
     width = max(COLUMN_WIDTH, 3.0 + 0.06 * max(map(len, names), default=0))
     figure, (axes,) = new_figure(width, 0.75 + 0.24 * len(names))
-    places = np.arange(values.size)
-    axes.barh(places, values, color=SKY, height=0.72)
-    axes.hlines(places, lower, upper, color=BLACK, linewidth=1.0)
-    axes.plot(np.concatenate([lower, upper]), np.concatenate([places, places]), "|", color=BLACK, markersize=5.0)
-    label(axes, x=f"{what}, with its {covered}", title=heading)
+    places = np.arange(drawn.values.size)
+    axes.barh(places, drawn.values, color=SKY, height=0.72)
+    axes.hlines(places, drawn.lower, drawn.upper, color=BLACK, linewidth=1.0)
+    ends = np.concatenate([drawn.lower, drawn.upper])
+    axes.plot(ends, np.concatenate([places, places]), "|", color=BLACK, markersize=5.0)
+    label(axes, x=f"{drawn.what}, with its {drawn.covered}", title=heading)
     axes.set_yticks(places, names, fontsize=SMALL)
     axes.invert_yaxis()
     axes.axvline(0.0, color=BLACK, linewidth=0.6)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    _grid_along(axes, "x")
+    axes.yaxis.grid(visible=False)
+    axes.xaxis.grid(visible=True, color=GRID, linewidth=0.6)
     return figure
 
 
-def _points(
-    values: NDArray[Any],
-    lower: NDArray[Any],
-    upper: NDArray[Any],
-    names: list[str],
-    heading: str,
-    what: str,
-    covered: str,
-) -> Figure:
-    del names
-    figure, (axes,) = new_figure(2 * COLUMN_WIDTH, 2.7)
-    places = np.arange(values.size)
+def _points(drawn: _Drawn, heading: str) -> Figure:
+    figure, (axes,) = new_figure(DOUBLE_WIDTH, 2.7)
+    places = np.arange(drawn.values.size)
     # More whiskers than dots of print across the page would be a blot.
-    thin = min(1.0, 240.0 / values.size)
-    axes.vlines(places, lower, upper, color=SKY, linewidth=max(0.3, 1.2 * thin))
-    axes.plot(places, values, ".", color=BLUE, markersize=max(0.8, 3.5 * thin), markeredgewidth=0.0)
-    label(axes, x=f"place of the value; each with its {covered}", y=what, title=heading)
+    thin = min(1.0, 240.0 / drawn.values.size)
+    axes.vlines(places, drawn.lower, drawn.upper, color=SKY, linewidth=max(0.3, 1.2 * thin))
+    axes.plot(places, drawn.values, ".", color=BLUE, markersize=max(0.8, 3.5 * thin), markeredgewidth=0.0)
+    label(axes, x=f"place of the value; each with its {drawn.covered}", y=drawn.what, title=heading)
     axes.axhline(0.0, color=BLACK, linewidth=0.6)
     axes.margins(x=0.01)
     return figure
-
-
-def _grid_along(axes: Axes, axis: str) -> None:
-    axes.yaxis.grid(visible=axis == "y")
-    axes.xaxis.grid(visible=axis == "x", color="0.9", linewidth=0.6)
 
 
 def _names(release: Release) -> list[str]:

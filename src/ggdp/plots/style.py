@@ -28,6 +28,7 @@ __all__ = [
     "COLUMN_WIDTH",
     "DOUBLE_WIDTH",
     "FAINT",
+    "GRID",
     "GREEN",
     "LINES",
     "ORANGE",

@@ -294,7 +294,7 @@ def _law_of(law: NoiseLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> N
     """Return the law of the cells that are left: bounds of each coordinate go with their cells."""
     if law.bounds is None or law.index_bounds is None or len(law.bounds) == 1:
         return law
-    coordinate = np.broadcast_to(np.arange(shape[-1]), shape).reshape(-1)[left].tolist()
+    coordinate = np.broadcast_to(np.arange(shape[-1]), shape).reshape(-1)[left].tolist() or [0]
     return replace(
         law,
         bounds=tuple(law.bounds[k] for k in coordinate),

@@ -63,7 +63,8 @@ def _errors(mechanism: MechanismFacts) -> dict[str, Any]:
         "standard_error": law.standard_error(),
         "root_mean_square_error": law.root_mean_square_error(),
         "level": LEVEL,
-        "half_width": law.half_width(LEVEL),
+        # A true value is up to half a step away from where its noise begins.
+        "half_width": law.half_width(LEVEL) + 0.5 * (law.step or 0.0),
     }
 
 
