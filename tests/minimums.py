@@ -29,7 +29,7 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["plots"]
     needed = project["dependency-groups"]["test"]
-    pins = [lowest(requirement) for requirement in wanted + [x for x in needed if re.match("pandas|polars|pyarrow", x)]]
+    pins = [lowest(requirement) for requirement in wanted + [x for x in needed if re.match("pandas|polars", x)]]
     tools = [tool for tool in needed if re.match("hypothesis|jsonschema|mpmath|pytest", tool)]
     venv.create(folder, with_pip=True, clear=True)
     python = folder / "bin" / "python"

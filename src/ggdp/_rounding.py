@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
 from ggdp.errors import ArgumentError
@@ -23,6 +24,9 @@ def rounded_up(exact: Fraction, *, of: str) -> float:
 
 
 def shown(value: float) -> str:
-    """Return a number in at most 12 digits, or in all its digits where 12 would show less than it is."""
+    """Return a number in at most 12 digits, rounded up where it has more: what is shown is not less than it is."""
     short = f"{value:.12g}"
-    return short if float(short) >= value else repr(value)
+    if float(short) < value:
+        digits = Context(prec=12, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+        short = f"{digits.normalize():.12g}"
+    return short

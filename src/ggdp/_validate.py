@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from ggdp.errors import ArgumentError
 
-__all__ = ["choice", "finite", "integer", "interval", "non_empty", "order", "positive", "probability"]
+__all__ = ["choice", "covering", "finite", "integer", "interval", "non_empty", "order", "positive", "probability"]
 
 
 def _one(named: dict[str, object]) -> tuple[str, object]:
@@ -40,6 +40,19 @@ def positive(**named: object) -> float:
     number = finite(**named)
     if number <= 0.0:
         raise ArgumentError(name, value, "must be greater than 0")
+    return number
+
+
+def covering(**named: object) -> float:
+    """Return the least float that is not below the one argument, which is finite and above 0.
+
+    A fraction, a large integer or a number of more than 64 bits may lie above its nearest float; a sensitivity must
+    not be rounded down.
+    """
+    _, value = _one(named)
+    number = positive(**named)
+    if number < value:  # type: ignore[operator]  # compared exactly: `positive` has seen that it is a real number
+        return finite(**{name: math.nextafter(number, math.inf) for name in named})
     return number
 
 
@@ -89,7 +102,11 @@ def non_empty(**named: object) -> tuple[object, ...]:
     name, value = _one(named)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ArgumentError(name, value, "must be a sequence")
-    items = tuple(value)
+    try:
+        items = tuple(value)
+    except TypeError:
+        # An array without axes is iterable by its type alone.
+        raise ArgumentError(name, value, "must be a sequence") from None
     if not items:
         raise ArgumentError(name, value, "must not be empty")
     return items

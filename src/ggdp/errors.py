@@ -9,6 +9,7 @@
     ├── SearchError                     a search ended without a scale that can be certified
     ├── CertificateError                a certificate does not prove what it claims
     ├── EntropyError                    a source of randomness failed, so no noise was drawn
+    ├── DatasetError                    a data set could not be had, or is not the published one
     └── MissingExtraError (ImportError) an optional part is not installed
 
 The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
@@ -20,6 +21,7 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "CertificateError",
+    "DatasetError",
     "EntropyError",
     "GgdpError",
     "MissingExtraError",
@@ -27,6 +29,10 @@ __all__ = [
     "UnattainableError",
     "UnprovedError",
 ]
+
+
+# A value that takes more to show is cut.
+_LONGEST = 160
 
 
 class GgdpError(Exception):
@@ -51,7 +57,10 @@ class ArgumentError(GgdpError, ValueError):
         super().__init__(argument, value, expected)
 
     def __str__(self) -> str:
-        return f"{self.argument} = {self.value!r}: {self.expected}"
+        shown = repr(self.value)
+        if len(shown) > _LONGEST:
+            shown = f"{shown[: _LONGEST // 2]}...{shown[-_LONGEST // 4 :]}"
+        return f"{self.argument} = {shown}: {self.expected}"
 
 
 class UnattainableError(GgdpError, ValueError):
@@ -72,6 +81,10 @@ class CertificateError(GgdpError):
 
 class EntropyError(GgdpError):
     """A source of randomness failed or came short; no noise was drawn from it."""
+
+
+class DatasetError(GgdpError):
+    """A data set could not be had, or what was found is not the published one."""
 
 
 class MissingExtraError(GgdpError, ImportError):

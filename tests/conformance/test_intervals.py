@@ -59,7 +59,7 @@ def test_intervals_cover_at_their_level_after_each_adjustment(kind, stage):
     def adjust(release):
         if stage == "drop":
             # Leave out nothing, so that every output stays in sight; that the others keep theirs is seen below.
-            return drop(release, [])
+            return drop(release, [], chosen="publicly")
         return STAGES[stage](release)
 
     for value in sorted({pair[0][0] for pair in kind.neighbours})[:3]:
@@ -81,5 +81,5 @@ def test_an_interval_of_integers_that_is_narrower_by_one_does_not_cover(kind):
 def test_cells_that_are_left_keep_their_intervals(kind):
     mechanism = kind.mechanism
     release = mechanism.release(np.full(5, kind.neighbours[0][0][0]))
-    for whole, left in zip(release.interval(0.9), drop(release, [1, 3]).interval(0.9), strict=True):
+    for whole, left in zip(release.interval(0.9), drop(release, [1, 3], chosen="publicly").interval(0.9), strict=True):
         assert whole[[0, 2, 4]].tolist() == left.tolist()

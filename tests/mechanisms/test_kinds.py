@@ -7,6 +7,7 @@ from ggdp.mechanisms.kinds import kind_of
 
 PURE, PROBABILISTIC, APPROXIMATE = ggdp.PureDP(0.5), ggdp.ProbabilisticDP(0.5, 0.01), ggdp.ApproxDP(0.5, 0.01)
 ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
+NORM = ggdp.Sensitivity.norm(3, 1, dimension=3)
 BOUNDS = {"bounds": [(0, 10)]}
 
 
@@ -15,16 +16,20 @@ BOUNDS = {"bounds": [(0, 10)]}
     [
         (PURE, ONE, {"order": 1}, "Laplace", "Claim 4"),
         (PURE, TWO, {"order": 1}, "Laplace", "Claim 4"),
-        (APPROXIMATE, ONE, {"order": 1}, "Laplace", "the least for aDP"),
+        (APPROXIMATE, ONE, {"order": 1}, "Laplace", "Section 2.3 (the noise); the scale for aDP is ours (least scale)"),
         (PROBABILISTIC, ONE, {"order": 2, "method": "paper"}, "Gaussian", "Lemma 10"),
         (PROBABILISTIC, ONE, {"order": 2}, "Gaussian", "Lemma 10 (least scale)"),
         (APPROXIMATE, ONE, {"order": 2, "method": "paper"}, "classic Gaussian", "Eqn privacybook; Dwork and Roth"),
         (APPROXIMATE, ONE, {"order": 2}, "analytic Gaussian", "Balle and Wang"),
         (PROBABILISTIC, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8"),
         (PROBABILISTIC, ONE, {"order": 3}, "generalized Gaussian", "Corollary 8 (least scale)"),
-        (PROBABILISTIC, TWO, {"order": 3}, "generalized Gaussian", "Corollary 7"),
+        (PROBABILISTIC, TWO, {"order": 3}, "generalized Gaussian", "Corollary 7 (an upper bound)"),
+        (PROBABILISTIC, TWO, {"order": 2, "support": "integer"}, "Gaussian", "Corollary 7 (an upper bound)"),
+        (APPROXIMATE, ONE, {"order": 2, "support": "integer"}, "analytic Gaussian", "Theorem 8, on the integers"),
+        (APPROXIMATE, TWO, {"order": 2, "support": "integer"}, "Gaussian", "ours (least scale, to within 1e-4)"),
+        (APPROXIMATE, NORM, {"order": 3}, "generalized Gaussian", "for aDP is ours (an upper bound)"),
         (APPROXIMATE, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8; pDP implies aDP"),
-        (APPROXIMATE, ONE, {"order": 1.5}, "generalized Gaussian", "the least for aDP"),
+        (APPROXIMATE, ONE, {"order": 1.5}, "generalized Gaussian", "for aDP is ours (least scale)"),
         (
             PURE,
             ONE,
@@ -67,5 +72,6 @@ def test_a_mechanism_on_the_grid_is_of_the_kind_that_was_asked_for():
     assert Mechanism(classic_gaussian(APPROXIMATE, ONE)).name == "classic Gaussian"
     form = Mechanism(exponential_calibration(PURE, ONE, order=2, bounds=[(0, 10)]))
     assert form.name == "Exponential mechanism, generalized Gaussian form"
-    assert "Lemma 9" in form.item
+    assert "Eqn explp1 and Lemma 9" in form.item
+    assert "Eqn explp0" in kind_of(exponential_calibration(PURE, ONE, order=1))[1]
     assert form.release([3.0]).mechanism.method == "exponential"

@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,6 +100,22 @@ def test_what_leads_to_an_output_of_several_indices_is_counted_in_delta(grid, cl
     assert outlet.guarantee.delta >= calibration.guarantee.delta + _most_beyond(calibration.scale, first_shared - clamp)
 
 
+@pytest.mark.parametrize("moving", [1, 2, 1000])
+def test_every_moving_coordinate_is_counted_in_delta(moving):
+    # A scale so wide that what is beyond the clamp can be seen in delta, and a goal with room for it.
+    steps = SimpleNamespace(
+        guarantee=ggdp.ProbabilisticDP(1.0, 0.2, "add-remove"),
+        goal=ggdp.ProbabilisticDP(1.0, 0.3),
+        scale=1e14,
+        sensitivity=ggdp.Sensitivity.cells(moving, 1),
+        bounding=None,
+    )
+    beyond = _most_beyond(1e14, 2**52)
+    assert beyond > 1e-6
+    outlet = outlet_of(steps, Grid(step=0.25))
+    assert 0.2 + moving * beyond <= outlet.guarantee.delta <= 0.2 + 1.001 * moving * beyond
+
+
 def test_scales_so_wide_that_outputs_fall_together_leave_approximate_dp():
     # On this grid the noise has a scale of some 2^51 steps, and is as likely as not beyond 2^52.
     ideal = ggdp.calibrate(PROBABILISTIC, ggdp.Sensitivity.disjoint(1), order=2)
@@ -121,3 +138,18 @@ def test_the_bound_of_the_far_tail_is_not_idle():
     assert _most_beyond(50.0, 1000) < 2.0 * upper * 110
     assert _most_beyond(50.0, 10) == 1.0
     assert 0.0 < _most_beyond(3.0, 2**62) < 1e-300
+
+
+@pytest.mark.parametrize("x", [2**62 - 1, 2**62, 2**62 + 1, 2**63 - 1, -(2**62), -(2**63)])
+def test_intervals_cover_counts_that_were_clamped(counts, x):
+    lower, upper = counts.release([x]).interval(1 - 1e-12)
+    assert lower[0] <= x <= upper[0]
+
+
+@pytest.mark.parametrize("times", [0.999, 1.0, 1.001, 1e6, math.inf])
+def test_intervals_cover_real_values_that_were_clamped(times):
+    mechanism = Mechanism(ggdp.calibrate(PROBABILISTIC, ggdp.Sensitivity.disjoint(1e-3), order=2))
+    x = times * 2.0**52 * mechanism.step
+    for true in (x, -x):
+        lower, upper = mechanism.release([true]).interval(1 - 1e-12)
+        assert lower[0] <= true <= upper[0]

@@ -2,6 +2,7 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +159,22 @@ def test_a_sensitivity_says_what_moves_and_for_whom():
     assert str(Sensitivity.histogram("replace-one")) == "at most 2 coordinates move, each by at most 1 (replace-one)"
     assert "together by at most 1 in the l_2 norm" in str(Sensitivity.box([1, 1], norm=(2, 1)))
     assert "10 in all" in str(Sensitivity.box([1.0] * 10))
+
+
+@pytest.mark.parametrize("exact", [1 + Fraction(1, 2**60), Fraction(1, 3), 2**53 + 1, 10**30, np.longdouble("0.3")])
+def test_a_sensitivity_is_never_rounded_down(exact):
+    made = [
+        Sensitivity.disjoint(exact).sizes[0],
+        Sensitivity.cells(3, exact).sizes[0],
+        Sensitivity.box([exact]).sizes[0],
+        Sensitivity.box([exact], norm=(1, exact)).joint[1],
+        Sensitivity.norm(2, exact, dimension=4).joint[1],
+    ]
+    for size in made:
+        assert size >= exact
+        assert math.nextafter(size, 0.0) < exact
+
+
+def test_the_bounds_of_statistics_are_kept():
+    assert Sensitivity.from_bounds([(0, 10), (-1, 1)]).bounds == ((0.0, 10.0), (-1.0, 1.0))
+    assert Sensitivity.box([10, 2]).bounds is None

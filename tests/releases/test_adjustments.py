@@ -79,9 +79,16 @@ def test_intervals_stay_those_of_the_raw_noisy_values(counts, name):
 
 def test_errors_of_adjusted_values_are_not_guessed(counts):
     release = counts.release([100, 200, 300])
-    assert drop(release, [0]).standard_error() == release.standard_error()
-    with pytest.raises(ArgumentError, match=r"adjusted by clip\(lower = 0, upper = None\)"):
-        clip(release, 0).standard_error()
+    assert drop(release, [0], chosen="publicly").standard_error() == release.standard_error()
+    with pytest.raises(ArgumentError, match=r"adjusted by drop\(chosen = by-values, of = 3, left = 2\)"):
+        drop(release, [0]).bias()
+    for adjusted, name in (
+        (clip(release, 0), "clip"),
+        (round_values(release), "round_values"),
+        (project(release, 600), "project"),
+    ):
+        with pytest.raises(ArgumentError, match=rf"adjusted by {name}\("):
+            adjusted.standard_error()
 
 
 def test_clip_keeps_integers_and_bounds_beyond_64_bits(counts):
@@ -190,11 +197,67 @@ def test_bounds_of_each_coordinate_go_with_their_cells():
     bounds = [(0, 2), (10, 14), (20, 29)]
     calibration = ggdp.calibrate(goal, query, order=2, support="integer", bounds=bounds, bounding="boundary-inflated")
     release = Mechanism(calibration).release([[0, 12, 25], [2, 11, 22]])
-    whole, part = release.interval(), drop(release, [0, 4]).interval()
+    whole, part = release.interval(), drop(release, [0, 4], chosen="publicly").interval()
     assert drop(release, np.ones((2, 3), dtype=bool)).interval().lower.tolist() == []
     left = [1, 2, 3, 5]
     assert part.lower.tolist() == whole.lower.reshape(-1)[left].tolist()
     assert part.upper.tolist() == whole.upper.reshape(-1)[left].tolist()
+
+
+def test_cells_that_are_left_out_publicly_take_nothing_with_them():
+    release = mechanism(PROBABILISTIC, ONE).release([1, 2, 3])
+    left = drop(release, [0], chosen="publicly")
+    assert isinstance(left.guarantee, ggdp.ProbabilisticDP)
+    assert left.guarantee == release.guarantee
+    assert left.interval().upper.tolist() == release.interval().upper[1:].tolist()
+    assert drop(drop(release, [0]), [0], chosen="publicly").guarantee == release.guarantee.to_approximate()
+    with pytest.raises(ArgumentError, match="chosen = 'both'"):
+        drop(release, [0], chosen="both")
+
+
+def test_intervals_of_cells_chosen_by_their_noise_cover_all_cells_together():
+    # Exactly: of n cells without people, the one with the largest noise is left.
+    counts = mechanism(ggdp.PureDP(1.0), ONE)
+    law = ggdp.IntegerNoise(order=1, scale=counts.scale)
+    for n, level in ((10, 0.95), (1000, 0.5), (10**6, 0.999)):
+        release = with_values(counts, np.arange(n))
+        left = drop(release, np.arange(n) < n - 1)
+        h = int(left.interval(level).upper[0] - left.noisy[0])
+        assert (1 - 2 * (1 - law.cdf(h))) ** n >= level
+        assert (1 - 2 * (1 - law.cdf(h - 1))) ** n < level
+        again = drop(left, [])
+        assert again.interval(level).upper.tolist() == left.interval(level).upper.tolist()
+
+
+def test_what_is_left_keeps_its_raw_noisy_values_and_its_places(counts):
+    release = clip(with_values(counts, [[-7, 5], [9, -3]]), 0)
+    left = drop(release, [1])
+    assert left.values.tolist() == [0, 9, 0]
+    assert left.noisy.tolist() == [-7, 9, -3]
+    assert left.places.tolist() == [0, 2, 3]
+    assert drop(left, [0]).places.tolist() == [2, 3]
+    assert release.places is None
+
+
+def test_what_is_left_has_no_public_total(counts):
+    with pytest.raises(ArgumentError, match="adjust all cells first, then drop"):
+        normalise(drop(counts.release([100, 200, 300]), [0]), 500)
+
+
+def test_a_total_that_takes_values_beyond_all_floats_is_refused(counts):
+    with pytest.raises(ArgumentError, match=r"total = 1e\+300: takes values beyond all floats"):
+        normalise(with_values(counts, [-(10**15), 10**15, 1]), 1e300)
+
+
+def test_values_near_the_end_of_floats_are_normalised():
+    huge = with_values(mechanism(ggdp.PureDP(1.0), support="real"), [1e308, 1e308, 5e307])
+    assert normalise(huge, 5).values == pytest.approx([2, 2, 1])
+
+
+@pytest.mark.parametrize("cells", [[[1, 2], [3]], "no"])
+def test_cells_that_are_no_list_of_places_are_refused(counts, cells):
+    with pytest.raises(ArgumentError, match="cells = "):
+        drop(counts.release([1, 2, 3]), cells)
 
 
 def test_drawing_again_is_refused_with_the_way_out(counts):
@@ -208,5 +271,5 @@ def test_only_releases_of_numbers_are_adjusted(counts, adjust):
         adjust([1, 2, 3])
     names = Release(values=np.array(["a", "b"]), mechanism=counts.facts)
     if adjust is not ADJUSTMENTS["drop"]:
-        with pytest.raises(ArgumentError, match="its values are no numbers"):
+        with pytest.raises(ArgumentError, match="its values are not numbers"):
             adjust(names)

@@ -9,7 +9,7 @@ import pytest
 import ggdp
 from ggdp.errors import MissingExtraError
 from ggdp.mechanisms import Mechanism
-from ggdp.releases import clip
+from ggdp.releases import clip, drop
 
 TABLES = {
     "to_pandas": (pd.DataFrame, lambda table: {name: table[name].tolist() for name in table.columns}),
@@ -46,6 +46,22 @@ def test_values_of_several_axes_say_where_they_are(counts, name):
     assert columns["axis_0"] == [0, 0, 0, 1, 1, 1]
     assert columns["axis_1"] == [0, 1, 2, 0, 1, 2]
     assert columns["value"] == release.values.reshape(-1).tolist()
+    assert columns["lower"] == release.interval().lower.reshape(-1).tolist()
+    left = TABLES[name][1](getattr(drop(release, [0, 4]), name)())
+    assert left["place"] == [1, 2, 3, 5]
+    assert left["value"] == release.values.reshape(-1)[[1, 2, 3, 5]].tolist()
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    ("candidates", "shown"),
+    [(["a", "b"], ["a", "b"]), ([(1, 2), (3, 4)], ["(1, 2)", "(3, 4)"]), ([1, 2], [1, 2]), ([1j, 2j], ["1j", "2j"])],
+)
+def test_a_selection_is_a_table_of_its_label(name, candidates, shown):
+    mechanism = ggdp.ExponentialMechanism(ggdp.PureDP(1.0), sensitivity=1, candidates=candidates)
+    columns = TABLES[name][1](getattr(mechanism.release([1, 2]), name)())
+    assert list(columns) == ["value"]
+    assert columns["value"][0] in shown
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -31,6 +31,8 @@ RELEASES = {
     "rounded": lambda: round_values(clip(release_of(), 0.5, 1e4)),
     "normalised": lambda: normalise(release_of(), 3007),
     "projected": lambda: drop(project(release_of(), 3007), [0]),
+    "chosen": lambda: drop(release_of(), [2]),
+    "public": lambda: drop(release_of(), [2], chosen="publicly"),
     "empty": lambda: release_of(values=[]),
     "number": lambda: Mechanism(ggdp.calibrate(ggdp.PureDP(1.0), ONE, order=1)).release(4.5),
 }
@@ -87,7 +89,59 @@ def test_a_manifest_says_what_was_asked_and_what_is_proved():
 def test_a_manifest_tells_of_every_adjustment():
     release = round_values(clip(release_of(), 0, 5000.5))
     assert release.manifest["adjustments"] == [{"name": "clip", "lower": 0, "upper": 5000.5}, {"name": "round_values"}]
-    assert "clip(lower = 0, upper = 5000.5), round_values()" in release.manifest["statement"]
+    statement = release.manifest["statement"]
+    assert "values were clipped to be at least 0 and at most 5000.5; values were rounded to whole numbers." in statement
+    assert "1 of 3 cells were left out" in RELEASES["chosen"]().manifest["statement"]
+    assert "values were scaled to add up to 3007" in RELEASES["normalised"]().manifest["statement"]
+    assert "not negative and add up to 3007" in RELEASES["projected"]().manifest["statement"]
+
+
+@pytest.mark.parametrize(
+    ("name", "negative"),
+    [
+        ("counts", True),
+        ("rounded", False),
+        ("clipped", False),
+        ("normalised", True),
+        ("projected", False),
+        ("truncated", False),
+        ("chosen", True),
+    ],
+)
+def test_a_statement_says_that_values_may_be_negative_where_they_may(name, negative):
+    assert ("values may be negative" in RELEASES[name]().manifest["statement"]) is negative
+
+
+def test_notes_on_the_scale_are_in_the_manifest():
+    release = release_of(ggdp.ProbabilisticDP(1.0, 0.05), TWO, order=2)
+    assert release.manifest["mechanism"]["notes"] == list(release.mechanism.notes)
+    assert release.mechanism.notes[0].startswith("upper bound")
+
+
+def test_bounds_of_the_query_are_in_the_manifest():
+    noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.from_bounds([(0, 10)]), order=1)
+    manifest = Mechanism(noise).release([5.0]).manifest
+    assert manifest["mechanism"]["query_bounds"] == [[0.0, 10.0]]
+    assert "clamped to the bounds" in manifest["statement"]
+    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_a_selection_counts_the_candidates_that_were_not_excluded():
+    mechanism = ggdp.ExponentialMechanism(
+        ggdp.PureDP(1.0), sensitivity=1, candidates=["a", "b", "c"], excluded=[True, False, False]
+    )
+    manifest = mechanism.release([1, 2, 3]).manifest
+    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    assert (manifest["mechanism"]["candidates"], manifest["mechanism"]["excluded"]) == (3, 1)
+    assert "One of 2 candidates was drawn" in manifest["statement"]
+    assert manifest["error"] is None
+    assert manifest["values"]["type"] == "label"
+
+
+def test_infinite_values_have_no_json():
+    noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1e300), order=1)
+    with pytest.raises(ggdp.GgdpError, match="JSON has no infinite numbers; clip the release first"):
+        Mechanism(noise).release([float("inf")]).to_json()
 
 
 def test_a_statement_says_who_is_protected_how_much_and_how_far_off_values_are():
@@ -102,6 +156,17 @@ def test_a_statement_says_who_is_protected_how_much_and_how_far_off_values_are()
     assert "and an added 1e-06" in approximate.manifest["statement"]
     probabilistic = release_of(ggdp.ProbabilisticDP(1.0, 1e-6), ONE, order=2)
     assert "except with a probability of at most" in probabilistic.manifest["statement"]
+
+
+def test_a_statement_is_about_what_it_says_it_is_about():
+    assert "95% of the raw noisy values" in clip(release_of(), 0).manifest["statement"]
+    chosen = drop(release_of(ggdp.PureDP(1.0), ONE, values=[0] * 1000), np.arange(999))
+    assert "with a probability of 95% all raw noisy values are within 10 of" in chosen.manifest["statement"]
+    assert chosen.manifest["error"]["half_width"] == chosen.interval().upper[0] - chosen.noisy[0]
+    assert "of the true ones, clamped to the bounds." in RELEASES["truncated"]().manifest["statement"]
+    probabilistic = RELEASES["probabilistic"]().manifest
+    assert "clamped to a size of 4.61169e+18" in probabilistic["statement"]
+    assert probabilistic["mechanism"]["clamp"] == 2**62
 
 
 def test_a_release_that_is_not_private_says_so_first():

@@ -46,6 +46,9 @@ def test_the_values_are_read_only_and_to_numpy_is_a_copy(mechanism):
     release = mechanism.release([1.0, 2.0])
     with pytest.raises(ValueError, match="read-only"):
         release.values[0] = 0.0
+    for array in (release.values, release.noisy):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
     mine = release.to_numpy()
     mine[0] = 1e9
     assert release.values[0] != 1e9
@@ -67,6 +70,8 @@ def test_a_release_shows_its_guarantee_and_mechanism(mechanism):
     assert shown.count(", ...") == 1
     assert "NOT PRIVATE" not in shown
     assert "one value" in repr(mechanism.release(0.5))
+    assert "order 3" in repr(mechanism)
+    assert "(1, 1e-06)-aDP" in repr(mechanism)
     assert "Gaussian" in repr(Release(values=np.zeros(0, dtype=np.int64), mechanism=FACTS))
 
 
@@ -116,3 +121,24 @@ def test_copies_are_as_little_to_be_written_to_as_the_release(copied):
     assert other.values.tolist() == release.values.tolist()
     with pytest.raises(ValueError, match="read-only"):
         other.values[0] = 99
+
+
+def test_numpy_takes_the_values_of_a_release(mechanism):
+    release = mechanism.release([1.0, 2.0])
+    mine = np.asarray(release)
+    assert mine.tolist() == release.values.tolist()
+    mine[0] = 1e9
+    assert release.values[0] != 1e9
+    assert np.asarray(release, dtype=np.float32).dtype == np.float32
+
+
+def test_a_selection_has_no_order_and_no_scale():
+    selection = ggdp.ExponentialMechanism(ggdp.PureDP(1.0), sensitivity=1, candidates=2).release([1, 2])
+    assert selection.order is None
+    assert selection.scale is None
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.1, float("nan"), "0.9"])
+def test_a_level_is_a_share(mechanism, level):
+    with pytest.raises(ggdp.GgdpError, match="level = "):
+        mechanism.release([1.0]).interval(level)

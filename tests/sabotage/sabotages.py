@@ -176,8 +176,8 @@ SABOTAGES = [
     Sabotage(
         "adjusted releases keep their guarantee",
         "releases/release.py",
-        "None if release.guarantee is None else release.guarantee.after_postprocessing()",
-        "release.guarantee",
+        "kept if kept is None or marginal else kept.after_postprocessing()",
+        "kept",
         (f"{AFTER}test_a_clipped_release_does_not_keep_its_probabilistic_guarantee",),
     ),
     Sabotage(
@@ -247,8 +247,8 @@ SABOTAGES = [
     Sabotage(
         "no noise on empty cells",
         "mechanisms/additive.py",
-        "            self._add(self._indices(values), drawn)\n",
-        "            drawn *= values != 0\n            self._add(self._indices(values), drawn)\n",
+        "            self._add(self._indices(values, slice(None)), drawn)\n",
+        "            drawn *= values != 0\n            self._add(self._indices(values, slice(None)), drawn)\n",
         (f"{LAW}[laplace-integers]",),
     ),
     Sabotage(
@@ -342,8 +342,8 @@ SABOTAGES = [
     Sabotage(
         "an error tells the values",
         "privacy/values.py",
-        'raise refused("must be numbers, or arrays or evenly nested lists of them, none of them masked")',
-        'raise ArgumentError("values", values, "must be numbers")',
+        "    array = _as_array(values)\n    if array is None:\n",
+        '    array = _as_array(values)\n    if array is None:\n        raise ArgumentError("values", values, "no")\n',
         ("tests/privacy/test_grid.py::test_a_refusal_tells_neither_the_value_nor_its_place",),
     ),
     # Selection.
@@ -424,8 +424,36 @@ SABOTAGES = [
     Sabotage(
         "intervals are centred on adjusted values",
         "releases/release.py",
-        "law.intervals(self.noisy, level)",
-        "law.intervals(self.values, level)",
+        "law.intervals(self.noisy, self.single_level(level))",
+        "law.intervals(self.values, self.single_level(level))",
         (f"{COVER}[laplace-grid-clip]",),
+    ),
+    Sabotage(
+        "intervals know of no clamp",
+        "mechanisms/additive.py",
+        "            clamp=self._outlet.clamp,\n",
+        "",
+        ("tests/mechanisms/test_saturation.py::test_intervals_cover_counts_that_were_clamped",),
+    ),
+    Sabotage(
+        "values outside the bounds of the sensitivity are taken as they are",
+        "mechanisms/additive.py",
+        "if self.sensitivity.bounds is None:",
+        "if True:",
+        ("tests/mechanisms/test_additive.py::test_values_outside_the_bounds_of_the_sensitivity_are_clamped_silently",),
+    ),
+    Sabotage(
+        "intervals of cells chosen by their noise are those of single cells",
+        "releases/release.py",
+        "if cells <= 1 or number == 0.0:",
+        "if True:",
+        ("tests/releases/test_adjustments.py::test_intervals_of_cells_chosen_by_their_noise_cover_all_cells_together",),
+    ),
+    Sabotage(
+        "sensitivities are rounded to the nearest float",
+        "_validate.py",
+        "    if number < value:",
+        "    if False:",
+        ("tests/privacy/test_sensitivity.py::test_a_sensitivity_is_never_rounded_down",),
     ),
 ]

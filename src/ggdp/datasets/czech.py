@@ -1,48 +1,26 @@
 """The Czech autoworkers: six risk factors for coronary thrombosis in 1,841 men.
 
-Sources: Reinis et al. (1981); Edwards and Havranek, "A fast procedure for model search in multidimensional contingency
-tables", Biometrika 72 (1985), 339-351, Table 1.
+The data are from the beginning of a follow-up study of the men of a car factory in Czechoslovakia.
+
+Sources: Reinis et al., "Prognostic significance of the risk profile in the prevention of coronary heart disease",
+Bratislavske Lekarske Listy 76 (1981), 137-150; Edwards and Havranek, "A fast procedure for model search in
+multidimensional contingency tables", Biometrika 72 (1985), 339-351, Table 1.
+
+The label trap: the published table has "no" (and "<140", "<3", "neg") first. Some copies have its counts in its order
+under levels named "yes" before "no", which turns every label around. All associations are then still right and every
+margin is wrong. Two facts tell which one a copy is:
+
+* a family history of coronary heart disease is the exception: 260 of the 1,841 men have it. Turned around, 1,581 do;
+* the one empty cell is that of smokers with neither kind of strenuous work, both high values and a family history.
+  Turned around, it is that of non-smokers with both kinds of work, both low values and no family history, whose cell
+  holds 12 men.
 """
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass
-from importlib.resources import files
-from itertools import chain, repeat
+from ggdp.datasets.table import CountTable, bundled
 
-__all__ = ["CountTable", "czech"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountTable:
-    """A complete cross-tabulation.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the factors.
-    cells : tuple of tuple of str
-        A level of each factor, for every cell.
-    counts : tuple of int
-        How many units are in each cell.
-    source : str
-        Where the counts were published.
-    """
-
-    columns: tuple[str, ...]
-    cells: tuple[tuple[str, ...], ...]
-    counts: tuple[int, ...]
-    source: str
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return one row a unit, as the data were before they were counted."""
-        return list(chain.from_iterable(repeat(cell, n) for cell, n in zip(self.cells, self.counts, strict=True)))
-
-    def levels(self, column: str) -> tuple[str, ...]:
-        """Return the levels of a factor in the order of the table."""
-        place = self.columns.index(column)
-        return tuple(dict.fromkeys(cell[place] for cell in self.cells))
+__all__ = ["czech"]
 
 
 def czech() -> CountTable:
@@ -51,14 +29,11 @@ def czech() -> CountTable:
     Examples
     --------
     >>> table = czech()
-    >>> len(table.rows()), table.levels("systolic_bp")
+    >>> table.size, table.levels("systolic_bp")
     (1841, ('<140', '>=140'))
+    >>> table.margin("family_history")
+    {('neg',): 1581, ('pos',): 260}
     """
-    text = files("ggdp.datasets").joinpath("czech.csv").read_text(encoding="utf-8")
-    header, *records = csv.reader(text.splitlines())
-    return CountTable(
-        columns=tuple(header[:-1]),
-        cells=tuple(tuple(record[:-1]) for record in records),
-        counts=tuple(int(record[-1]) for record in records),
-        source="Edwards and Havranek, Biometrika 72 (1985), Table 1; Reinis et al. (1981)",
+    return bundled(
+        "czech.csv", source="Edwards and Havranek, Biometrika 72 (1985), 339-351, Table 1; Reinis et al. (1981)"
     )

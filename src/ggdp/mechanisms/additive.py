@@ -88,7 +88,10 @@ class Mechanism:
     def __post_init__(self) -> None:
         calibration = self.calibration
         if not isinstance(calibration, Calibration | GridCalibration):
-            raise ArgumentError("calibration", calibration, "must be a Calibration, as ggdp.calibrate gives it")
+            # Whatever it is may be data: its type is all that is told.
+            raise ArgumentError(
+                "calibration", type(calibration).__name__, "must be a Calibration, as ggdp.calibrate gives it"
+            )
         if isinstance(calibration, Calibration) and calibration.support == "real":
             calibration = on_grid(calibration)
             object.__setattr__(self, "calibration", calibration)
@@ -199,12 +202,17 @@ class Mechanism:
             method=self._asked.method,
             certificate=self.certificate,
             law=self.law,
+            query_bounds=self.sensitivity.bounds,
+            notes=self.calibration.notes,
         )
 
     @property
     def _asked(self) -> Calibration:
         """The calibration as it was asked for: on the reals, for those."""
         return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
+
+    def __repr__(self) -> str:
+        return f"Mechanism: {self.facts}\n  promises {self.guarantee}\n  where {self.sensitivity}"
 
     def release(self, values: ArrayLike, *, source: Source | None = None) -> Release:
         """Return the values with noise.
@@ -213,8 +221,9 @@ class Mechanism:
         ----------
         values : array_like
             The true values, in any shape: all coordinates of the query. On the integers they must be integers by type;
-            a float is refused even if it is a whole number, so that the refusal does not depend on the data. With
-            bounds they are clamped silently; bounds of each coordinate follow the last axis.
+            a float is refused even if it is a whole number, so that the refusal does not depend on the data. What is
+            beyond 64 bits saturates. With bounds, of the noise or of the sensitivity (`Sensitivity.from_bounds`), they
+            are clamped silently; bounds of each coordinate follow the last axis.
         source : Source, optional
             Where the random bits come from, the operating system by default. What comes from a seeded source has no
             guarantee.
@@ -255,13 +264,13 @@ class Mechanism:
         drawn = noise.sample(given.size, source=source)
         values = given.reshape(-1)
         if self.grid is None:
-            self._add(self._indices(values), drawn)
+            self._add(self._indices(values, slice(None)), drawn)
             return drawn.reshape(given.shape)
         # In parts that stay in the cache, and in the memory of the noise, which has the size of what is released.
         released_values = drawn.view(np.float64)
         for start in range(0, drawn.size, _BLOCK):
             part = slice(start, start + _BLOCK)
-            self._add(self._indices(values[part]), drawn[part])
+            self._add(self._indices(values, part), drawn[part])
             released_values[part] = self._in_unit(drawn[part])
         return released_values.reshape(given.shape)
 
@@ -272,17 +281,21 @@ class Mechanism:
         else:
             add_clamped(indices, noise, self._outlet.clamp)
 
-    def _indices(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        if self.grid is None and given.dtype == np.int64:
-            return given
-        return (self.grid or _INTEGERS).index(given)
+    def _indices(self, values: NDArray[Any], part: slice) -> NDArray[np.int64]:
+        """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""
+        grid, given = self.grid or _INTEGERS, values[part]
+        indices = given if self.grid is None and given.dtype == np.int64 else grid.index(given)
+        if self.sensitivity.bounds is None:
+            return indices
+        ends = grid.index(np.array(self.sensitivity.bounds)[part])
+        return np.clip(indices, ends[:, 0], ends[:, 1])
 
     def _bounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
         assert self._steps.bounds is not None
         truncated = self._steps.bounding == "truncated"
         law = sampling.TruncatedIntegerNoise if truncated else sampling.BoundaryInflatedIntegerNoise
         pairs = [(int(low), int(high)) for low, high in self._steps.bounds]
-        table = self._indices(given).reshape(-1, len(pairs))
+        table = self._indices(given.reshape(-1), slice(None)).reshape(-1, len(pairs))
         noisy = np.empty_like(table)
         for low, high in dict.fromkeys(pairs):
             columns = [k for k, pair in enumerate(pairs) if pair == (low, high)]

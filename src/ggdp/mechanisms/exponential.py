@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp import _validate
-from ggdp._rounding import rounded_up, shown
+from ggdp._rounding import shown
 from ggdp.distributions.enclosures import working_precision
 from ggdp.errors import ArgumentError
 from ggdp.privacy import PureDP
@@ -64,7 +64,7 @@ class ExponentialMechanism:
     goal : PureDP
         The epsilon to keep.
     sensitivity : float
-        The most that one person moves the utility of any candidate. A number that is no float is rounded up.
+        The most that one person moves the utility of any candidate. A number that a float does not hold is rounded up.
     candidates : sequence or int
         Labels of the candidates, known without the data; or how many there are, which then are 0, 1, 2, ... Up to 2^31.
     excluded : sequence of bool, optional
@@ -246,11 +246,7 @@ def _rate(epsilon: float, sensitivity: float) -> Fraction:
 
 def _checked_sensitivity(epsilon: float, sensitivity: object) -> float:
     """Return the sensitivity as a float that is not below it."""
-    checked = _validate.positive(sensitivity=sensitivity)
-    if isinstance(sensitivity, Rational):
-        # The nearest float may be below it.
-        exact = Fraction(int(sensitivity.numerator), int(sensitivity.denominator))
-        checked = rounded_up(exact, of="sensitivity")
+    checked = _validate.covering(sensitivity=sensitivity)
     if not 1 / MOST_RATE <= _rate(epsilon, checked) <= MOST_RATE:
         raise ArgumentError(
             "sensitivity", sensitivity, f"is more than a factor of 2^1000 from epsilon = {epsilon!r}; change its unit"
@@ -262,7 +258,10 @@ def _labels(candidates: object) -> Sequence[Any] | NDArray[Any]:
     """Return the labels of candidates, as something that nobody changes afterwards."""
     labels: Sequence[Any] | NDArray[Any]
     if isinstance(candidates, Integral):
-        labels = range(_validate.integer(candidates=candidates, at_least=1))
+        count = _validate.integer(candidates=candidates, at_least=1)
+        if count > MOST_CANDIDATES:
+            raise ArgumentError("candidates", candidates, "must be at most 2^31")
+        labels = range(count)
     elif hasattr(candidates, "dtype"):
         labels = np.array(candidates)
         labels.setflags(write=False)
@@ -279,7 +278,10 @@ def _labels(candidates: object) -> Sequence[Any] | NDArray[Any]:
 
 def _mask(excluded: object, count: int) -> NDArray[np.bool_]:
     """Return which candidates are excluded."""
-    mask = np.array(excluded)
+    try:
+        mask = np.array(excluded)
+    except ValueError:
+        raise ArgumentError("excluded", type(excluded).__name__, "must be one list of True or False") from None
     if mask.dtype != np.bool_ or mask.shape != (count,):
         raise ArgumentError(
             "excluded", f"{mask.dtype} of shape {mask.shape}", f"must be True or False for each of {count:,} candidates"

@@ -32,30 +32,41 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
     >>> kind_of(ggdp.calibrate(ggdp.ProbabilisticDP(0.5, 0.01), one, order=2, method="paper"))[1]
     'Liu, arXiv 1602.06028 v5, Lemma 10'
     """
-    order, notion, method = calibration.order, calibration.goal.notion, calibration.method
-    if method == "exponential":
-        return "Exponential mechanism, generalized Gaussian form", f"{_PAPER}, Eqn explp1 and Lemma 9"
-    family = {1.0: "Laplace", 2.0: "Gaussian"}.get(order, "generalized Gaussian")
-    if calibration.bounding == "truncated":
-        scale = "Eqns b1 and b2" if method == "paper" else "least scale"
-        return f"truncated {family}", f"{_PAPER}, Definition 5 ({scale})"
-    if calibration.bounding == "boundary-inflated":
-        scale = "scale of Eqn b2" if method == "paper" else "least scale"
-        return f"boundary-inflated {family}", f"{_PAPER}, Definition 6 ({scale})"
-    if calibration.certificate.bound == "laplace":
+    family = {1.0: "Laplace", 2.0: "Gaussian"}.get(calibration.order, "generalized Gaussian")
+    if calibration.method == "exponential":
+        equation = "explp0" if calibration.bounds is None else "explp1"
+        return "Exponential mechanism, generalized Gaussian form", f"{_PAPER}, Eqn {equation} and Lemma 9"
+    if calibration.bounding is not None:
+        return f"{calibration.bounding} {family}", f"{_PAPER}, {_definition(calibration)}"
+    bound, paper = calibration.certificate.bound, calibration.method == "paper"
+    if bound == "laplace":
         return family, f"{_PAPER}, Claim 4"
-    if notion == "approximate":
-        if order == 2.0:
-            if method == "paper":
-                return "classic Gaussian", f"{_PAPER}, Eqn privacybook; Dwork and Roth 2014, Theorem 3.22"
-            return "analytic Gaussian", "Balle and Wang, ICML 2018, Theorem 8"
-        if method == "paper":
-            return family, f"{_PAPER}, {_corollary(calibration)}; pDP implies aDP"
-        return family, f"{_PAPER}, Section 2.3 (the noise); the scale is the least for aDP"
-    if order == 2.0:
-        return family, f"{_PAPER}, Lemma 10" + ("" if method == "paper" else " (least scale)")
-    return family, f"{_PAPER}, {_corollary(calibration)}" + ("" if method == "paper" else " (least scale)")
+    one_shift = bound in ("shift", "integer-shift")
+    if calibration.goal.notion == "probabilistic":
+        item = "Lemma 10" if calibration.order == 2.0 and one_shift else _corollary(calibration)
+        return family, f"{_PAPER}, {item}" + ("" if paper else f" ({_sharpness(calibration)})")
+    if calibration.order == 2.0 and paper:
+        return "classic Gaussian", f"{_PAPER}, Eqn privacybook; Dwork and Roth 2014, Theorem 3.22"
+    if calibration.order == 2.0 and one_shift:
+        place = "" if bound == "shift" else ", on the integers"
+        return "analytic Gaussian", f"Balle and Wang, ICML 2018, Theorem 8{place}"
+    if paper:
+        return family, f"{_PAPER}, {_corollary(calibration)}; pDP implies aDP"
+    return family, f"{_PAPER}, Section 2.3 (the noise); the scale for aDP is ours ({_sharpness(calibration)})"
+
+
+def _definition(calibration: Calibration) -> str:
+    if calibration.bounding == "truncated":
+        return "Definition 5 (" + ("Eqns b1 and b2" if calibration.method == "paper" else "least scale") + ")"
+    return "Definition 6 (" + ("scale of Eqn b2" if calibration.method == "paper" else "least scale") + ")"
 
 
 def _corollary(calibration: Calibration) -> str:
     return "Corollary 8" if calibration.sensitivity.moving == 1 else "Corollary 7"
+
+
+def _sharpness(calibration: Calibration) -> str:
+    """Return what the calibration itself says of its scale."""
+    if any(note.startswith("upper bound") for note in calibration.notes):
+        return "an upper bound"
+    return "least scale, to within 1e-4" if calibration.certificate.bound == "corner" else "least scale"

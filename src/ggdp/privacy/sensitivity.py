@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -83,6 +83,8 @@ class Sensitivity:
         A known joint bound (q, D_q) on the l_q norm of the whole change.
     neighbours : {"add-remove", "replace-one"}
         The relation of neighbours.
+    bounds : tuple of (lower, upper), optional
+        The bounds that the sizes were taken from; values outside are clamped before noise is added.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Sensitivity:
     moving: int
     joint: tuple[float, float] | None = None
     neighbours: Neighbours = "add-remove"
+    bounds: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         _validate.choice(among=("cells", "box", "norm"), kind=self.kind)
@@ -174,7 +177,7 @@ class Sensitivity:
         """
         return cls(
             kind="cells",
-            sizes=(_validate.positive(sensitivity=d),),
+            sizes=(_validate.covering(sensitivity=d),),
             moving=_validate.integer(max_cells=m, at_least=1),
             neighbours=validated_neighbours(neighbours),
         )
@@ -203,13 +206,13 @@ class Sensitivity:
         >>> Sensitivity.box([1, 0.1, 0.05]).lp(math.inf)
         1.0
         """
-        sizes = tuple(_validate.positive(box=size) for size in _validate.non_empty(box=d))
+        sizes = tuple(_validate.covering(box=size) for size in _validate.non_empty(box=d))
         joint = None
         if norm is not None:
             pair = _validate.non_empty(norm=norm)
             if len(pair) != 2:
                 raise ArgumentError("norm", norm, "must be a pair (order of the norm, bound)")
-            joint = (_norm_order(pair[0]), _validate.positive(norm=pair[1]))
+            joint = (_norm_order(pair[0]), _validate.covering(norm=pair[1]))
         return cls(
             kind="box",
             sizes=sizes,
@@ -238,7 +241,7 @@ class Sensitivity:
         >>> Sensitivity.norm(2, 1.0, dimension=10).lp(2)
         1.0
         """
-        size = _validate.positive(sensitivity=d)
+        size = _validate.covering(sensitivity=d)
         return cls(
             kind="norm",
             sizes=(size,),
@@ -256,7 +259,7 @@ class Sensitivity:
         Parameters
         ----------
         bounds : sequence of (lower, upper)
-            Bounds of each statistic.
+            Bounds of each statistic. A mechanism clamps values outside silently, so that the widths hold.
         neighbours : {"add-remove", "replace-one"}, default "add-remove"
             The relation of neighbours.
 
@@ -265,9 +268,9 @@ class Sensitivity:
         >>> Sensitivity.from_bounds([(0, 10), (-1, 1)]).sizes
         (10.0, 2.0)
         """
-        pairs = [_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds)]
+        pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
         widths = [rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in pairs]
-        return cls.box(widths, neighbours=neighbours)
+        return replace(cls.box(widths, neighbours=neighbours), bounds=pairs)
 
     @property
     def largest(self) -> float:

@@ -4,7 +4,8 @@ from ggdp.releases.adjustments import clip, drop, normalise, project, redraw, ro
 from ggdp.releases.facts import MechanismFacts, SelectionFacts
 from ggdp.releases.law import NoiseLaw
 from ggdp.releases.manifest import manifest_schema
-from ggdp.releases.release import Adjustment, Interval, Release
+from ggdp.releases.release import Interval, Release
+from ggdp.releases.steps import Adjustment
 
 __all__ = [
     "Adjustment",

@@ -11,8 +11,8 @@ drop                cells left out
 Claim. Pure and approximate DP survive every function of the noisy values alone; each of these is one, with parameters
 that must be public. Probabilistic DP does not: outputs that fall together carry the larger losses of some of them to
 all. Gaussian noise that is (1, 0.01)-pDP is only (1, 0.0209)-pDP once it is clipped at a well-chosen bound, while (1,
-0.01)-aDP stays. So what was probabilistic is approximate afterwards, whatever the function: also where a function
-happens to change nothing, or leaves cells out, since cells may have been chosen by a look at the noisy values.
+0.01)-aDP stays. So what was probabilistic is approximate afterwards, also where a function happens to change nothing;
+only cells that were left out without a look at the noisy values change nothing of it (`drop`).
 
 Drawing again until the output is in bounds is none of these (`redraw`).
 
@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -39,7 +39,8 @@ from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import LARGEST, LEAST
 from ggdp.releases.facts import MechanismFacts
-from ggdp.releases.release import Adjustment, Release, adjusted
+from ggdp.releases.release import Release, adjusted
+from ggdp.releases.steps import Adjustment
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from ggdp.releases.law import NoiseLaw
 
 __all__ = ["clip", "drop", "normalise", "project", "redraw", "round_values"]
+
+Chosen: TypeAlias = Literal["by-values", "publicly"]
 
 _WHOLE = Grid(step=1.0)
 
@@ -132,7 +135,10 @@ def normalise(release: Release, total: float) -> Release:
             "its values do not add up to a number above 0, so no factor takes them to a total; use project, or clip "
             "first",
         )
-    return adjusted(release, shares * (asserted / found), Adjustment("normalise", (("total", asserted),)))
+    scaled = shares * (asserted / found)
+    if not np.isfinite(scaled).all():
+        raise ArgumentError("total", total, "takes values beyond all floats; use project, or clip first")
+    return adjusted(release, scaled, Adjustment("normalise", (("total", asserted),)))
 
 
 def project(release: Release, total: float) -> Release:
@@ -166,7 +172,7 @@ def project(release: Release, total: float) -> Release:
     return adjusted(release, _projected(values, asserted), Adjustment("project", (("total", asserted),)))
 
 
-def drop(release: Release, cells: ArrayLike) -> Release:
+def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") -> Release:
     """Return the release without some cells, as a flat array of those that are left, in their order.
 
     Parameters
@@ -175,25 +181,44 @@ def drop(release: Release, cells: ArrayLike) -> Release:
         Noisy values.
     cells : array of int or bool
         Which cells to leave out: their places in the flat array of values, or a mask in the shape of the values.
+    chosen : {"by-values", "publicly"}, default "by-values"
+        How the cells were chosen: perhaps by a look at the noisy values, or surely without one.
+
+    Notes
+    -----
+    Claim: cells that are chosen publicly take nothing of the guarantee with them, of probabilistic DP either. Proof:
+    what is left of neighbours has the losses of a pair that agrees on the other cells, which is one of the pairs that
+    the proof is about: sensitivities bound what cells move by, and 0 is within them.
+
+    Of cells that are chosen by their noisy values, those with large noise are likely to be left. So intervals are then
+    made for all cells of the release together, those left out included, which no choice among them can spoil; and bias
+    and standard error are not known any more.
 
     Examples
     --------
     >>> import ggdp
     >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
-    >>> drop(ggdp.Mechanism(noise).release([5, 6, 7]), cells=[0]).values.shape
-    (2,)
+    >>> release = ggdp.Mechanism(noise).release([5, 0, 0, 7])
+    >>> drop(release, cells=[1], chosen="publicly").interval().upper.shape
+    (3,)
+    >>> chosen = drop(release, cells=release.values < 3)
+    >>> bool((chosen.interval().upper - chosen.noisy > 3).all())
+    True
     """
     _require_release(release)
+    _validate.choice(among=("by-values", "publicly"), chosen=chosen)
     left = ~_mask(release.values.shape, cells).reshape(-1)
     mechanism = release.mechanism
     if isinstance(mechanism, MechanismFacts):
         mechanism = replace(mechanism, law=_law_of(mechanism.law, release.values.shape, left))
+    step = Adjustment("drop", (("chosen", chosen), ("of", left.size), ("left", int(left.sum()))))
     return adjusted(
         release,
         release.values.reshape(-1)[left],
-        Adjustment("drop", (("left", int(left.sum())),)),
-        noisy=release.noisy.reshape(-1)[left],
+        step,
+        left=left,
         mechanism=mechanism,
+        marginal=chosen == "publicly",
     )
 
 
@@ -227,7 +252,7 @@ def _numbers(release: Release) -> NDArray[Any]:
     """Return the values of a release of numbers."""
     _require_release(release)
     if release.values.dtype.kind not in "if":
-        raise ArgumentError("release", str(release.mechanism), "its values are no numbers")
+        raise ArgumentError("release", str(release.mechanism), "its values are not numbers")
     return release.values
 
 
@@ -257,6 +282,12 @@ def _total(release: Release, total: object) -> float:
             "a public total needs replace-one neighbours: with a person more or less the total would change. "
             "Calibrate with Sensitivity.histogram(neighbours='replace-one')",
         )
+    if any(step.name == "drop" for step in release.adjustments):
+        raise ArgumentError(
+            "release",
+            "with cells left out",
+            "what is left has no public total; adjust all cells first, then drop",
+        )
     return asserted
 
 
@@ -276,7 +307,10 @@ def _projected(values: NDArray[np.float64], total: float) -> NDArray[np.float64]
 
 def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
     """Return the cells to leave out, as a mask in the shape of the values."""
-    chosen = np.asarray(cells)
+    try:
+        chosen = np.asarray(cells)
+    except ValueError:
+        raise ArgumentError("cells", type(cells).__name__, "must be one list of places, or a mask") from None
     if chosen.dtype == np.bool_:
         if chosen.shape != shape:
             raise ArgumentError(

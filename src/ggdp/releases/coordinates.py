@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CLIPPED_WITHIN", "Coordinate", "checked_bounds", "places"]
 
 _FARTHEST = 1 << 61
+_HALF = Fraction(1, 2)
 # A bound lies within so many steps of the one it was rounded to.
 CLIPPED_WITHIN = 2
 
@@ -43,14 +44,22 @@ def checked_bounds(
     if bounds is None:
         return indices, tuple((float(low * unit), float(high * unit)) for low, high in indices)
     given = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
-    most = 0 if step is None else CLIPPED_WITHIN * unit
-    if len(given) != len(indices) or any(
-        abs(Fraction(end) - index * unit) > most
-        for pair, ends in set(zip(indices, given, strict=True))
-        for index, end in zip(pair, ends, strict=True)
+    if len(given) != len(indices) or not all(
+        _matches(pair, ends, step) for pair, ends in set(zip(indices, given, strict=True))
     ):
         raise ArgumentError("bounds", bounds, "do not match index_bounds, in steps")
     return indices, given
+
+
+def _matches(indices: tuple[int, int], bounds: tuple[float, float], step: float | None) -> bool:
+    """Tell whether bounds may have been rounded to these indices.
+
+    Rounding is by half a step at most; the upper index may be one more, to leave room for the sensitivity.
+    """
+    if step is None:
+        return bounds == indices
+    lower, upper = (Fraction(end) / Fraction(step) - index for end, index in zip(bounds, indices, strict=True))
+    return abs(lower) <= _HALF and -1 - _HALF <= upper <= _HALF
 
 
 def _indices(pair: object) -> tuple[int, int]:

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.releases.law import NoiseLaw
 
-__all__ = ["Facts", "MechanismFacts", "SelectionFacts"]
+__all__ = ["LEVEL", "Facts", "MechanismFacts", "SelectionFacts"]
+
+# The level of intervals where none is asked for.
+LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,10 @@ class MechanismFacts:
         The proof of the scale.
     law : NoiseLaw
         The law of the noise that was drawn.
+    query_bounds : tuple of (lower, upper), optional
+        Bounds that true values were clamped to because their sensitivity was taken from them.
+    notes : tuple of str
+        What a reader should know of the scale, such as that it is an upper bound.
     """
 
     name: str
@@ -48,6 +55,8 @@ class MechanismFacts:
     method: Literal["tight", "paper", "exponential"]
     certificate: Certificate | None
     law: NoiseLaw
+    query_bounds: tuple[tuple[float, float], ...] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def order(self) -> float:
@@ -68,6 +77,9 @@ class MechanismFacts:
             "step": law.step,
             "bounding": law.bounding,
             "bounds": None if law.bounds is None else [list(pair) for pair in law.bounds],
+            "query_bounds": None if self.query_bounds is None else [list(pair) for pair in self.query_bounds],
+            "clamp": None if law.clamp is None else law.clamp * (law.step or 1),
+            "notes": list(self.notes),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
         }
 

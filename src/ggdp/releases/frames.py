@@ -2,6 +2,7 @@
 
 ===============  ==============================================================================
 axis_0, ...      where the value is, for values of more than one axis
+place            where the value was in the flat array, where cells were left out
 value            what is published
 noisy            the raw noisy value, before any adjustment
 lower, upper     95 % interval for the true value, from the raw noisy value
@@ -34,14 +35,21 @@ __all__ = ["columns", "to_arrow", "to_pandas", "to_polars"]
 def columns(release: Release) -> dict[str, NDArray[Any]]:
     """Return the columns of a release, each a flat array."""
     found: dict[str, NDArray[Any]] = {}
+    if release.places is not None:
+        found["place"] = release.places
     if release.values.ndim > 1:
         places = np.indices(release.values.shape).reshape(release.values.ndim, -1)
         found = {f"axis_{axis}": place for axis, place in enumerate(places)}
-    found["value"] = release.values.reshape(-1)
+    found["value"] = _plain(release.values.reshape(-1))
     if isinstance(release.mechanism, MechanismFacts):
         lower, upper = release.interval()
         found |= {"noisy": release.noisy.reshape(-1), "lower": lower.reshape(-1), "upper": upper.reshape(-1)}
     return found
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values as they are, or as text where they are labels of a kind that not every table has."""
+    return values if values.dtype.kind in "biufU" else np.array([str(label) for label in values.tolist()])
 
 
 def to_pandas(release: Release) -> pd.DataFrame:

@@ -319,7 +319,7 @@ class NoiseLaw:
                 index[place] = np.clip(index[place], *coordinate.indices)
                 bias[place], deviation[place] = self._deviation(coordinate).around(index[place])
         with np.errstate(over="ignore", under="ignore"):
-            bias += index - given.astype(np.float64) / step
+            bias += index - _floats(given) / step
             result = measure(bias, deviation) * step
         return result if given.ndim else float(result)
 
@@ -352,10 +352,18 @@ class NoiseLaw:
 
 
 def _level(level: object) -> float:
-    number = _validate.probability(level=level)
-    if number == 0.0:
-        raise ArgumentError("level", level, "must be above 0 and below 1")
+    number = _validate.finite(level=level)
+    if not 0.0 < number < 1.0:
+        raise ArgumentError("level", level, "must be above 0 and below 1, such as 0.95")
     return number
+
+
+def _floats(given: NDArray[Any]) -> Floats:
+    """Return numbers as floats; Python's integers may be too large for one."""
+    try:
+        return given.astype(np.float64)
+    except OverflowError:
+        raise ArgumentError("true", "beyond all floats", "must fit in a 64-bit float") from None
 
 
 def _hypothetical(true: ArrayLike, *, whole: bool) -> NDArray[Any]:

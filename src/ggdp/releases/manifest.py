@@ -13,15 +13,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ggdp._rounding import shown
-from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.facts import LEVEL, MechanismFacts
 
 if TYPE_CHECKING:
     from ggdp.releases.release import Release
+    from ggdp.releases.steps import Adjustment
 
 __all__ = ["SCHEMA", "manifest_of", "manifest_schema"]
 
 SCHEMA = "ggdp-release-manifest/1"
-LEVEL = 0.95
 
 
 def manifest_schema() -> dict[str, Any]:
@@ -48,14 +48,14 @@ def manifest_of(release: Release) -> dict[str, Any]:
         "neighbours": mechanism.neighbours,
         "sensitivity": mechanism.sensitivity,
         "mechanism": mechanism.to_dict(),
-        "error": _errors(mechanism) if isinstance(mechanism, MechanismFacts) else None,
+        "error": _errors(release, mechanism) if isinstance(mechanism, MechanismFacts) else None,
         "adjustments": [step.to_dict() for step in release.adjustments],
         "values": {"shape": list(release.values.shape), "type": _type_of(release)},
         "statement": _statement(release),
     }
 
 
-def _errors(mechanism: MechanismFacts) -> dict[str, Any]:
+def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
     """Return what the noise does to a value at worst; of the raw noisy values, before any adjustment."""
     law = mechanism.law
     return {
@@ -64,8 +64,40 @@ def _errors(mechanism: MechanismFacts) -> dict[str, Any]:
         "root_mean_square_error": law.root_mean_square_error(),
         "level": LEVEL,
         # A true value is up to half a step away from where its noise begins.
-        "half_width": law.half_width(LEVEL) + 0.5 * (law.step or 0.0),
+        "half_width": law.half_width(release.single_level(LEVEL)) + 0.5 * (law.step or 0.0),
     }
+
+
+def _noise_sentence(release: Release, mechanism: MechanismFacts) -> str:
+    """Return how far the noise moves values; said of those that neither bounds nor a clamp moved before."""
+    error, law = _errors(release, mechanism), mechanism.law
+    values = "raw noisy values" if release.adjustments else "values"
+    chosen = any(step.chosen_by_values for step in release.adjustments)
+    share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
+    true = "the true ones"
+    if law.bounds is not None or mechanism.query_bounds is not None:
+        true += ", clamped to the bounds"
+    elif law.clamp is not None:
+        true += f", clamped to a size of {law.clamp * (law.step or 1):.6g}"
+    return (
+        f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to every value: its root mean square error "
+        f"is at most {error['root_mean_square_error']:.6g}, and {share} are within {error['half_width']:.6g} of {true}."
+    )
+
+
+def _may_be_negative(release: Release, mechanism: MechanismFacts) -> bool:
+    """Tell whether a published value can be below 0."""
+    bounds = mechanism.law.bounds
+    if bounds is not None and min(low for low, _ in bounds) >= 0.0:
+        return False
+    lifted = (step.name == "project" or _least(step) >= 0.0 for step in release.adjustments)
+    return not any(lifted)
+
+
+def _least(step: Adjustment) -> float:
+    """Return the lower bound that a step clipped values to."""
+    lower = dict(step.parameters).get("lower")
+    return -math.inf if lower is None else lower
 
 
 def _type_of(release: Release) -> str:
@@ -77,13 +109,8 @@ def _statement(release: Release) -> str:
     mechanism = release.mechanism
     sentences = [_protection(release)]
     if isinstance(mechanism, MechanismFacts):
-        error = _errors(mechanism)
-        sentences.append(
-            f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to every value: its root mean square "
-            f"error is at most {error['root_mean_square_error']:.6g}, and {LEVEL:.0%} of the values are within "
-            f"{error['half_width']:.6g} of the true ones."
-        )
-        if mechanism.law.bounds is None and not release.adjustments:
+        sentences.append(_noise_sentence(release, mechanism))
+        if _may_be_negative(release, mechanism):
             sentences.append("Because of the noise values may be negative, and parts need not add up to their sums.")
     else:
         sentences.append(
@@ -91,15 +118,15 @@ def _statement(release: Release) -> str:
             "larger probability; it need not be the best."
         )
     if release.adjustments:
-        steps = ", ".join(str(step) for step in release.adjustments)
-        sentences.append(f"Afterwards the noisy values were adjusted without another look at the data: {steps}.")
+        steps = "; ".join(step.in_words() for step in release.adjustments)
+        sentences.append(f"Afterwards the noisy values were adjusted, without another look at the data: {steps}.")
     return " ".join(sentences)
 
 
 def _protection(release: Release) -> str:
     guarantee = release.guarantee
     if guarantee is None:
-        return "These values are NOT private: their noise came from a source that can be reproduced."
+        return "These values are NOT private: nothing is promised of them, as of noise that can be reproduced."
     change = {
         "add-remove": "adding or removing one person's records",
         "replace-one": "replacing one person's records by any others",

@@ -2,36 +2,41 @@
 
 A release holds nothing but what may be published. The true values never enter it: a mechanism hands over its output and
 public facts. Only a mechanism can attach a guarantee (`released`), and only the functions of
-`ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made or changed by hand has none.
+`ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
+`dataclasses.replace`, has none.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.releases import frames
-from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.facts import LEVEL, MechanismFacts
 from ggdp.releases.manifest import manifest_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.releases.facts import Facts
     from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.steps import Adjustment
 
-__all__ = ["Adjustment", "Interval", "Release", "adjusted", "released"]
+__all__ = ["Interval", "Release", "adjusted", "released"]
 
-LEVEL = 0.95
 _SHOWN_VALUES = 6
 
 
@@ -40,30 +45,6 @@ class Interval(NamedTuple):
 
     lower: NDArray[Any]
     upper: NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Adjustment:
-    """One step of post-processing.
-
-    Attributes
-    ----------
-    name : str
-        Name of the function.
-    parameters : tuple of (name, value)
-        What it was called with, as plain values.
-    """
-
-    name: str
-    parameters: tuple[tuple[str, Any], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the step as plain values, fit for JSON."""
-        return {"name": self.name, **dict(self.parameters)}
-
-    def __str__(self) -> str:
-        inside = ", ".join(f"{name} = {value}" for name, value in self.parameters)
-        return f"{self.name}({inside})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -80,6 +61,8 @@ class Release:
         The values as the mechanism gave them, before any adjustment; intervals go by them.
     adjustments : tuple of Adjustment
         The post-processing that led from `noisy` to `values`.
+    places : numpy.ndarray, optional
+        Where the values were in the flat array that was released first; None if none was left out.
     guarantee : PureDP, ProbabilisticDP, ApproxDP or None
         What is proved of the values; None if they are not private, since their noise came from a seeded source. It
         cannot be passed in: a release that is made by hand has none.
@@ -100,6 +83,7 @@ class Release:
     mechanism: Facts
     noisy: NDArray[Any] = field(default=None)  # type: ignore[arg-type]  # then the values
     adjustments: tuple[Adjustment, ...] = ()
+    places: NDArray[np.intp] | None = None
     guarantee: Guarantee | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -120,25 +104,27 @@ class Release:
         return self.mechanism.neighbours
 
     @property
-    def order(self) -> float:
-        """Order of the noise."""
-        return self._noise("order").order
+    def order(self) -> float | None:
+        """Order of the noise; None for a selection, which has no noise."""
+        return self.mechanism.order if isinstance(self.mechanism, MechanismFacts) else None
 
     @property
-    def scale(self) -> float:
-        """Scale of the noise in the unit of the data."""
-        return self._noise("scale").scale
+    def scale(self) -> float | None:
+        """Scale of the noise in the unit of the data; None for a selection."""
+        return self.mechanism.scale if isinstance(self.mechanism, MechanismFacts) else None
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Return an interval for each true value that covers it with a probability of at least `level`.
 
         Intervals come from the raw noisy values and exact quantiles of the noise, whatever adjustments were made after
-        it: recentred on an adjusted value they would not cover.
+        it: recentred on an adjusted value they would not cover. Where cells were left out by a look at the noisy
+        values, they are made to cover all cells together, so that they cover the chosen ones too.
 
         Parameters
         ----------
         level : float, default 0.95
-            Probability with which each single interval covers, above 0 and below 1.
+            Probability with which each single interval covers, above 0 and below 1. What is covered is the true value
+            clamped to bounds, where there are any.
 
         Examples
         --------
@@ -148,7 +134,19 @@ class Release:
         >>> bool(release.interval(0.999999).lower < 1000.0 < release.interval(0.999999).upper)
         True
         """
-        return Interval(*self._noise("interval").law.intervals(self.noisy, level))
+        return Interval(*self._noise("interval").law.intervals(self.noisy, self.single_level(level)))
+
+    def single_level(self, level: float) -> float:
+        """Return the level of each single interval: more than `level` where cells were left out by their noisy values.
+
+        With n cells before that choice, whose noise is independent, intervals of level^(1/n) cover all of them together
+        with probability `level`, and so any that are chosen among them. Rounding: up.
+        """
+        number = _validate.probability(level=level)
+        cells = next((dict(step.parameters)["of"] for step in self.adjustments if step.chosen_by_values), 1)
+        if cells <= 1 or number == 0.0:
+            return number
+        return min(math.nextafter(math.pow(number, 1.0 / cells), 1.0), math.nextafter(1.0, 0.0))
 
     def bias(self, true: ArrayLike | None = None) -> Any:  # noqa: ANN401 - a float or an array, as `true` is
         """Return the mean error at a hypothetical true value, or the largest in size over all of them.
@@ -213,13 +211,33 @@ class Release:
         ['manifest', 'noisy', 'values']
         """
         document = {"manifest": self.manifest, "values": self.values.tolist(), "noisy": self.noisy.tolist()}
-        return json.dumps(document, indent=indent, allow_nan=False, default=str)
+        try:
+            return json.dumps(document, indent=indent, allow_nan=False, default=str)
+        except ValueError:
+            raise ArgumentError(
+                "release", "not finite", "JSON has no infinite numbers; clip the release first"
+            ) from None
 
-    def plot(self) -> Figure:
-        """Return a figure of the values with their 95 % intervals; needs the extra `plots`."""
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the values, for NumPy."""
+        del copy  # the values are read-only, so a copy is always made
+        return self.values.astype(dtype or self.values.dtype)
+
+    def plot(
+        self,
+        *,
+        labels: Sequence[str] | None = None,
+        title: str | None = None,
+        unit: str = "unit of the query",
+        level: float = LEVEL,
+    ) -> Figure:
+        """Return a figure of the values with their intervals; needs the extra `plots`.
+
+        The parameters are those of `ggdp.plots.plot_release`.
+        """
         from ggdp.plots.releases import plot_release
 
-        return plot_release(self)
+        return plot_release(self, labels=labels, title=title, unit=unit, level=level)
 
     def __repr__(self) -> str:
         promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
@@ -242,7 +260,7 @@ class Release:
     def _error_law(self, asked: str) -> NoiseLaw:
         """Return the law of the errors of the values, if they are still those of the noise."""
         law = self._noise(asked).law
-        changed = [str(step) for step in self.adjustments if step.name != "drop"]
+        changed = [str(step) for step in self.adjustments if step.name != "drop" or step.chosen_by_values]
         if changed:
             raise ArgumentError(
                 "release",
@@ -263,23 +281,35 @@ def adjusted(
     values: NDArray[Any],
     step: Adjustment,
     *,
-    noisy: NDArray[Any] | None = None,
+    left: NDArray[np.bool_] | None = None,
     mechanism: Facts | None = None,
+    marginal: bool = False,
 ) -> Release:
     """Return a release of post-processed values: of its guarantee what survives any post-processing is left.
 
-    Where cells were left out, `noisy` and `mechanism` are those of the others.
+    Where cells were left out, `left` tells which are left of the flat array, and `mechanism` is theirs; `marginal` if
+    they were chosen without a look at any value, which leaves the guarantee as it is.
     """
+    noisy, places = release.noisy, release.places
+    if left is not None:
+        noisy = noisy.reshape(-1)[left]
+        places = np.flatnonzero(left) if places is None else places[left]
     result = Release(
         values=values,
         mechanism=release.mechanism if mechanism is None else mechanism,
-        noisy=release.noisy if noisy is None else noisy,
+        noisy=noisy,
         adjustments=(*release.adjustments, step),
+        places=places,
     )
-    return _promised(result, None if release.guarantee is None else release.guarantee.after_postprocessing())
+    kept = release.guarantee
+    return _promised(result, kept if kept is None or marginal else kept.after_postprocessing())
 
 
 def _promised(release: Release, guarantee: Guarantee | None) -> Release:
+    for array in (release.values, release.noisy):
+        # A view can be made writable again as long as the array behind it is.
+        if isinstance(array.base, np.ndarray):
+            array.base.setflags(write=False)
     object.__setattr__(release, "guarantee", guarantee)
     return release
 

@@ -223,7 +223,9 @@ def checked_source(source: Source | None) -> Source:
     if source is None:
         return SECURE
     if isinstance(source, type) or not callable(getattr(source, "fill", None)) or not hasattr(source, "private"):
-        raise ArgumentError("source", source, "must be a source of random bits, such as SeededSource(seed=1), or None")
+        # Whatever it is may be data: its type is all that is told.
+        shown = type(source).__name__
+        raise ArgumentError("source", shown, "must be a source of random bits, such as SeededSource(seed=1), or None")
     return source
 
 

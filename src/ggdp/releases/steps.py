@@ -1,0 +1,53 @@
+"""The record of one step of post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Adjustment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """One step of post-processing.
+
+    Attributes
+    ----------
+    name : str
+        Name of the function.
+    parameters : tuple of (name, value)
+        What it was called with, as plain values.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def chosen_by_values(self) -> bool:
+        """Whether cells were left out, perhaps by a look at the noisy values."""
+        return ("chosen", "by-values") in self.parameters
+
+    def in_words(self) -> str:
+        """Return what was done, for readers."""
+        given = dict(self.parameters)
+        if self.name == "clip":
+            ends = [f"at least {given['lower']}"] * (given["lower"] is not None)
+            ends += [f"at most {given['upper']}"] * (given["upper"] is not None)
+            return "values were clipped to be " + " and ".join(ends)
+        if self.name == "drop":
+            return f"{given['of'] - given['left']:,} of {given['of']:,} cells were left out"
+        return {
+            "round_values": "values were rounded to whole numbers",
+            "normalise": f"values were scaled to add up to {given.get('total')}",
+            "project": "values were moved to the nearest ones that are not negative and add up to "
+            f"{given.get('total')}",
+        }[self.name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the step as plain values, fit for JSON."""
+        return {"name": self.name, **dict(self.parameters)}
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name} = {value}" for name, value in self.parameters)
+        return f"{self.name}({inside})"
