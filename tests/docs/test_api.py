@@ -11,6 +11,9 @@ API = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8"
 LISTED = {line.strip().rpartition(".")[2] for line in API.splitlines() if line.startswith("   ")}
 
 
-@pytest.mark.parametrize("module", [ggdp, calibration, comparisons, datasets, errors, mechanisms, plots, releases, sampling])
+MODULES = [ggdp, calibration, comparisons, datasets, errors, mechanisms, plots, releases, sampling]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_every_public_name_is_on_the_page(module):
     assert set(module.__all__) - {"__version__"} <= LISTED

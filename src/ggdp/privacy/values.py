@@ -49,8 +49,8 @@ def exact_numbers(values: ArrayLike) -> Exact:
     array = _as_array(values)
     if array is None:
         raise refused(
-            "must be numbers, or arrays or evenly nested lists of them, none of them masked or missing; of a frame take "
-            "one column, or to_numpy() where all columns have one type"
+            "must be numbers, or arrays or evenly nested lists of them, none of them masked or missing; of a frame "
+            "take one column, or to_numpy() where all columns have one type"
         )
     kind = array.dtype.kind
     if kind == "f" and array.dtype.itemsize <= 8:
