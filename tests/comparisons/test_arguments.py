@@ -125,10 +125,92 @@ def test_other_wrong_arguments_are_named():
         exponential_losses([2], 1.0, bounds=(10.0, 0.0))
     with pytest.raises(ArgumentError, match="utility"):
         exponential_losses([2], 1.0, bounds=(0.0, 10.0), utility="guess")
-    with pytest.raises(ArgumentError, match=r"location = 10\.5"):
-        bounded_errors(2, 1.0, (0.0, 10.0), location=[1.0, 10.5])
     with pytest.raises(ArgumentError, match="order"):
         bounded_errors(0.5, 1.0, (0.0, 10.0))
+
+
+@pytest.mark.parametrize(
+    "location",
+    [[1.0, 10.515], [10.515, math.nan], "10.515", ["10.515"], [[10.515], [1.0, 2.0]], {"a": 10.515}],
+    ids=repr,
+)
+def test_a_true_value_is_never_quoted(location):
+    with pytest.raises(ArgumentError, match=r"^location = <class '\w+'>: must ") as refused:
+        bounded_errors(2, 1.0, (0.0, 10.0), location=location)
+    assert "10.515" not in str(refused.value)
+    assert isinstance(refused.value.value, type)
+
+
+@pytest.mark.parametrize("location", [-1e-9, 10.000001, [0.0, 11.0]])
+def test_a_true_value_outside_the_bounds_is_refused(location):
+    with pytest.raises(ArgumentError, match=r"must lie within the bounds \(0\.0, 10\.0\)$"):
+        bounded_errors(2, 1.0, (0.0, 10.0), location=location)
+
+
+MASKED = np.ma.array([0.2, 0.3], mask=[False, True])
+
+
+@pytest.mark.parametrize("masked", [MASKED, np.ma.array([0.2, 0.3]), [MASKED, MASKED], np.ma.masked], ids=str)
+@pytest.mark.parametrize(
+    ("name", "analysis"),
+    [
+        ("epsilon", lambda masked: gaussian_sigma(masked, 0.1)),
+        ("delta", lambda masked: gaussian_bounds(0.5, masked)),
+        ("t", lambda masked: tail_probabilities(1.0, 0.1, masked)),
+        ("orders", lambda masked: densities_at_scale(masked, 0.0)),
+        ("x", lambda masked: densities_at_variance([1, 2], masked)),
+        ("location", lambda masked: bounded_errors(2, 1.0, (0.0, 10.0), location=masked)),
+    ],
+)
+def test_a_mask_is_not_ignored(name, analysis, masked):
+    with pytest.raises(ArgumentError, match=rf"^{name} = <class .*must not be masked"):
+        analysis(masked)
+
+
+@pytest.mark.parametrize("value", ["12", np.array(1.0), 5.0, MASKED], ids=repr)
+def test_what_is_no_sequence_of_numbers_is_named(value):
+    with pytest.raises(ArgumentError, match=r"^sensitivities = "):
+        scales_by_order([2], 1.0, 0.1, value)
+    with pytest.raises(ArgumentError, match=r"^bounds = "):
+        bounded_errors(2, 1.0, value)
+    with pytest.raises(ArgumentError, match=r"^bounds = "):
+        exponential_losses([2], 1.0, bounds=value)
+
+
+@pytest.mark.parametrize("analysis", OF_ORDERS)
+@pytest.mark.parametrize("orders", [1.0000001e6, [2.0, 1e308]])
+def test_orders_beyond_reason_are_refused(analysis, orders):
+    with pytest.raises(ArgumentError, match=r"^orders = 1.*: must be at most 1e\+06$"):
+        analysis(orders)
+
+
+def test_the_largest_orders_are_taken():
+    assert densities_at_scale(1e6, 0.5).densities[0, 0] == pytest.approx(0.5, rel=1e-5)
+    assert np.isfinite(scales_by_order(1e6, 1.0, 0.05).adp).all()
+    assert np.isfinite(bounded_errors(1e6, 1.0, (0.0, 10.0)).rmse_ratio).all()
+
+
+def test_where_several_coordinates_move_orders_above_50_are_refused():
+    with pytest.raises(ArgumentError, match=r"^orders = 51\.0: must be at most 50 where several coordinates move$"):
+        scales_by_order([1, 51, 2], 1.0, 0.1, [1.0, 0.5])
+    assert scales_by_order([50], 1.0, 0.1, [1.0, 0.5]).adp == pytest.approx([6.0459], abs=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [1e308, 1.001e6, 0.99e-4, 1e-320])
+def test_an_epsilon_beyond_reason_is_refused_for_bounded_noise(epsilon):
+    with pytest.raises(ArgumentError, match=r"^epsilon = .*: must be at least 0\.0001 and at most 1e\+06 here$"):
+        bounded_errors(2, epsilon, (0.0, 10.0))
+    with pytest.raises(ArgumentError, match=r"^order = 1e\+308: "):
+        bounded_errors(1e308, 1.0, (0.0, 10.0))
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1e6])
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.5])
+def test_every_epsilon_within_reason_is_taken(order, epsilon):
+    found = bounded_errors(order, epsilon, (0.0, 10.0), location=[5.0])
+    # Noise without end is uniform when truncated and at an end when inflated; next to none is an error of next to none.
+    expected = (10 / math.sqrt(12), 5.0) if epsilon < 1.0 else (0.0, 0.0)
+    assert (found.truncated.rmse[0], found.boundary_inflated.rmse[0]) == pytest.approx(expected, abs=0.1)
 
 
 def test_empty_input_gives_empty_output():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from scipy import special
 
 from ggdp.comparisons import (
     epsilon_of_same_tail,
@@ -121,6 +122,25 @@ def test_without_a_fall_the_ratio_only_rises():
     assert found.minimum == 1.0
     ratio = tail_probabilities(0.1, 0.5, np.linspace(0.0, 100.0, 200)).ratio
     assert np.all(np.diff(ratio) > 0.0)
+
+
+def test_the_crossing_is_never_before_the_minimum_however_small_both_are():
+    # z = c - epsilon / (2 c) makes epsilon sigma = c, here barely above sqrt(2/pi).
+    epsilon, c = 0.5, math.sqrt(2.0 / math.pi) * (1.0 + np.geomspace(1e-12, 1e-6, 100))
+    delta = special.erfc((c - epsilon / (2.0 * c)) / math.sqrt(2.0))
+    found = tail_turn(epsilon, delta)
+    assert np.all(found.t_minimum > 0.0)
+    assert np.all(found.t_crossing >= found.t_minimum)
+
+
+@pytest.mark.parametrize("epsilon", [1e8, 1e12, 1e20, 1e100])
+def test_at_a_huge_epsilon_the_turn_is_its_limit(epsilon):
+    # c = epsilon sigma is about sqrt(epsilon / 2): the minimum is at x = c - 1/c, the crossing at 2c.
+    found = tail_turn(epsilon, 0.05)
+    sigma = gaussian_sigma(epsilon, 0.05)
+    c = epsilon * sigma
+    assert found.t_minimum / sigma == pytest.approx(c - 1.0 / c, rel=2e-15 + 2.0 / c**4)
+    assert found.t_crossing / sigma == pytest.approx(2.0 * c, rel=1e-15 + 2.0 * math.log(c) / c**2)
 
 
 @pytest.mark.parametrize("kind", ["tight-pdp", "analytic", "classic"])

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from ggdp import plots
+from ggdp import ApproxDP, Sensitivity, plan, plots
 from ggdp.comparisons import (
     LEMMA_DELTA,
     bounded_errors,
@@ -65,6 +65,16 @@ def test_every_panel_has_labels_and_the_figure_a_width_of_print(name):
         assert axes.get_ylabel() or figure.axes[0].get_ylabel()
         for text in (axes.xaxis.label, axes.yaxis.label):
             assert text.get_fontsize() == style.SIZE
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_label_is_longer_than_its_side(name):
+    figure = FIGURES[name]()
+    figure.canvas.draw()
+    wide, _ = figure.canvas.get_width_height()
+    for axes in figure.axes:
+        assert axes.yaxis.label.get_window_extent().height <= axes.get_window_extent().height
+        assert axes.xaxis.label.get_window_extent().width <= wide
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -141,6 +151,20 @@ def test_tails_and_ratio_are_those_of_the_comparison_and_the_turn_is_marked():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("paper", "Gaussian of Lemma 10"),
+        ("tight-pdp", "Gaussian, least for pDP"),
+        ("classic", "Gaussian, classic"),
+        ("analytic", "Gaussian, least for aDP"),
+    ],
+)
+def test_the_legend_names_the_gaussian(kind, name):
+    left, _ = plots.plot_tails(tail_probabilities(0.5, 0.05, SIZES, kind)).axes
+    assert legend_of(left) == ["Laplace", name]
+
+
 def test_a_ratio_that_only_rises_has_no_marks():
     _, right = plots.plot_tails(tail_probabilities(0.1, 0.5, SIZES)).axes
     assert not [line for line in right.lines if line.get_marker() == "o"]
@@ -181,6 +205,8 @@ def test_dispersion_shows_the_ratio_and_the_three_edges():
     for kind, (x, y) in zip(("paper", "tight-pdp", "analytic"), drawn(right), strict=True):
         assert np.array_equal(y, delta_of_equal_variance(x, kind))
     assert any(line.get_ydata()[0] == LEMMA_DELTA for line in right.lines)
+    assert legend_of(left) == ["$\\varepsilon$ = 0.5", "$\\varepsilon$ = 3"]
+    assert legend_of(right) == ["Gaussian of Lemma 10", "least for pDP", "least for aDP"]
 
 
 def test_gaussian_bounds_are_drawn_for_the_middle_goal_and_ratios_for_all():
@@ -233,14 +259,94 @@ def test_the_bounded_errors_are_drawn_side_by_side():
     [
         lambda: plots.plot_tails(tail_probabilities([1.0, 2.0], 0.05, 1.0)),
         lambda: plots.plot_tail_ratio([tail_probabilities(1.0, 0.05, 1.0)]),
-        lambda: plots.plot_tail_ratio([]),
+        lambda: plots.plot_tail_ratio([tail_probabilities(1.0, 0.05, [])]),
         lambda: plots.plot_same_tail([epsilon_of_same_tail(1.0, [0.1, 0.2], [1.0, 2.0])]),
         lambda: plots.plot_gaussian_bounds([gaussian_bounds([0.1, 0.2], 0.1)]),
-        lambda: plots.plot_gaussian_bounds([]),
-        lambda: plots.plot_scales([]),
-        lambda: plots.plot_densities([]),
+        lambda: plots.plot_dispersion([[1.0, 2.0]]),
     ],
 )
 def test_what_is_no_curve_is_refused(wrong):
     with pytest.raises(ArgumentError):
         wrong()
+
+
+SEVERAL = {
+    "comparisons": [plots.plot_scales, plots.plot_tail_ratio, plots.plot_same_tail],
+    "families": [plots.plot_densities],
+    "bounds": [plots.plot_gaussian_bounds],
+    "epsilons": [plots.plot_dispersion],
+}
+OF_SEVERAL = [(name, plot) for name, functions in SEVERAL.items() for plot in functions]
+OF_ONE = [
+    ("comparison", plots.plot_tails),
+    ("comparison", plots.plot_exponential_loss),
+    ("comparison", plots.plot_bounded_errors),
+    ("plan", plots.plot_plan),
+]
+SECRET = 31.4159
+
+
+@pytest.mark.parametrize(("name", "plot"), [*OF_ONE, *OF_SEVERAL[:-1]])
+@pytest.mark.parametrize(
+    "wrong",
+    [SECRET, [SECRET, 2.0], np.array(SECRET), np.array([SECRET]), "31.4159", ["31.4159"], {SECRET: 1}],
+    ids=repr,
+)
+def test_what_is_no_result_is_refused_by_its_type_alone(name, plot, wrong):
+    with pytest.raises(ArgumentError, match=rf"^{name} = <class '[\w.]+'>: must be ") as refused:
+        plot(wrong)
+    assert "31.4159" not in str(refused.value)
+    assert isinstance(refused.value.value, type)
+
+
+@pytest.mark.parametrize("plot", [plot for _, plot in OF_ONE])
+def test_nothing_is_no_result(plot):
+    with pytest.raises(ArgumentError, match="NoneType"):
+        plot(None)
+
+
+@pytest.mark.parametrize(("name", "plot"), OF_SEVERAL)
+def test_an_empty_sequence_is_refused_by_name(name, plot):
+    with pytest.raises(ArgumentError, match=rf"^{name} = "):
+        plot([])
+
+
+def test_the_result_of_another_analysis_is_refused():
+    tails, scales = tail_probabilities(1.0, 0.05, SIZES), scales_by_order([1, 2], 1.0, 0.05)
+    with pytest.raises(ArgumentError, match=r"^comparisons = .*TailComparison'>: .* of type SameTail$"):
+        plots.plot_same_tail([epsilon_of_same_tail(1.0, 0.05, SIZES), tails])
+    with pytest.raises(ArgumentError, match=r"^comparison = .*ScaleComparison'>: must be of type TailComparison$"):
+        plots.plot_tails(scales)
+
+
+@pytest.mark.parametrize(
+    ("plot", "one"),
+    [
+        (plots.plot_scales, lambda: scales_by_order([1, 2, 3], 1.0, 0.05)),
+        (plots.plot_tail_ratio, lambda: tail_probabilities(1.0, 0.05, SIZES)),
+        (plots.plot_same_tail, lambda: epsilon_of_same_tail(1.0, 0.05, SIZES)),
+        (plots.plot_densities, lambda: densities_at_scale([1, 2], SIZES)),
+        (plots.plot_gaussian_bounds, lambda: gaussian_bounds(0.5, DELTAS)),
+        (plots.plot_dispersion, lambda: 0.5),
+    ],
+)
+def test_one_result_is_drawn_as_a_sequence_of_one(plot, one):
+    alone, listed = (plot(results) for results in (one(), [one()]))
+    assert len(alone.axes) == len(listed.axes)
+    for single, panel in zip(alone.axes, listed.axes, strict=True):
+        for curve, (x, y) in zip(drawn(single), drawn(panel), strict=True):
+            assert_curve(curve, x, y)
+
+
+@pytest.mark.parametrize("unit", [None, 3, ["years"]])
+def test_a_unit_is_text(unit):
+    with pytest.raises(ArgumentError, match=r"^unit = <class '\w+'>: must be of type str$"):
+        plots.plot_bounded_errors(bounded_errors(2, 1.0, (0.0, 10.0), location=[0.0, 1.0]), unit=unit)
+    with pytest.raises(ArgumentError, match=r"^unit = <class '\w+'>: must be of type str$"):
+        plots.plot_plan(plan(ApproxDP(1.0, 0.05), Sensitivity.histogram()), unit=unit)
+
+
+@pytest.mark.parametrize("wrong", ["1", [0.0], [1.0, -1.0], None, [None]], ids=repr)
+def test_an_epsilon_of_the_dispersion_is_a_number_above_0(wrong):
+    with pytest.raises(ArgumentError, match=r"^epsilons = "):
+        plots.plot_dispersion(wrong)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import ggdp
+from ggdp.calibration import on_grid
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.plots import plot_release
-from ggdp.releases import clip
+from ggdp.releases import Release, clip
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,66 @@ def test_many_values_are_points(counts):
     assert axes.lines[0].get_ydata().tolist() == release.values.tolist()
     assert len(axes.collections[0].get_segments()) == 500
     assert axes.get_ylabel() == "released value (unit of the query)"
+    assert axes.get_xlabel() == "place of the value; each with its 95% interval"
+
+
+@pytest.mark.parametrize(("size", "together"), [(2000, 2), (2001, 3), (30_500, 31)])
+def test_very_many_values_are_drawn_by_the_range_of_neighbours(counts, size, together):
+    release = clip(counts.release(np.arange(size) % 97), 0)
+    axes = plot_release(release, level=0.9).axes[0]
+    lower, upper = release.interval(0.9)
+    parts = [slice(first, min(first + together, size)) for first in range(0, size, together)]
+    band, ranges = axes.collections
+    assert [segment[:, 1].tolist() for segment in ranges.get_segments()] == [
+        [release.values[part].min(), release.values[part].max()] for part in parts
+    ]
+    middles = [(part.start + part.stop - 1) / 2 for part in parts]
+    assert [segment[0, 0] for segment in ranges.get_segments()] == middles
+    (path,) = band.get_paths()
+    least, most = (
+        np.array([pick(part) for part in parts]) for pick in (lambda s: lower[s].min(), lambda s: upper[s].max())
+    )
+    # The outermost bins begin and end at their middles.
+    for ends, inwards in ((least, 0.01), (most, -0.01)):
+        inside, outside = (np.column_stack([middles, ends + step])[1:-1] for step in (inwards, -inwards))
+        assert path.contains_points(inside).all()
+        assert not path.contains_points(outside).any()
+    assert axes.get_xlabel() == (
+        f"place of the value; {together} neighbours together: range of the values (dark) "
+        "and of each with its 90% interval (light)"
+    )
+
+
+def saturated(values):
+    """A release on a grid whose largest and least index stand for everything beyond them."""
+    facts = ggdp.Mechanism(on_grid(ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=1))).release(
+        [0.0]
+    )
+    step = facts.mechanism.law.step
+    return Release(values=np.array(values) * 2.0**63 * step, mechanism=facts.mechanism)
+
+
+def test_an_infinite_end_is_not_drawn():
+    release = saturated([-1.0, 1.0, 0.0])
+    lower, upper = release.interval()
+    assert np.isinf(lower).tolist() == [True, False, False]
+    assert np.isinf(upper).tolist() == [False, True, False]
+    figure = release.plot()
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert [len(line) for line in axes.collections[0].get_segments()] == [0, 0, 2]
+    ends = axes.lines[0].get_xdata()
+    assert ends[np.isfinite(ends)].tolist() == [lower[1], lower[2], upper[0], upper[2]]
+    assert np.isfinite(axes.get_xlim()).all()
+
+
+def test_neighbours_of_an_infinite_end_have_no_band():
+    values = np.zeros(4000)
+    values[400] = 1.0
+    axes = saturated(values).plot().axes[0]
+    axes.figure.canvas.draw()
+    gaps = [path.vertices[:, 0] for path in axes.collections[0].get_paths()]
+    assert [(x.min(), x.max()) for x in gaps] == [(1.5, 397.5), (405.5, 3997.5)]
 
 
 def test_values_of_several_axes_are_named_by_their_places(counts):
@@ -47,9 +108,29 @@ def test_values_of_several_axes_are_named_by_their_places(counts):
     assert [text.get_text() for text in axes.get_yticklabels()] == ["0, 0", "0, 1", "1, 0", "1, 1"]
 
 
-@pytest.mark.parametrize("values", [[], 3])
-def test_nothing_and_one_number_can_be_drawn(counts, values):
-    counts.release(values).plot().canvas.draw()
+def test_one_number_can_be_drawn(counts):
+    counts.release(3).plot().canvas.draw()
+
+
+def test_of_nothing_the_figure_says_so(counts):
+    axes = plot_release(counts.release([]), labels=[], unit="persons").axes[0]
+    assert [text.get_text() for text in axes.texts] == ["no values"]
+    assert not axes.get_xticks().size
+    assert not axes.get_yticks().size
+    assert axes.get_xlabel() == "released value (persons)"
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_the_bars_fill_their_axis_and_places_are_called_so(counts, number):
+    release = counts.release(np.arange(number))
+    axes = release.plot().axes[0]
+    assert axes.get_ylabel() == "place of the value"
+    low, high = sorted(axes.get_ylim())
+    assert low == pytest.approx(-0.64, abs=0.09)
+    assert high == pytest.approx(number - 1 + 0.64, abs=0.09)
+    axes.figure.canvas.draw()
+    assert axes.yaxis.label.get_window_extent().height <= axes.get_window_extent().height
+    assert plot_release(release, labels=["a"] * number).axes[0].get_ylabel() == ""
 
 
 def test_a_release_that_is_not_private_says_so(counts):
@@ -57,9 +138,41 @@ def test_a_release_that_is_not_private_says_so(counts):
     assert axes.get_title(loc="left") == "NOT PRIVATE"
 
 
+@pytest.mark.parametrize("size", [0, 2, 50, 2000])
+@pytest.mark.parametrize(("title", "shown"), [("Counts", "NOT PRIVATE: Counts"), ("", "NOT PRIVATE")])
+def test_no_title_hides_that_a_release_is_not_private(counts, size, title, shown):
+    release = counts.release(np.zeros(size, dtype=int), source=ggdp.SeededSource(seed=1))
+    assert plot_release(release, title=title).axes[0].get_title(loc="left") == shown
+
+
 def test_wrong_labels_are_refused(counts):
     with pytest.raises(ArgumentError, match="labels = '1 of them': there must be one for each of 2 values"):
         plot_release(counts.release([1, 2]), labels=["a"])
+
+
+@pytest.mark.parametrize("release", [[120, 3], np.array([120, 3]), 120, "120", None], ids=repr)
+def test_what_is_no_release_is_refused_by_its_type_alone(release):
+    with pytest.raises(ArgumentError, match=r"^release = <class '[\w.]+'>: must be of type Release$") as refused:
+        plot_release(release)
+    assert isinstance(refused.value.value, type)
+
+
+@pytest.mark.parametrize("labels", ["ab", [1, 2], ["a", None], 2, np.array("ab"), np.array([1, 2])], ids=repr)
+def test_labels_are_a_sequence_of_text(counts, labels):
+    with pytest.raises(ArgumentError, match=r"^labels = <class '[\w.]+'>: must be a sequence of items of type str$"):
+        plot_release(counts.release([1, 2]), labels=labels)
+
+
+@pytest.mark.parametrize("name", ["title", "unit"])
+def test_title_and_unit_are_text(counts, name):
+    with pytest.raises(ArgumentError, match=rf"^{name} = <class 'int'>: must be of type str$"):
+        plot_release(counts.release([1, 2]), **{name: 3})
+
+
+@pytest.mark.parametrize("level", ["0.9", 1.0, -0.1, None])
+def test_a_wrong_level_is_named(counts, level):
+    with pytest.raises(ArgumentError, match=r"^level = "):
+        plot_release(counts.release([1, 2]), level=level)
 
 
 def test_a_selection_has_no_intervals_to_draw():

@@ -6,13 +6,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggdp import _validate
 from ggdp.distributions.generalized_gaussian import Floats
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "broadcast", "deltas", "frozen", "non_negatives", "orders_of", "positives", "reals"]
+__all__ = [
+    "LARGEST_ORDER",
+    "Floats",
+    "broadcast",
+    "deltas",
+    "frozen",
+    "moderate",
+    "non_negatives",
+    "orders_of",
+    "positives",
+    "reals",
+]
+
+# Beyond it noise of any order is uniform to the eye, and searches lose their footing at the ends of the floats.
+LARGEST_ORDER = 1e6
 
 
 def _checked(name: str, array: Floats, good: NDArray[np.bool_], expected: str) -> Floats:
@@ -25,6 +40,9 @@ def _checked(name: str, array: Floats, good: NDArray[np.bool_], expected: str) -
 def reals(**named: ArrayLike) -> Floats:
     """Return the one argument as an array of finite floats."""
     ((name, values),) = named.items()
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        raise ArgumentError(name, type(values), "must not be masked: what is behind a mask would be used")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -63,7 +81,17 @@ def orders_of(**named: ArrayLike) -> Floats:
     array = np.atleast_1d(reals(**named))
     if array.ndim > 1:
         raise ArgumentError(name, array.shape, "must be one number or a sequence of numbers")
-    return _checked(name, array, array >= 1.0, "must be at least 1 (1 is Laplace, 2 is Gaussian)")
+    _checked(name, array, array >= 1.0, "must be at least 1 (1 is Laplace, 2 is Gaussian)")
+    return _checked(name, array, array <= LARGEST_ORDER, f"must be at most {LARGEST_ORDER:g}")
+
+
+def moderate(least: float, most: float, **named: float) -> float:
+    """Return the one argument, a finite number above 0, if it lies between the two."""
+    ((name, value),) = named.items()
+    number = _validate.positive(**named)
+    if not least <= number <= most:
+        raise ArgumentError(name, value, f"must be at least {least:g} and at most {most:g} here")
+    return number
 
 
 def broadcast(**named: Floats) -> tuple[Floats, ...]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp.calibration import calibrate
-from ggdp.comparisons.arguments import Floats, frozen, reals
+from ggdp.comparisons.arguments import LARGEST_ORDER, Floats, frozen, moderate, reals
 from ggdp.distributions.boundary_inflated import boundary_inflated_moments
 from ggdp.distributions.truncated import truncated_moments
 from ggdp.errors import ArgumentError
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["BoundedComparison", "LocationErrors", "bounded_errors"]
 
 POINTS = 201
+# Outside, the search for the least scale of order 2 takes from many seconds to forever.
+EPSILONS = (1e-4, 1e6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -101,15 +103,15 @@ def bounded_errors(
     Parameters
     ----------
     order : float
-        Order of the noise, at least 1.
+        Order of the noise, from 1 to 1e6.
     epsilon : float
-        The epsilon that both keep.
+        The epsilon that both keep, from 1e-4 to 1e6.
     bounds : (float, float)
         Bounds of query and output.
     sensitivity : float, default 1
         How far one person can move the query.
     location : array_like, optional
-        True values within the bounds; 201 evenly spaced ones if not given.
+        Hypothetical true values within the bounds; 201 evenly spaced ones if not given. No error quotes them.
 
     Examples
     --------
@@ -118,12 +120,9 @@ def bounded_errors(
     (array([2.753, 2.307]), array([2.279, 2.883]))
     """
     low, high = _validate.interval(bounds=bounds)
-    s = np.linspace(low, high, POINTS) if location is None else reals(location=location)
-    outside = (s < low) | (s > high)
-    if np.any(outside):
-        raise ArgumentError("location", float(s[outside].flat[0]), f"must lie within the bounds {(low, high)!r}")
-    goal, query = PureDP(_validate.positive(epsilon=epsilon)), Sensitivity.disjoint(sensitivity)
-    p = _validate.order(order=order)
+    s = np.linspace(low, high, POINTS) if location is None else _locations(location, low, high)
+    goal, query = PureDP(moderate(*EPSILONS, epsilon=epsilon)), Sensitivity.disjoint(sensitivity)
+    p = moderate(1.0, LARGEST_ORDER, order=_validate.order(order=order))
     cut = calibrate(goal, query, order=p, bounds=[(low, high)], bounding="truncated").scale
     clamped = calibrate(goal, query, order=p, bounds=[(low, high)], bounding="boundary-inflated").scale
     return BoundedComparison(
@@ -135,6 +134,17 @@ def bounded_errors(
         truncated=_errors(cut, truncated_moments(p, cut, s, (low, high))),
         boundary_inflated=_errors(clamped, boundary_inflated_moments(p, clamped, s, (low, high))),
     )
+
+
+def _locations(location: ArrayLike, low: float, high: float) -> Floats:
+    """Return true values within the bounds; a refusal shows their type alone, since they might be real ones."""
+    try:
+        s = reals(location=location)
+    except ArgumentError as wrong:
+        raise ArgumentError("location", type(location), wrong.expected) from None
+    if np.any((s < low) | (s > high)):
+        raise ArgumentError("location", type(location), f"must lie within the bounds {(low, high)!r}")
+    return s
 
 
 def _errors(scale: float, moments: ErrorMoments) -> LocationErrors:

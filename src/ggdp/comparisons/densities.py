@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = ["DensityFamily", "densities_at_scale", "densities_at_variance", "paper_densities"]
+
+Shared: TypeAlias = Literal["scale", "variance"]
 
 PAPER_ORDERS = (1.0, 2.0, 3.0, 5.0, 10.0)
 POINTS = 801
@@ -57,7 +59,7 @@ class DensityFamily:
     scales: Floats
     x: Floats
     densities: Floats
-    shared: Literal["scale", "variance"]
+    shared: Shared
     value: float
 
 
@@ -67,7 +69,7 @@ def densities_at_scale(orders: ArrayLike, x: ArrayLike, scale: float = 1.0) -> D
     Parameters
     ----------
     orders : array_like
-        Orders of at least 1.
+        Orders from 1 to 1e6.
     x : array_like
         Points, in units of the query.
     scale : float, default 1
@@ -79,9 +81,7 @@ def densities_at_scale(orders: ArrayLike, x: ArrayLike, scale: float = 1.0) -> D
     array([[0.5    ],
            [0.56419]])
     """
-    b = _validate.positive(scale=scale)
-    checked = orders_of(orders=orders)
-    return _family(checked, np.full(checked.shape, b), x, "scale", b)
+    return _family(orders, x, "scale", _validate.positive(scale=scale))
 
 
 def densities_at_variance(orders: ArrayLike, x: ArrayLike, variance: float = 1.0) -> DensityFamily:
@@ -90,7 +90,7 @@ def densities_at_variance(orders: ArrayLike, x: ArrayLike, variance: float = 1.0
     Parameters
     ----------
     orders : array_like
-        Orders of at least 1.
+        Orders from 1 to 1e6.
     x : array_like
         Points, in units of the query.
     variance : float, default 1
@@ -102,10 +102,7 @@ def densities_at_variance(orders: ArrayLike, x: ArrayLike, variance: float = 1.0
     array([[0.707107],
            [0.398942]])
     """
-    v = _validate.positive(variance=variance)
-    checked = orders_of(orders=orders)
-    scales = [math.sqrt(v) / GeneralizedGaussian(order=float(p), scale=1.0).std for p in checked]
-    return _family(checked, np.array(scales, dtype=np.float64), x, "variance", v)
+    return _family(orders, x, "variance", _validate.positive(variance=variance))
 
 
 def paper_densities() -> tuple[DensityFamily, DensityFamily]:
@@ -120,19 +117,22 @@ def paper_densities() -> tuple[DensityFamily, DensityFamily]:
     return densities_at_scale(PAPER_ORDERS, x, math.sqrt(2.0)), densities_at_variance(PAPER_ORDERS, x, 1.0)
 
 
-def _family(
-    orders: Floats, scales: Floats, x: ArrayLike, shared: Literal["scale", "variance"], value: float
-) -> DensityFamily:
-    points = np.atleast_1d(reals(x=x)).ravel()
-    rows = [
-        GeneralizedGaussian(order=float(p), scale=float(b)).pdf(points) for p, b in zip(orders, scales, strict=True)
-    ]
-    densities = np.array(rows, dtype=np.float64).reshape(orders.size, points.size)
+def _family(orders: ArrayLike, x: ArrayLike, shared: Shared, value: float) -> DensityFamily:
+    checked, points = orders_of(orders=orders), np.atleast_1d(reals(x=x)).ravel()
+    laws = [_law(float(p), shared, value) for p in checked]
+    densities = np.array([law.pdf(points) for law in laws], dtype=np.float64)
     return DensityFamily(
-        orders=frozen(orders),
-        scales=frozen(scales),
+        orders=frozen(checked),
+        scales=frozen([law.scale for law in laws]),
         x=frozen(points),
-        densities=frozen(densities),
+        densities=frozen(densities.reshape(checked.size, points.size)),
         shared=shared,
         value=value,
     )
+
+
+def _law(p: float, shared: Shared, value: float) -> GeneralizedGaussian:
+    """Return the law of an order that has the shared scale or variance."""
+    if shared == "scale":
+        return GeneralizedGaussian(order=p, scale=value)
+    return GeneralizedGaussian(order=p, scale=math.sqrt(value) / GeneralizedGaussian(order=p, scale=1.0).std)

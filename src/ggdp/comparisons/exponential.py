@@ -97,7 +97,7 @@ def exponential_losses(
     Parameters
     ----------
     orders : array_like
-        Orders p of the utility, at least 1.
+        Orders p of the utility, from 1 to 1e6.
     epsilon : float
         The nominal epsilon.
     sensitivity : float, default 1

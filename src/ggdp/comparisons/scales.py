@@ -45,6 +45,8 @@ __all__ = ["PAPER_BOX", "ScaleComparison", "scales_by_order"]
 
 # What the paper's Fig. 2 is drawn for.
 PAPER_BOX = (1.0, 0.1, 0.05)
+# Beyond it the convolutions of several coordinates leave the floats.
+LARGEST_OF_SEVERAL = 50.0
 TOLERANCE = 1e-8
 SECANTS = 40
 
@@ -95,7 +97,7 @@ def scales_by_order(
     Parameters
     ----------
     orders : array_like
-        Orders of at least 1.
+        Orders from 1 to 1e6, or to 50 where several coordinates move.
     epsilon, delta : float
         The goal, delta strictly between 0 and 1.
     sensitivities : sequence of float, default (1,)
@@ -116,6 +118,9 @@ def scales_by_order(
     sizes = tuple(_validate.positive(sensitivities=size) for size in _validate.non_empty(sensitivities=sensitivities))
     goals = (ProbabilisticDP(eps, slack), ApproxDP(eps, slack))
     query = Sensitivity.disjoint(sizes[0]) if len(sizes) == 1 else Sensitivity.box(list(sizes))
+    if query.moving > 1 and np.any(checked > LARGEST_OF_SEVERAL):
+        expected = f"must be at most {LARGEST_OF_SEVERAL:g} where several coordinates move"
+        raise ArgumentError("orders", float(checked.max()), expected)
     find = scale_finder(goals[1], query, "real")
     rows = []
     for done, order in enumerate(checked, start=1):

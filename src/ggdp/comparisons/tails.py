@@ -45,7 +45,7 @@ PAPER_DELTAS = (0.01, 0.05, 0.1, 0.2)
 POINTS = 601
 FLATTEST = math.sqrt(2.0 / math.pi)
 NEWTON_STEPS = 200
-FAR = 1e4
+NEAR = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,7 +139,7 @@ def tail_probabilities(
     >>> found.ratio.round(4)
     array([1.    , 0.2708, 9.285 ])
     """
-    from scipy.special import erfcx
+    from scipy.special import erf, erfcx
 
     eps, slack = positives(epsilon=epsilon), deltas(delta=delta)
     sigma = gaussian_sigma(eps, slack, gaussian)
@@ -150,7 +150,8 @@ def tail_probabilities(
         rest = np.log(erfcx(y))
         # The difference of the exponents as one product: the two nearly cancel, and both may overflow.
         log_ratio = t_all * (t_all / sigma_all / sigma_all / 2.0 - eps_all) - rest
-        log_laplace, log_gaussian = -t_all * eps_all, rest - y * y
+        # Near 0 the probability is near 1, and its logarithm has the digits of what it lacks to 1.
+        log_laplace, log_gaussian = -t_all * eps_all, np.where(y < NEAR, np.log1p(-erf(y)), rest - y * y)
     return TailComparison(
         gaussian_kind=gaussian,
         epsilon=frozen(eps),
@@ -190,6 +191,7 @@ def tail_turn(epsilon: ArrayLike, delta: ArrayLike, gaussian: Gaussian = "paper"
     lowest = _descend(lambda x: (_rate(x) - c) / _slope(x), c)
     crossing = _descend(lambda x: _log_ratio(x, c) / (_rate(x) - c), 2.0 * c)
     falls = c > FLATTEST
+    # Barely above the threshold g is lost in rounding, and the descent may end at 0.
     lowest, crossing = np.where(falls, lowest, 0.0), np.where(falls, np.maximum(crossing, lowest), 0.0)
     return TailTurn(
         t_minimum=frozen(sigma * lowest),
@@ -222,9 +224,9 @@ def _rate(x: Floats) -> Floats:
 
 
 def _slope(x: Floats) -> Floats:
-    """Return h'(x) = h(x) (h(x) - x), in which all digits cancel far out."""
+    """Return h'(x) = h(x) (h(x) - x); where all its digits cancel, the start is the minimum to all digits."""
     rate = _rate(x)
-    return np.where(x < FAR, rate * (rate - x), 1.0)
+    return rate * (rate - x)
 
 
 def _log_ratio(x: Floats, c: Floats) -> Floats:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ggdp.plots.style import DOUBLE_WIDTH, curve, label, level, new_figure, show_legend
+from ggdp.comparisons import BoundedComparison
+from ggdp.plots.style import DOUBLE_WIDTH, curve, label, level, new_figure, required, show_legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ggdp.comparisons import BoundedComparison
 
 __all__ = ["plot_bounded_errors"]
 
@@ -31,6 +30,8 @@ def plot_bounded_errors(comparison: BoundedComparison, *, unit: str = "unit of t
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['Bias', 'Standard deviation', 'Root mean squared error']
     """
+    required(BoundedComparison, comparison=comparison)
+    required(str, unit=unit)
     figure, panels = new_figure(DOUBLE_WIDTH, 2.4, 3)
     titles = {"bias": "Bias", "std": "Standard deviation", "rmse": "Root mean squared error"}
     for axes, (field, title) in zip(panels, titles.items(), strict=True):

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ggdp.errors import ArgumentError
-from ggdp.plots.style import DOUBLE_WIDTH, curve, label, new_figure, show_legend
+from ggdp.comparisons import DensityFamily, paper_densities
+from ggdp.plots.style import DOUBLE_WIDTH, curve, label, new_figure, one_or_more, show_legend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
 
-    from ggdp.comparisons import DensityFamily
-
 __all__ = ["plot_densities"]
 
 NAMES = {1.0: " (Laplace)", 2.0: " (Gaussian)"}
 
 
-def plot_densities(families: Sequence[DensityFamily] | None = None) -> Figure:
+def plot_densities(families: DensityFamily | Sequence[DensityFamily] | None = None) -> Figure:
     """Return a figure of the densities of families of noise, a panel for each; the paper's Fig. 1 if none is given.
 
     Parameters
     ----------
-    families : sequence of DensityFamily, optional
+    families : DensityFamily or sequence of them, optional
         What `ggdp.comparisons.densities_at_scale` and its like returned.
 
     Examples
@@ -32,14 +30,9 @@ def plot_densities(families: Sequence[DensityFamily] | None = None) -> Figure:
     >>> [axes.get_title(loc="left") for axes in plot_densities().axes]
     ['Same scale, 1.414', 'Same variance, 1']
     """
-    if families is None:
-        from ggdp.comparisons import paper_densities
-
-        families = paper_densities()
-    if not families:
-        raise ArgumentError("families", families, "must not be empty")
-    figure, panels = new_figure(DOUBLE_WIDTH, 2.6, len(families))
-    for axes, family in zip(panels, families, strict=True):
+    drawn = one_or_more(DensityFamily, families=paper_densities() if families is None else families)
+    figure, panels = new_figure(DOUBLE_WIDTH, 2.6, len(drawn))
+    for axes, family in zip(panels, drawn, strict=True):
         for number, (order, density) in enumerate(zip(family.orders, family.densities, strict=True)):
             curve(axes, family.x, density, number, f"order {order:g}{NAMES.get(float(order), '')}")
         label(

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggdp.comparisons import LEMMA_DELTA, delta_of_equal_variance, variance_ratio
+from ggdp.comparisons.arguments import positives
+from ggdp.errors import ArgumentError
 from ggdp.plots.style import BLACK, DOUBLE_WIDTH, SMALL, curve, label, level, new_figure, plain_ticks, show_legend
 
 if TYPE_CHECKING:
@@ -26,12 +29,12 @@ KINDS: dict[Gaussian, str] = {
 POINTS = 241
 
 
-def plot_dispersion(epsilons: Sequence[float] = EPSILONS) -> Figure:
+def plot_dispersion(epsilons: float | Sequence[float] = EPSILONS) -> Figure:
     r"""Return a figure of the ratio of variances, Gaussian to Laplace, and of the goals at which it is 1.
 
     Parameters
     ----------
-    epsilons : sequence of float, default (0.1, 1, 2)
+    epsilons : float or sequence of float, default (0.1, 1, 2)
         The epsilon of each curve of the ratio, for the Gaussian noise of Lemma 10.
 
     Examples
@@ -39,11 +42,12 @@ def plot_dispersion(epsilons: Sequence[float] = EPSILONS) -> Figure:
     >>> [axes.get_ylabel() for axes in plot_dispersion().axes]
     ['variance, Gaussian : Laplace', '$\\delta$']
     """
-    from ggdp.comparisons import LEMMA_DELTA, delta_of_equal_variance, variance_ratio
-
+    each = np.atleast_1d(positives(epsilons=epsilons))
+    if each.ndim > 1 or not each.size:
+        raise ArgumentError("epsilons", each.shape, "must be one number or a sequence of at least one")
     figure, (left, right) = new_figure(DOUBLE_WIDTH, 2.7, 2)
     delta = np.geomspace(1e-6, 0.5, POINTS)
-    for number, epsilon in enumerate(epsilons):
+    for number, epsilon in enumerate(each):
         curve(left, delta, variance_ratio(epsilon, delta), number, f"$\\varepsilon$ = {epsilon:g}")
     level(left, 1.0)
     left.axvline(LEMMA_DELTA, color=BLACK, linewidth=0.8, linestyle=(0, (1, 2)))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ggdp.plots.style import BLACK, COLUMN_WIDTH, SMALL, curve, label, new_figure, show_legend
+from ggdp.comparisons import ExponentialComparison
+from ggdp.plots.style import BLACK, COLUMN_WIDTH, SMALL, curve, label, new_figure, required, show_legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ggdp.comparisons import ExponentialComparison
 
 __all__ = ["plot_exponential_loss"]
 
@@ -30,6 +29,7 @@ def plot_exponential_loss(comparison: ExponentialComparison) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'order of the utility'
     """
+    required(ExponentialComparison, comparison=comparison)
     figure, (axes,) = new_figure(COLUMN_WIDTH, 2.6)
     curve(axes, comparison.orders, comparison.loss, 0, "true loss", linewidth=1.7)
     curve(axes, comparison.orders, comparison.weight_loss, 1, "weights alone, at most")

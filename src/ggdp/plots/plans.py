@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ggdp.planning import Plan
 from ggdp.plots.style import (
     BLUE,
     COLUMN_WIDTH,
@@ -13,13 +14,12 @@ from ggdp.plots.style import (
     label,
     new_figure,
     plain_ticks,
+    required,
     show_legend,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ggdp.planning import Plan
 
 __all__ = ["plot_plan"]
 
@@ -48,6 +48,8 @@ def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
     >>> plot_plan(plan, unit="persons").axes[0].get_xscale()
     'log'
     """
+    required(Plan, plan=plan)
+    required(str, unit=unit)
     figure, (axes,) = new_figure(COLUMN_WIDTH, 2.7)
     orders, errors = zip(*plan.curve, strict=True)
     # Order 1 and 2 have proofs of their own, which may put them off the curve of the others.

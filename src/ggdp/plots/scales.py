@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import ArgumentError
-from ggdp.plots.style import BLACK, DOUBLE_WIDTH, LINES, curve, label, new_figure, numeral, show_legend
+from ggdp.comparisons import ScaleComparison
+from ggdp.plots.style import BLACK, DOUBLE_WIDTH, LINES, curve, label, new_figure, numeral, one_or_more, show_legend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
-
-    from ggdp.comparisons import ScaleComparison
 
 __all__ = ["plot_scales"]
 
@@ -22,14 +20,14 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 MARKED = 8
 
 
-def plot_scales(comparisons: Sequence[ScaleComparison]) -> Figure:
+def plot_scales(comparisons: ScaleComparison | Sequence[ScaleComparison]) -> Figure:
     """Return a figure of scales (left) and standard deviations (right) over the order of the noise.
 
     A goal is a colour and a marker, a bound is a pattern.
 
     Parameters
     ----------
-    comparisons : sequence of ScaleComparison
+    comparisons : ScaleComparison or sequence of them
         What `ggdp.comparisons.scales_by_order` returned, one goal each.
 
     Examples
@@ -39,12 +37,11 @@ def plot_scales(comparisons: Sequence[ScaleComparison]) -> Figure:
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['scale $b$ (units of the query)', 'standard deviation (units of the query)']
     """
-    if not comparisons:
-        raise ArgumentError("comparisons", comparisons, "must not be empty")
+    drawn = one_or_more(ScaleComparison, comparisons=comparisons)
     figure, (left, right) = new_figure(DOUBLE_WIDTH, 2.9, 2)
     from matplotlib.ticker import MaxNLocator
 
-    for goal, found in enumerate(comparisons):
+    for goal, found in enumerate(drawn):
         look: dict[str, Any] = {
             "color": LINES[goal % len(LINES)]["color"],
             "marker": MARKERS[goal % len(MARKERS)],

@@ -1,5 +1,7 @@
 """What all figures share: sizes of print, colours that everybody can tell apart, lines that survive a grey copy.
 
+And the checks of what is to be drawn, which show the type of what they refuse and never its value.
+
 ==========  =====================================================================
 widths      a column of print, 3.5 in, and both columns, 7.2 in
 sizes       8 pt for labels, 7 pt for ticks and legends
@@ -13,9 +15,9 @@ Okabe and Ito, "Color Universal Design", 2008.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ggdp.errors import MissingExtraError
+from ggdp.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,13 +39,18 @@ __all__ = [
     "SMALL",
     "VERMILION",
     "curve",
+    "items",
     "label",
     "level",
     "new_figure",
     "numeral",
+    "one_or_more",
     "plain_ticks",
+    "required",
     "show_legend",
 ]
+
+_T = TypeVar("_T")
 
 COLUMN_WIDTH, DOUBLE_WIDTH = 3.5, 7.2
 SIZE, SMALL = 8.0, 7.0
@@ -59,6 +66,39 @@ LINES: tuple[dict[str, Any], ...] = (
     {"color": BLACK, "linestyle": (0, (3, 1, 1, 1, 1, 1))},
     {"color": ORANGE, "linestyle": (0, (8, 2))},
 )
+
+
+def required(kind: type[_T], **named: object) -> _T:
+    """Return the one argument if it is of its kind; else show its type alone, since it may be data."""
+    ((name, value),) = named.items()
+    if not isinstance(value, kind):
+        raise ArgumentError(name, type(value), f"must be of type {kind.__name__}")
+    return value
+
+
+def items(kind: type[_T], **named: object) -> list[_T]:
+    """Return the one argument, a sequence of items of a kind, as a list; text is no sequence."""
+    ((name, value),) = named.items()
+    message = f"must be a sequence of items of type {kind.__name__}"
+    if isinstance(value, str):
+        raise ArgumentError(name, str, message)
+    try:
+        found: list[Any] = list(value)  # type: ignore[call-overload]  # what cannot be listed is refused
+    except TypeError:
+        raise ArgumentError(name, type(value), message) from None
+    for item in found:
+        if not isinstance(item, kind):
+            raise ArgumentError(name, type(item), message)
+    return found
+
+
+def one_or_more(kind: type[_T], **named: object) -> list[_T]:
+    """Return the one argument, an item of a kind or a sequence of at least one, as a list."""
+    ((name, value),) = named.items()
+    found = [value] if isinstance(value, kind) else items(kind, **named)
+    if not found:
+        raise ArgumentError(name, type(value), "must not be empty")
+    return found
 
 
 def new_figure(width: float, height: float, panels: int = 1, **options: Any) -> tuple[Figure, list[Axes]]:  # noqa: ANN401

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggdp.comparisons import SameTail, TailComparison, paper_same_tails, paper_tails, tail_turn
 from ggdp.errors import ArgumentError
 from ggdp.plots.style import (
     BLACK,
@@ -19,7 +20,9 @@ from ggdp.plots.style import (
     level,
     new_figure,
     numeral,
+    one_or_more,
     plain_ticks,
+    required,
     show_legend,
 )
 
@@ -29,10 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ggdp.comparisons import SameTail, TailComparison
-
 __all__ = ["plot_same_tail", "plot_tail_ratio", "plot_tails"]
 
+TAIL_RATIO = "tail, Laplace : Gaussian"
 NOISE_SIZE = "noise size $t$ (units of the sensitivity)"
 LOWEST_TAIL = 1e-6
 HIGHEST_RATIO = 10.0
@@ -62,9 +64,7 @@ def plot_tails(comparison: TailComparison) -> Figure:
     >>> figure.axes[0].get_yscale()
     'log'
     """
-    from ggdp.comparisons import tail_turn
-
-    epsilon, delta = _one_goal(comparison)
+    epsilon, delta = _one_goal(required(TailComparison, comparison=comparison))
     figure, (left, right) = new_figure(DOUBLE_WIDTH, 2.6, 2)
     curve(left, comparison.t, comparison.laplace, 0, "Laplace")
     curve(left, comparison.t, comparison.gaussian, 1, GAUSSIANS[comparison.gaussian_kind])
@@ -86,20 +86,20 @@ def plot_tails(comparison: TailComparison) -> Figure:
         )
         _marked(right, float(turn.t_crossing), 1.0, f"1 again at {float(turn.t_crossing):.3g}", (-34, 5))
     _ratio_axis(right, least)
-    label(right, NOISE_SIZE, "tail, Laplace : Gaussian", "Their ratio")
+    label(right, NOISE_SIZE, TAIL_RATIO, "Their ratio")
     for axes in (left, right):
         axes.margins(x=0.0)
     return figure
 
 
-def plot_tail_ratio(comparisons: Sequence[TailComparison] | None = None) -> Figure:
+def plot_tail_ratio(comparisons: TailComparison | Sequence[TailComparison] | None = None) -> Figure:
     r"""Return a figure of the ratio of the tails, a panel an epsilon, a curve a delta; by default the paper's Fig. 4.
 
     A curve is grey where both tails are below 1e-4, as in the paper.
 
     Parameters
     ----------
-    comparisons : sequence of TailComparison, optional
+    comparisons : TailComparison or sequence of them, optional
         What `ggdp.comparisons.tail_probabilities` returned, one goal each.
 
     Examples
@@ -107,26 +107,22 @@ def plot_tail_ratio(comparisons: Sequence[TailComparison] | None = None) -> Figu
     >>> [axes.get_title(loc="left") for axes in plot_tail_ratio().axes]
     ['$\\varepsilon$ = 0.1', '$\\varepsilon$ = 1', '$\\varepsilon$ = 2']
     """
-    if comparisons is None:
-        from ggdp.comparisons import paper_tails
-
-        comparisons = paper_tails()
-    figure, panels = _by_epsilon(comparisons)
-    lowest = min(float(np.min(comparison.ratio)) for comparison in comparisons)
-    for axes in panels:
+    drawn = one_or_more(TailComparison, comparisons=paper_tails() if comparisons is None else comparisons)
+    figure = _by_epsilon(drawn, TAIL_RATIO)
+    lowest = min(float(np.min(comparison.ratio)) for comparison in drawn)
+    for axes in figure.axes:
         _ratio_axis(axes, lowest)
-    panels[0].set_ylabel("tail, Laplace : Gaussian", fontsize=SIZE)
     return figure
 
 
-def plot_same_tail(comparisons: Sequence[SameTail] | None = None) -> Figure:
+def plot_same_tail(comparisons: SameTail | Sequence[SameTail] | None = None) -> Figure:
     """Return a figure of the epsilon at which Gaussian noise has Laplace noise's tail; by default the paper's Fig. 5.
 
     A curve is grey where the tail is below 1e-4, as in the paper.
 
     Parameters
     ----------
-    comparisons : sequence of SameTail, optional
+    comparisons : SameTail or sequence of them, optional
         What `ggdp.comparisons.epsilon_of_same_tail` returned, one goal each.
 
     Examples
@@ -134,34 +130,28 @@ def plot_same_tail(comparisons: Sequence[SameTail] | None = None) -> Figure:
     >>> len(plot_same_tail().axes)
     3
     """
-    if comparisons is None:
-        from ggdp.comparisons import paper_same_tails
-
-        comparisons = paper_same_tails()
-    figure, panels = _by_epsilon(comparisons)
-    for axes in panels:
+    drawn = one_or_more(SameTail, comparisons=paper_same_tails() if comparisons is None else comparisons)
+    figure = _by_epsilon(drawn, "$\\varepsilon$, Gaussian : Laplace")
+    for axes in figure.axes:
         level(axes, 1.0)
         axes.set_ylim(bottom=0.0)
-    panels[0].set_ylabel("$\\varepsilon$, Gaussian : Laplace", fontsize=SIZE)
     return figure
 
 
 def _one_goal(comparison: TailComparison | SameTail) -> tuple[float, float]:
     """Return epsilon and delta of a comparison of one goal over a line of noise sizes."""
-    if comparison.epsilon.ndim or comparison.delta.ndim or comparison.t.ndim != 1:
+    if comparison.epsilon.ndim or comparison.delta.ndim or comparison.t.ndim != 1 or not comparison.t.size:
         raise ArgumentError(
             "comparison",
             f"epsilon {comparison.epsilon.shape}, delta {comparison.delta.shape}, t {comparison.t.shape}",
-            "a curve needs one epsilon, one delta and a one-dimensional array of t",
+            "a curve needs one epsilon, one delta and a one-dimensional array of at least one t",
         )
     return float(comparison.epsilon), float(comparison.delta)
 
 
-def _by_epsilon(comparisons: Sequence[TailComparison | SameTail]) -> tuple[Figure, list[Axes]]:
-    """Draw the ratios, a panel an epsilon and a line a delta."""
+def _by_epsilon(comparisons: Sequence[TailComparison | SameTail], ratio: str) -> Figure:
+    """Return a figure of the ratios, by name, a panel an epsilon and a line a delta."""
     goals = [_one_goal(comparison) for comparison in comparisons]
-    if not goals:
-        raise ArgumentError("comparisons", comparisons, "must not be empty")
     epsilons = sorted({epsilon for epsilon, _ in goals})
     deltas = sorted({delta for _, delta in goals})
     width = COLUMN_WIDTH if len(epsilons) == 1 else DOUBLE_WIDTH
@@ -172,12 +162,13 @@ def _by_epsilon(comparisons: Sequence[TailComparison | SameTail]) -> tuple[Figur
     for axes, epsilon in zip(panels, epsilons, strict=True):
         label(axes, title=f"$\\varepsilon$ = {numeral(epsilon)}")
         axes.margins(x=0.0)
+    panels[0].set_ylabel(ratio, fontsize=SIZE)
     if len(panels) == 1:
         panels[0].set_xlabel(NOISE_SIZE)
     else:
         figure.supxlabel(NOISE_SIZE, fontsize=SIZE)
     _legend_above(figure, panels[0])
-    return figure, panels
+    return figure
 
 
 def _legend_above(figure: Figure, axes: Axes) -> None:
