@@ -100,7 +100,7 @@ def choice(*, among: tuple[str, ...], **named: object) -> str:
 def non_empty(**named: object) -> tuple[object, ...]:
     """Return the one argument, an iterable of at least one item, as a tuple."""
     name, value = _one(named)
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ArgumentError(name, value, "must be a sequence")
     try:
         items = tuple(value)
