@@ -27,7 +27,8 @@ def lowest(requirement: str) -> str:
 def main() -> None:
     folder = Path(sys.argv[1])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["plots"]
+    extras = project["project"]["optional-dependencies"]
+    wanted = list(dict.fromkeys(sum(extras.values(), project["project"]["dependencies"])))
     needed = project["dependency-groups"]["test"]
     pins = [lowest(requirement) for requirement in wanted + [x for x in needed if re.match("pandas|polars", x)]]
     tools = [tool for tool in needed if re.match("hypothesis|jsonschema|mpmath|pytest", tool)]

@@ -203,6 +203,15 @@ def test_clipping_does_not_keep_probabilistic_dp(says):
     says("clamped-delta", atom + normal_tail(far / std))
 
 
+def test_the_spread_at_the_same_scale_is_least_near_order_nine(says):
+    order = float(mp.findroot(lambda p: 3 * mp.digamma(3 / p) - mp.digamma(1 / p), 9))
+    says("least-spread-order", order)
+    says("least-spread", ggdp.GeneralizedGaussian(order=order, scale=1.0).std)
+    says("uniform-spread", 1 / math.sqrt(3))
+    near = [ggdp.GeneralizedGaussian(order=p, scale=1.0).std for p in (order - 1, order, order + 1, 1e4)]
+    assert near[0] > near[1] < near[2] < near[3] < 1 / math.sqrt(3)
+
+
 def test_drawing_again_until_in_bounds_is_not_post_processing(says):
     says("redrawn-laplace", loss_of_truncated(order=1, scale=1.0, width=10.0, sensitivity=1.0).lower)
 

@@ -11,6 +11,7 @@ import typer
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.demo import demo
 from ggdp.cli.plan import plan
+from ggdp.cli.reproduce import reproduce
 from ggdp.errors import GgdpError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command()(calibrate)
 app.command()(demo)
 app.command()(plan)
+app.command()(reproduce)
 
 
 def _show_version(asked: bool) -> None:

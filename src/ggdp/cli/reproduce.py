@@ -1,0 +1,136 @@
+"""``ggdp reproduce``: the paper, every figure and table, every claim with its verdict, in one report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from ggdp.cli.files import write_together
+from ggdp.cli.output import print_json, print_table
+from ggdp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["reproduce"]
+
+# The words of `ggdp.experiments.entry`, which is too heavy to load before it is needed.
+PartName: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
+REPORT = "report.html"
+# What a run may write, looked for before an hour of work is done.
+WRITTEN = (REPORT, "claims.json", "counts.csv", "svm.csv", "figure-*.csv")
+# Finished fits of the classifier, until the run is finished too.
+STATE = ".svm-fits.jsonl"
+
+
+def reproduce(
+    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    what: Annotated[PartName, typer.Argument(help="Which part of the paper.")] = "all",
+    quick: Annotated[bool, typer.Option("--quick", help="A small run, to see whether all is well.")] = False,
+    repeats: Annotated[
+        int | None, typer.Option(help="Repeats of the counts; 500 if not given, 20 in a quick run.")
+    ] = None,
+    svm_repeats: Annotated[
+        int | None, typer.Option(help="Repeats of the classifier; 5 if not given, 1 in a quick run.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Processes to use; all cores if not given.")] = None,
+    adult: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The adult data; looked for and fetched if not given.")
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier report.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Reproduce the paper: figures, experiments, and a verdict on every claim. A simulation, not a release."""
+    present = sorted(path.name for pattern in WRITTEN for path in out.glob(pattern))
+    if present and not overwrite:
+        raise ArgumentError("out", str(out), f"{present[0]} is there already; add --overwrite, or name another folder")
+    from ggdp.experiments.entry import documents
+    from ggdp.experiments.entry import reproduce as reproduced
+
+    made = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        raise _unwritable(out, failed) from None
+    state = out / STATE
+    try:
+        with _progress() as progress:
+            results = reproduced(
+                what,
+                quick=quick,
+                repeats=repeats,
+                svm_repeats=svm_repeats,
+                seed=seed,
+                workers=workers,
+                adult_path=adult,
+                download=not offline,
+                state_file=state,
+                progress=progress,
+            )
+        contents = {out / name: content for name, content in documents(results).items()}
+        try:
+            write_together(contents, overwrite=overwrite)
+        except OSError as failed:
+            raise _unwritable(out, failed) from None
+    except BaseException:
+        if state.exists():
+            typer.echo(f"note: finished fits are kept in {state}; the same command goes on from there", err=True)
+        elif made and not any(out.iterdir()):
+            out.rmdir()
+        raise
+    state.unlink(missing_ok=True)
+    verdicts = Counter(claim.verdict for claim in results.claims)
+    files = [str(path) for path in contents]
+    if as_json:
+        print_json(
+            {
+                "claims": [claim.to_dict() for claim in results.claims],
+                "verdicts": dict(verdicts),
+                "files": files,
+                "seed": results.seed,
+                "versions": results.versions,
+                "notes": results.notes,
+            }
+        )
+        return
+    print_table(
+        f"{len(results.claims)} claims of the paper, {'a quick run' if quick else 'measured'}",
+        [(verdict, number) for verdict, number in verdicts.most_common()],
+        header=("verdict", "claims"),
+    )
+    for note in results.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(f"Written: {out / REPORT}, with {len(files) - 1} files of numbers beside it")
+
+
+def _unwritable(out: Path, failed: OSError) -> ArgumentError:
+    why = failed.strerror or str(failed)
+    return ArgumentError("out", str(out), f"cannot be written to ({why}); name another folder with --out")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar for each stage on standard error, with the time left, if somebody is there to see it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda stage, done, total: None  # noqa: ARG005 - nobody looks
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bars:
+        tasks = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total or None)
+            bars.update(tasks[stage], completed=done, total=total or None)
+
+        yield tell

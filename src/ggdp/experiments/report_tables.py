@@ -1,0 +1,130 @@
+"""The tables of the report: the paper's rows, ours beside them, and marks for what a reader must know."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ggdp.experiments.claims.wording import short
+from ggdp.experiments.settings import ALL, sanitiser_of
+
+if TYPE_CHECKING:
+    from ggdp.experiments.counts import CountRun
+    from ggdp.experiments.svm import SvmRun
+
+__all__ = ["count_table", "svm_table"]
+
+ADJUSTMENTS = {"clip-rescale": "clip, rescale to n", "project": "project to n", "clip-zero": "clip at 0"}
+# Which rows a table has; the others are in the file of all numbers.
+PAPER_ROWS = ("clip-rescale",)
+OUR_ROWS = {
+    "tight-gaussian-pdp": ("clip-rescale",),
+    "analytic-gaussian": ("clip-rescale", "project"),
+    "tight-gg3-adp": ("clip-rescale",),
+    "integer-laplace": ("project", "clip-zero"),
+    "integer-best": ("project", "clip-zero"),
+    "replace-one-laplace": ("project",),
+    "replace-one-gaussian": ("project",),
+}
+OUTSIDE = '<sup class="mark" title="outside the domain of the classic formula">†</sup>'
+TOTAL = '<sup class="mark" title="publishes the total under add/remove neighbours">‡</sup>'
+
+
+def count_table(run: CountRun, name: str, caveat: str) -> str:
+    """Return the table of distances and divergences of one data set."""
+    epsilons = sorted({row["epsilon"] for row in run.rows})
+    deltas = sorted({row["delta"] for row in run.rows if row["delta"] is not None})
+    present = {row["sanitiser"] for row in run.rows}
+    chosen = [
+        (one.key, adjustment)
+        for one in ALL
+        if one.key in present
+        for adjustment in (PAPER_ROWS if one.group == "paper" else OUR_ROWS.get(one.key, ()))
+    ]
+    head = "".join(f'<th scope="col">δ = {delta:g}</th>' for delta in deltas)
+    body = "".join(_epsilon_group(run, epsilon, deltas, chosen) for epsilon in epsilons)
+    mark = f' <span class="mark">{escape(caveat[:1].upper() + caveat[1:])}.</span>' if caveat else ""
+    return (
+        f'<div class="wide" tabindex="0" role="group" aria-label="Table: {escape(name)}"><table>\n'
+        f"<caption><span><strong>{escape(name)}:</strong> ℓ<sub>1</sub> distance from the original counts, mean ± "
+        f"standard deviation over {run.rows[0]['repeats']:,} repeats, n = {run.n:,}, {run.cells:,} cells; below it "
+        f"the KL divergence, in thousandths. Shaded rows are not in the paper.{mark}</span></caption>\n"
+        f'<thead><tr><th scope="col">mechanism</th><th scope="col" class="words">adjustment</th>{head}</tr></thead>\n'
+        f"{body}</table></div>\n"
+        '<ul class="legend"><li><span class="mark">†</span> outside the domain of the classic formula (epsilon below '
+        "1)</li>"
+        '<li><span class="mark">‡</span> publishes n under add/remove neighbours: as the paper did, not what a release '
+        "allows</li></ul>"
+    )
+
+
+def _epsilon_group(run: CountRun, epsilon: float, deltas: list[float], chosen: list[tuple[str, str]]) -> str:
+    rows = []
+    for key, adjustment in chosen:
+        one = sanitiser_of(key)
+        found = [run.row(key, epsilon, delta, adjustment) for delta in (deltas if one.uses_delta else [None])]
+        marks = (OUTSIDE if any("outside the domain" in row["note"] for row in found) else "") + (
+            TOTAL if adjustment != "clip-zero" and one.neighbours == "add-remove" else ""
+        )
+        wide = "" if one.uses_delta else f' class="across" colspan="{len(deltas)}"'
+        cells = "".join(f"<td{wide}>{_error(row)}</td>" for row in found)
+        shade = ' class="ours"' if one.group == "ours" else ""
+        rows.append(
+            f'<tr{shade}><th scope="row">{escape(one.label)}{marks}</th><td '
+            f'class="words">{ADJUSTMENTS[adjustment]}</td>'
+            f"{cells}</tr>"
+        )
+    return (
+        f'<tbody><tr><th scope="rowgroup" colspan="{2 + len(deltas)}">ε = {epsilon:g}</th></tr>\n'
+        + "\n".join(rows)
+        + "</tbody>\n"
+    )
+
+
+def _error(row: dict[str, Any]) -> str:
+    """Return distance and divergence of one setting."""
+    l1 = f'{short(row["l1_mean"], 3)} <span class="sd">± {short(row["l1_sd"], 2)}</span>'
+    return f"{l1}<small>{short(1000.0 * row['kl_mean'], 3)} ± {short(1000.0 * row['kl_sd'], 2)}</small>"
+
+
+def svm_table(run: SvmRun, caveat: str) -> str:
+    """Return the table of the classifier's accuracies."""
+    summary = {(row["sanitiser"], row["epsilon"], row["delta"]): row for row in run.summary()}
+    epsilons = sorted({epsilon for _, epsilon, _ in summary})
+    deltas = sorted({delta for _, _, delta in summary if delta is not None})
+    head = "".join(f'<th scope="col">δ = {delta:g}</th>' for delta in deltas)
+    groups = []
+    for epsilon in epsilons:
+        rows = []
+        for one in ALL:
+            places = [(one.key, epsilon, delta) for delta in (deltas if one.uses_delta else [None])]
+            if not any(place in summary for place in places):
+                continue
+            wide = "" if one.uses_delta else f' class="across" colspan="{len(deltas)}"'
+            cells = "".join(f"<td{wide}>{_accuracy(summary.get(place))}</td>" for place in places)
+            outside = any(
+                "outside the domain" in (summary[place]["note"] or "") for place in places if place in summary
+            )
+            shade = ' class="ours"' if one.group == "ours" else ""
+            rows.append(f'<tr{shade}><th scope="row">{escape(one.label)}{OUTSIDE if outside else ""}</th>{cells}</tr>')
+        groups.append(
+            f'<tbody><tr><th scope="rowgroup" colspan="{1 + len(deltas)}">ε = {epsilon:g}</th></tr>\n'
+            + "\n".join(rows)
+            + "</tbody>\n"
+        )
+    return (
+        '<div class="wide" tabindex="0" role="group" aria-label="Table: accuracy of the classifier"><table>\n'
+        f"<caption><span><strong>Accuracy on {run.test:,} test rows</strong> of support vector machines trained on "
+        f"{run.train:,} rows, in per cent; below it the loss against the original's "
+        f"{100.0 * run.original_accuracy:.2f} %. The cells alone, with equal weights, give "
+        f"{100.0 * run.support_accuracy:.2f} %. "
+        f'<span class="mark">{escape(caveat[:1].upper() + caveat[1:])}.</span></span></caption>\n'
+        f'<thead><tr><th scope="col">mechanism</th>{head}</tr></thead>\n{"".join(groups)}</table></div>'
+    )
+
+
+def _accuracy(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "–"
+    spread = "" if row["accuracy_sd"] is None else f' <span class="sd">± {100.0 * row["accuracy_sd"]:.2f}</span>'
+    return f"{100.0 * row['accuracy_mean']:.2f}{spread}<small>{100.0 * row['loss_mean']:+.2f}</small>"

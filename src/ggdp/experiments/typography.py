@@ -1,0 +1,60 @@
+"""Plain text with the names of symbols, as HTML with the symbols themselves.
+
+==================  ==========================================
+epsilon_2, Delta_p  Greek letters, with what they are marked by below
+b^2, p^(1/p)        powers above the line
+1e-4                a power of ten
+>=, <=, x = -1      signs as they are set
+==================  ==========================================
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+__all__ = ["as_html"]
+
+_GREEK = {
+    "epsilon": "ε",
+    "delta": "δ",
+    "sigma": "σ",
+    "gamma": "γ",
+    "Delta": "Δ",
+    "Gamma": "Γ",
+    "Phi": "Φ",
+    "sum": "Σ",
+}
+_MARKED = re.compile(r"\b(epsilon|delta|sigma|Delta|sum)_")
+_LETTERS = re.compile(r"\b(" + "|".join(name for name in _GREEK if name != "sum") + r")(?![a-z])")
+_BELOW = re.compile(r"(?<=[ΔεδσΣlscDpQ|])_([A-Za-z0-9*]+)")
+_ABOVE = re.compile(r"\^(?:\(([^()]*)\)|(-?[A-Za-z0-9.]+))")
+_TEN = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?)0*(\d+)\b")
+_ROOT = re.compile(r"\bsqrt ?(?=[\d(a-z])")
+_MINUS = re.compile(r"(?<![\w)\]|>*-])-(?=[\d.(A-Za-zΦ√|])")
+
+
+def as_html(text: str) -> str:
+    """Return plain text as HTML.
+
+    Examples
+    --------
+    >>> as_html("(epsilon, delta)-pDP at b^2 >= 1e-4 Delta_1")
+    '(ε, δ)-pDP at b<sup>2</sup> ≥ 10<sup>−4</sup> Δ<sub>1</sub>'
+    """
+    found = escape(text, quote=False)
+    found = _MARKED.sub(lambda word: f"{_GREEK[word[1]]}_", found)
+    found = _LETTERS.sub(lambda word: _GREEK[word[1]], found)
+    found = found.replace("&gt;=", "≥").replace("&lt;=", "≤").replace("Q^-1", "Q^(-1)")
+    found = _TEN.sub(_power_of_ten, found)
+    found = _ROOT.sub("√", found)
+    found = _MINUS.sub("−", found)
+    found = _BELOW.sub(r"<sub>\1</sub>", found)
+    found = _ABOVE.sub(lambda power: f"<sup>{(power[1] or power[2]).replace('-', '−')}</sup>", found)
+    return found.replace(" - ", " − ")
+
+
+def _power_of_ten(number: re.Match[str]) -> str:
+    sign = "−" if number[2] == "-" else ""
+    power = f"10<sup>{sign}{number[3]}</sup>"
+    return power if number[1] == "1" else f"{number[1]} × {power}"

@@ -1,0 +1,251 @@
+import copy
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+
+from ggdp.errors import ArgumentError, DatasetError, MissingExtraError
+from ggdp.experiments import entry
+from ggdp.experiments.entry import documents, reproduce
+from ggdp.experiments.report import report_html
+from ggdp.experiments.results import Claim, Results
+from ggdp.experiments.typography import as_html
+
+CSS = files("ggdp.experiments").joinpath("report.css").read_text(encoding="utf-8")
+ALONE = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, once it is well formed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements = [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ALONE:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="session")
+def text(results):
+    return report_html(results, ["claims.json", "counts.csv"])
+
+
+@pytest.fixture(scope="session")
+def page(text):
+    return Page(text)
+
+
+def test_the_page_is_well_formed_and_its_links_lead_somewhere(page):
+    names = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(names) == len(set(names))
+    targets = {attributes["href"][1:] for attributes in page.all("a")}
+    assert all(attributes["href"].startswith("#") for attributes in page.all("a"))
+    assert targets <= set(names)
+    assert len(page.all("h1")) == 1
+
+
+def test_the_page_loads_nothing(text, page):
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+    assert not any("src" in attributes for _, attributes in page.elements)
+    assert page.all("link") == []
+    policy = next(a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+
+
+def test_tables_have_headers_with_a_scope(page):
+    assert page.all("table")
+    assert len(page.all("caption")) >= 4
+    assert all(attributes.get("scope") in ("col", "row", "rowgroup") for attributes in page.all("th"))
+
+
+def test_every_claim_has_its_badge_and_a_link_to_its_figure(results, text):
+    for claim in results.claims:
+        item = text[text.index(f'<li id="claim-{claim.key}">') :]
+        item = item[: item.index("</li>")]
+        assert f"</span> {claim.verdict}</span>" in item
+        assert claim.figure is None or f'href="#figure-{claim.figure}"' in item
+
+
+def test_rows_outside_the_domain_are_marked(text):
+    table = text[text.index("<strong>Mildew:</strong>") :]
+    table = table[: table.index("</table>")]
+    groups = re.split(r'<th scope="rowgroup"[^>]*>ε = ', table)[1:]
+    marked = {group.split("<")[0]: "†" in group for group in groups}
+    assert marked == {"0.1": False, "0.5": False, "1": True, "2": True}
+
+
+def test_the_total_is_marked_where_a_release_could_not_have_it(text):
+    rows = re.findall(r'<th scope="row">(.*?)</th><td class="words">(.*?)</td>', text)
+    assert len(rows) > 50
+    for name, adjustment in rows:
+        assert ("‡" in name) == (adjustment != "clip at 0" and "replace-one" not in name)
+
+
+def test_the_adult_part_says_at_every_turn_that_it_is_not_private(text):
+    part = text[text.index('id="data-adult"') : text.index('<section id="claims"')]
+    said = "not differentially private, for reproduction only"
+    assert all(said in caption.lower() for caption in re.findall(r"<caption>.*?</caption>", part, re.DOTALL))
+    assert all(said in caption.lower() for caption in re.findall(r"<figcaption>.*?</figcaption>", part, re.DOTALL))
+    assert said in part[: part.index("</h3>")]
+    assert said in text[: text.index('<section id="theory"')]
+
+
+def test_hostile_words_stay_words():
+    found = Results(what="figures", quick=True, seed=0, repeats=2, svm_repeats=1)
+    found.claims = [
+        Claim(key="k", place="Section 2", claim="<script>x</script>", verdict="holds", measured="a < b & c")
+    ]
+    found.notes = ["<img src=x>"]
+    written = report_html(found)
+    assert "<script>x" not in written
+    assert "<img" not in written
+    assert "a &lt; b &amp; c" in written
+
+
+def colours(block):
+    return dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]{6});", block))
+
+
+def luminance(colour):
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, two):
+    low, high = sorted((luminance(one), luminance(two)))
+    return (high + 0.05) / (low + 0.05)
+
+
+LIGHT = colours(CSS[CSS.index(":root {") : CSS.index("}")])
+DARK = colours(CSS[CSS.index(':root[data-theme="dark"]') : CSS.index("@media")])
+PRINT = colours(CSS[CSS.index("@media print") :])
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK, PRINT], ids=["light", "dark", "print"])
+def test_words_can_be_read_in_every_theme(theme):
+    for ground in ("--ground", "--wash"):
+        for ink in ("--ink", "--quiet", "--link"):
+            assert contrast(theme[ink], theme[ground]) >= 4.5, (ink, ground)
+    for name in ("yes", "part", "no", "none"):
+        assert contrast(theme[f"--{name}"], theme[f"--{name}-wash"]) >= 4.5, name
+        assert contrast(theme[f"--{name}"], theme["--ground"]) >= 4.5, name
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_curves_can_be_told_from_the_ground(theme):
+    for name in ("--blue", "--vermilion", "--green", "--purple"):
+        assert contrast(theme[name], theme["--ground"]) >= 3.0, name
+
+
+def test_the_dark_theme_is_the_same_by_choice_and_by_system():
+    system = CSS[CSS.index("@media (prefers-color-scheme: dark)") :]
+    assert colours(system[: system.index("*, *::before")]) == DARK
+    assert set(DARK) == set(LIGHT)
+
+
+@pytest.mark.parametrize(
+    ("plain", "html"),
+    [
+        ("epsilon_2 : epsilon_1", "ε<sub>2</sub> : ε<sub>1</sub>"),
+        ("at (1, 1e-06)", "at (1, 10<sup>−6</sup>)"),
+        ("2.5e-10", "2.5 × 10<sup>−10</sup>"),
+        ("2 Phi(-sqrt 2)", "2 Φ(−√2)"),
+        ("b^(1/p) <= delta", "b<sup>1/p</sup> ≤ δ"),
+        ("-||s* - s||_p^p", "−||s* − s||<sub>p</sub><sup>p</sup>"),
+        ("epsilon-DP, replace-one, sum_k x", "ε-DP, replace-one, Σ<sub>k</sub> x"),
+        ("Q^-1(1/p, delta)", "Q<sup>−1</sup>(1/p, δ)"),
+    ],
+)
+def test_symbols_are_set(plain, html):
+    assert as_html(plain) == html
+
+
+def test_files_hold_all_numbers_and_read_back_exactly(results):
+    found = documents(results)
+    assert {"report.html", "claims.json", "counts.csv", "svm.csv", "figure-lower-bounds.csv"} <= set(found)
+    rows = list(csv.DictReader(io.StringIO(found["counts.csv"].decode())))
+    assert len(rows) == sum(len(run.rows) for run in results.counts.values())
+    assert [float(row["l1_mean"]) for row in rows] == [
+        row["l1_mean"] for r in results.counts.values() for row in r.rows
+    ]
+    assert {row["sanitiser"] for row in rows if row["delta"] == ""} >= {"laplace", "integer-laplace"}
+    claims = json.loads(found["claims.json"])
+    assert [claim["key"] for claim in claims] == [claim.key for claim in results.claims]
+    assert all({"claim", "verdict", "measured"} <= set(claim) for claim in claims)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(monkeypatch):
+    monkeypatch.setattr(entry, "sanitisers_for", lambda _: entry.PAPER)
+    runs = [
+        documents(reproduce("mildew", quick=True, repeats=3, seed=seed, workers=workers))
+        for seed, workers in ((5, 1), (5, 2), (6, 1))
+    ]
+    assert runs[0] == runs[1]
+    assert runs[0]["counts.csv"] != runs[2]["counts.csv"]
+
+
+def no_data(*_, **__):
+    raise DatasetError("the adult data cannot be had. no network")
+
+
+def test_without_the_adult_data_the_rest_is_run_and_the_report_says_why(monkeypatch, bounds):
+    monkeypatch.setattr("ggdp.datasets.adult", no_data)
+    monkeypatch.setattr(entry, "sanitisers_for", lambda _: entry.PAPER)
+    monkeypatch.setattr(entry, "lower_bounds", lambda **_: bounds())
+    monkeypatch.setattr(entry, "theory_drawings", lambda _: [])
+    found = reproduce("all", quick=True, repeats=2, workers=1)
+    assert set(found.counts) == {"mildew", "mildew-26", "czech"}
+    assert "no network" in report_html(found)
+
+
+def test_the_adult_data_asked_for_by_name_are_needed(monkeypatch):
+    monkeypatch.setattr("ggdp.datasets.adult", no_data)
+    with pytest.raises(DatasetError, match="no network"):
+        reproduce("adult", quick=True)
+
+
+def test_without_the_plots_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(entry, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match="experiments"):
+        reproduce("figures", quick=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("what", {"what": "everything"}),
+        ("seed", {"seed": -1}),
+        ("repeats", {"repeats": 1}),
+        ("svm_repeats", {"svm_repeats": 0}),
+        ("workers", {"workers": 0}),
+    ],
+)
+def test_wrong_arguments_are_named(name, arguments):
+    with pytest.raises(ArgumentError, match=f"^{name} = "):
+        reproduce(**{"what": "mildew"} | arguments)
+
+
+def test_a_report_of_claims_alone_is_whole(results):
+    alone = copy.copy(results)
+    alone.drawings, alone.counts, alone.svm = [], {}, None
+    Page(report_html(alone))
