@@ -64,18 +64,22 @@ def _targets(rows: dict[str, list[dict[str, Any]]]) -> list[str]:
     """Return what was promised and whether it was kept, each by its worst law."""
     lines = ["## Aims, each at its worst law", *table("what", "aim", "measured", "by processor time", "at", "met")]
     for support, aim in AIMS.items():
-        most = worst(rows[support])
-        got = most["ratio"]["middle"]
-        lines.append(
-            row(
-                f"a release of a million {_VALUES[support]}, over the sampling alone",
-                f"<= {aim:g}",
-                f"{got:.2f}",
-                f"{max(each['processor']['middle'] for each in rows[support]):.2f}",
-                f"{most['goal']}, order {most['order']:g}",
-                "yes" if got <= aim else "**no**",
+        for promise, clamped in (("pure DP and aDP", False), ("pDP, with the clamp that its proof needs", True)):
+            same = [each for each in rows[support] if each["goal"].startswith("pDP") is clamped]
+            if not same:
+                continue
+            most = worst(same)
+            got = most["ratio"]["middle"]
+            lines.append(
+                row(
+                    f"a release of a million {_VALUES[support]} over the sampling alone, {promise}",
+                    f"<= {aim:g}",
+                    f"{got:.2f}",
+                    f"{max(each['processor']['middle'] for each in same):.2f}",
+                    f"{most['goal']}, order {most['order']:g}",
+                    "yes" if got <= aim else "**no**",
+                )
             )
-        )
     return lines
 
 

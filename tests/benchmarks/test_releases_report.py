@@ -51,6 +51,15 @@ def test_an_aim_that_one_law_misses_is_missed(page):
     assert floats.endswith("| yes |")
 
 
+def test_what_must_be_clamped_is_judged_by_itself(page):
+    rows = {"integer": [_law("pure, epsilon 1", 1.0, 1.2), _law("pDP, epsilon 1", 2.0, 1.6)], "real": []}
+    plain, clamped = (line for line in page._targets(rows) if "<=" in line)
+    assert "pure DP and aDP" in plain
+    assert plain.endswith("| yes |")
+    assert "clamp" in clamped
+    assert clamped.endswith("| **no** |")
+
+
 def test_the_cost_of_the_clamp_is_told_apart_from_that_of_the_sum(page):
     same = [_law("aDP, epsilon 1", 1.0, 1.0, extra=2e-3), _law("pDP, epsilon 1", 1.0, 1.0, extra=5e-3)]
     text = page._cost({"integer": same, "real": same})[-1]
