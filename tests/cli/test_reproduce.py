@@ -82,7 +82,7 @@ def test_an_earlier_report_is_not_replaced_unasked(tmp_path, capsys):
     assert (tmp_path / "report.html").read_bytes() != before
 
 
-@pytest.mark.parametrize("name", ["claims.json", "counts.csv", "svm.csv", "figure-densities.csv"])
+@pytest.mark.parametrize("name", ["claims.json", "counts.csv", "svm.csv", "facts.csv", "figure-densities.csv"])
 def test_no_other_file_of_a_run_is_replaced_unasked_either(tmp_path, made_up, capsys, name):
     (tmp_path / name).write_text("mine")
     assert run(["reproduce", "mildew", "--out", str(tmp_path)]) == 1
@@ -129,11 +129,62 @@ def test_an_interrupted_run_keeps_its_fits_and_says_so(tmp_path, monkeypatch, ca
     assert [path.read_text() for path in tmp_path.iterdir()] == ["a fit\n"]
 
 
+@pytest.mark.usefixtures("made_up")
+def test_numbers_of_an_earlier_run_do_not_stay_beside_the_new_report(tmp_path, capsys):
+    for name in ("svm.csv", "figure-adult-counts.csv", "figure-mine.csv", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    assert run(["reproduce", "mildew", "--out", str(tmp_path), "--overwrite"]) == 0
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["claims.json", "facts.csv", "figure-mine.csv", "notes.txt", "report.html"]
+    assert "removed what an earlier run had left: svm.csv, figure-adult-counts.csv" in capsys.readouterr().err
+
+
+def test_an_interruption_is_told(tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(entry, "reproduce", interrupted)
+    assert run(["reproduce", "mildew", "--out", str(tmp_path / "new")]) != 0
+    assert capsys.readouterr().err.startswith("error: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_write_that_fails_during_the_work_names_the_file_and_the_way_out(tmp_path, monkeypatch, capsys):
+    def too_large(*_, **__):
+        raise OSError(27, "File too large")
+
+    monkeypatch.setattr(entry, "reproduce", too_large)
+    assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("error: out = ")
+    assert all(word in message for word in (".svm-fits.jsonl", "File too large", "--out"))
+
+
+def test_a_file_of_adult_data_that_is_not_there_names_its_flag(tmp_path, capsys):
+    assert run(["reproduce", "adult", "--adult", "/nowhere/adult.data", "--out", str(tmp_path / "new")]) == 1
+    assert capsys.readouterr().err.startswith("error: --adult = '/nowhere/adult.data': ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_that_adult_is_not_private_is_part_of_the_answer(tmp_path, monkeypatch, capsys):
+    def reproduce(what, **_):
+        found = Results(what=what, quick=True, seed=0, repeats=2, svm_repeats=1)
+        found.notes = [entry.ADULT_NOTE]
+        return found
+
+    monkeypatch.setattr(entry, "reproduce", reproduce)
+    said = "not differentially private, for reproduction only"
+    assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 0
+    assert said in capsys.readouterr().out
+    assert run(["reproduce", "adult", "--out", str(tmp_path), "--overwrite", "--json"]) == 0
+    assert any(said in note for note in json.loads(capsys.readouterr().out)["notes"])
+
+
 def test_a_finished_run_leaves_no_fits_behind(tmp_path, made_up):
     (tmp_path / ".svm-fits.jsonl").write_text("a fit\n")
     assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 0
     assert made_up["state_file"] == tmp_path / ".svm-fits.jsonl"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.json", "report.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.json", "facts.csv", "report.html"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from ggdp.experiments import count_figures
 from ggdp.experiments.bounds import _by_both_routes
 from ggdp.experiments.count_figures import plot_counts
 from ggdp.experiments.figures import theory_drawings
@@ -63,6 +64,27 @@ def test_adult_pictures_say_that_nothing_is_private(results):
     for one in results.drawings:
         said = "not differentially private, for reproduction only" in one.caption.lower()
         assert said == one.key.startswith("adult-")
+
+
+def test_pictures_with_the_classic_gaussian_say_where_it_is_not_proved(results):
+    for one in results.drawings:
+        said = "outside its domain at 1 and 2" in one.caption
+        assert said == one.key.startswith(("mildew-", "czech-", "adult-")), one.key
+
+
+def test_every_drawn_point_of_a_large_table_is_in_the_file(results, monkeypatch):
+    monkeypatch.setattr(count_figures, "MANY_CELLS", 40)
+    monkeypatch.setattr(count_figures, "SHOWN_CELLS", 30)
+    run = results.counts["czech"]
+    original = np.random.default_rng(0).permutation(np.arange(run.cells))
+    first, *_ = count_figures.count_drawings(run, original, 0.5)
+    assert f"30 of {run.cells} cells are drawn" in first.caption
+    rows = [row for row in first.rows if (row["sanitiser"], row["epsilon"], row["delta"]) == ("laplace", 0.5, None)]
+    assert len(rows) == 30
+    assert max(row["original"] for row in rows) == original.max()
+    for row in rows:
+        assert row["original"] == original[row["cell"]]
+        assert row["sanitised"] == run.examples["laplace", 0.5, None][row["cell"]]
 
 
 @pytest.mark.parametrize("name", ["mildew", "czech"])

@@ -1,16 +1,21 @@
 import copy
 import csv
+import html
 import io
 import json
 import re
 from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from ggdp.errors import ArgumentError, DatasetError, MissingExtraError
 from ggdp.experiments import entry
+from ggdp.experiments.claims.wording import short
+from ggdp.experiments.documents import WRITTEN
 from ggdp.experiments.entry import documents, reproduce
+from ggdp.experiments.errata import errata
 from ggdp.experiments.report import report_html
 from ggdp.experiments.results import Claim, Results
 from ggdp.experiments.typography import as_html
@@ -107,6 +112,25 @@ def test_the_adult_part_says_at_every_turn_that_it_is_not_private(text):
     assert all(said in caption.lower() for caption in re.findall(r"<figcaption>.*?</figcaption>", part, re.DOTALL))
     assert said in part[: part.index("</h3>")]
     assert said in text[: text.index('<section id="theory"')]
+    contents = text[text.index('<nav class="contents"') : text.index("</nav>")]
+    assert said in contents[contents.index("#data-adult") :].split("</li>")[0]
+    for item in re.findall(r'<li id="claim-(?:adult|svm|non-empty-cells).*?</li>', text, re.DOTALL):
+        assert said in item.lower()
+
+
+def test_the_adult_files_say_so_too(results):
+    said = "not differentially private, for reproduction only"
+    found = documents(results)
+    for name in ("svm.csv", "figure-adult-counts.csv"):
+        rows = list(csv.DictReader(io.StringIO(found[name].decode())))
+        assert rows
+        assert all(said in row["private"] for row in rows)
+    counts = list(csv.DictReader(io.StringIO(found["counts.csv"].decode())))
+    assert all(said in row["private"] for row in counts if row["dataset"] == "adult")
+    claims = {claim["key"]: claim["caveat"] for claim in json.loads(found["claims.json"])}
+    assert {claims["adult-rows"], claims["svm-barely"], claims["adult-winner"]} == {said}
+    assert claims["mildew-winner"] is None
+    assert any(said in note for note in results.notes)
 
 
 def test_hostile_words_stay_words():
@@ -157,6 +181,15 @@ def test_curves_can_be_told_from_the_ground(theme):
         assert contrast(theme[name], theme["--ground"]) >= 3.0, name
 
 
+def test_the_style_sheet_is_whole():
+    """Every rule is closed, and on a phone the cells of the errata stand below one another."""
+    assert CSS.count("{") == CSS.count("}")
+    phone = CSS[CSS.index("@media (max-width: 44rem)") : CSS.index("@media print")]
+    rule = re.search(r"\.errata table, ([^{]*)\{([^}]*)\}", phone)
+    assert ".errata td," in rule[1]
+    assert "display: block" in rule[2]
+
+
 def test_the_dark_theme_is_the_same_by_choice_and_by_system():
     system = CSS[CSS.index("@media (prefers-color-scheme: dark)") :]
     assert colours(system[: system.index("*, *::before")]) == DARK
@@ -164,10 +197,11 @@ def test_the_dark_theme_is_the_same_by_choice_and_by_system():
 
 
 @pytest.mark.parametrize(
-    ("plain", "html"),
+    ("words", "marked"),
     [
         ("epsilon_2 : epsilon_1", "ε<sub>2</sub> : ε<sub>1</sub>"),
         ("at (1, 1e-06)", "at (1, 10<sup>−6</sup>)"),
+        ("-4 +- 1.2", "−4 ± 1.2"),
         ("2.5e-10", "2.5 × 10<sup>−10</sup>"),
         ("2 Phi(-sqrt 2)", "2 Φ(−√2)"),
         ("b^(1/p) <= delta", "b<sup>1/p</sup> ≤ δ"),
@@ -176,8 +210,8 @@ def test_the_dark_theme_is_the_same_by_choice_and_by_system():
         ("Q^-1(1/p, delta)", "Q<sup>−1</sup>(1/p, δ)"),
     ],
 )
-def test_symbols_are_set(plain, html):
-    assert as_html(plain) == html
+def test_symbols_are_set(words, marked):
+    assert as_html(words) == marked
 
 
 def test_files_hold_all_numbers_and_read_back_exactly(results):
@@ -192,6 +226,106 @@ def test_files_hold_all_numbers_and_read_back_exactly(results):
     claims = json.loads(found["claims.json"])
     assert [claim["key"] for claim in claims] == [claim.key for claim in results.claims]
     assert all({"claim", "verdict", "measured"} <= set(claim) for claim in claims)
+
+
+def test_the_prior_and_the_direction_of_the_divergence_are_told(results, text):
+    found = documents(results)
+    rows = list(csv.DictReader(io.StringIO(found["counts.csv"].decode())))
+    assert {(row["prior"], row["kl_direction"]) for row in rows} == {("0.5", "KL(original || sanitised)")}
+    assert "KL(original ‖ sanitised)" in text
+    assert "prior of 0.5" in text
+
+
+def test_facts_hold_what_the_tables_do_not(results):
+    rows = csv.DictReader(io.StringIO(documents(results)["facts.csv"].decode()))
+    facts = {(row["about"], row["fact"]): row["value"] for row in rows}
+    assert facts["czech", "n"] == "1841"
+    assert facts["divergence", "prior"] == "0.5"
+    assert facts["run", "repeats"] == "40"
+    assert int(facts["adult", "train"]) == results.adult["train"]
+    product = 1
+    for (about, fact), value in facts.items():
+        if about == "adult" and fact.startswith("bins_"):
+            product *= int(value)
+    assert float(facts["adult", "bins"]) == product
+    assert ("version", "numpy") in facts
+
+
+def test_no_file_has_a_name_that_a_later_run_would_not_know(results):
+    assert set(documents(results)) == set(WRITTEN)
+
+
+def plain(text):
+    """Return a cell of the documentation as the list of errata has it."""
+    for latex, sign in (
+        (r"\Phi^{-1}(\delta/2)", "Φ⁻¹(δ/2)"),
+        ("c_0", "c₀"),
+        ("c_1", "c₁"),
+        ("q_k", "qₖ"),
+        (" - ", " − "),
+        ("$", ""),
+        ("`", ""),
+    ):
+        text = text.replace(latex, sign)
+    return text.strip()
+
+
+def test_the_errata_are_those_of_the_documentation_and_all_in_the_page(text):
+    page = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
+    table = page[page.index("## Formulas") : page.index("What they amount to")]
+    # The head of the table and its rule come first.
+    places = [plain(line.split("|")[1]) for line in table.splitlines() if line.startswith("|")][2:]
+    assert [one.place for one in errata()] == places
+    section = html.unescape(text[text.index('<section id="errata"') : text.index('<section id="making"')])
+    assert all(words in section for one in errata() for words in one)
+
+
+def test_the_summary_counts_what_was_measured(results, text):
+    open_ = sum(claim.verdict == "not measured" for claim in results.claims)
+    assert f"{len(results.claims) - open_} were measured" in text or (not open_ and "all were measured" in text)
+
+
+def test_the_printed_command_has_every_flag_that_matters(results):
+    again = copy.copy(results)
+    again.adult_file = "my adult.data"
+    line = "ggdp reproduce all --quick --repeats 40 --svm-repeats 1 --adult 'my adult.data' --seed 0 --out DIR"
+    assert line in html.unescape(report_html(again))
+    again.prior = 1.0
+    assert "prior=1" in report_html(again)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [(99.7, 2, "100"), (100.0, 2, "100"), (1000.0, 3, "1,000"), (19641.3, 3, "19,641"), (0.0123, 2, "0.012")],
+)
+def test_large_numbers_are_written_out(value, digits, shown):
+    assert short(value, digits) == shown
+
+
+def test_the_least_number_of_repeats_makes_a_whole_report(monkeypatch):
+    monkeypatch.setattr(entry, "judge", lambda *_: [])
+    found = reproduce("mildew", quick=True, repeats=2, workers=1)
+    # Two repeats of integer noise may be alike.
+    found.counts["mildew"].rows[0]["l1_sd"] = 0.0
+    Page(report_html(found))
+    for run in found.counts.values():
+        for row in run.rows:
+            row["l1_sd"] = 0.0
+    assert "standard errors from closed forms" not in report_html(found)
+
+
+def test_other_goals_and_another_prior_can_be_asked_for(monkeypatch):
+    monkeypatch.setattr(entry, "sanitisers_for", lambda _: entry.PAPER)
+    found = reproduce("mildew", quick=True, repeats=3, workers=1, epsilons=[0.3], deltas=[0.02], prior=1)
+    rows = found.counts["mildew"].rows
+    assert {row["epsilon"] for row in rows} == {0.3}
+    assert {row["delta"] for row in rows} == {None, 0.02}
+    usual = reproduce("mildew", quick=True, repeats=3, workers=1, epsilons=[0.3], deltas=[0.02]).counts["mildew"].rows
+    assert [row["l1_mean"] for row in usual] == [row["l1_mean"] for row in rows]
+    assert [row["kl_mean"] for row in usual] != [row["kl_mean"] for row in rows]
+    assert all(claim.verdict == "not measured" for claim in found.claims if claim.key == "mildew-winner")
+    assert any("Other privacy parameters" in note for note in found.notes)
+    Page(report_html(found))
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(monkeypatch):
@@ -238,6 +372,11 @@ def test_without_the_plots_the_extra_is_named(monkeypatch):
         ("repeats", {"repeats": 1}),
         ("svm_repeats", {"svm_repeats": 0}),
         ("workers", {"workers": 0}),
+        ("epsilons", {"epsilons": []}),
+        ("epsilons", {"epsilons": [0.0]}),
+        ("deltas", {"deltas": [1.0]}),
+        ("prior", {"prior": -1.0}),
+        ("adult_path", {"what": "adult", "adult_path": Path("/nowhere/adult.data")}),
     ],
 )
 def test_wrong_arguments_are_named(name, arguments):

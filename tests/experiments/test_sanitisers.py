@@ -6,6 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from ggdp.errors import ArgumentError
 from ggdp.experiments.sanitisers import (
+    ADJUSTMENT_LABELS,
     ADJUSTMENTS,
     clip_at_zero,
     clip_rescale,
@@ -92,3 +93,8 @@ def test_noise_is_a_function_of_its_seed(key):
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
     assert np.array_equal(first, np.round(first)) == (one.support == "integer")
+
+
+def test_every_adjustment_has_a_label_of_its_own():
+    assert list(ADJUSTMENT_LABELS) == list(ADJUSTMENTS)
+    assert len(set(ADJUSTMENT_LABELS.values())) == len(ADJUSTMENTS)

@@ -1,4 +1,6 @@
+import pickle
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,6 +65,28 @@ def test_numbers_and_names_are_told_apart():
         "capital-loss",
         "hours-per-week",
     ]
+
+
+def test_facts_are_those_of_the_complete_rows():
+    aged = ADULT.rows["age"].copy()
+    aged[::3] = 90
+    hours = ADULT.rows["hours-per-week"].copy()
+    hours[::2] = np.where(np.arange(len(hours[::2])) % 2, 80, 81)
+    split = adult_counts(replace(ADULT, rows=ADULT.rows | {"age": aged, "hours-per-week": hours}))
+    missing = [name for name in ADULT.columns if "?" in ADULT.rows[name].tolist()]
+    assert missing == ["workclass", "occupation"]
+    whole = [place for place in range(ADULT.size) if all(ADULT.rows[name][place] != "?" for name in missing)]
+    old = [place for place in whole if aged[place] == 90]
+    long = [place for place in old if hours[place] > 80]
+    assert 0 < len(long) < len(old) < len(whole)
+    assert (split.facts["aged_90"], split.facts["aged_90_over_80_hours"]) == (len(old), len(long))
+    named = [name for name in split.columns[:-1] if not split.is_numeric(name)]
+    levels = {f"levels_{name}": len({ADULT.rows[name][place] for place in whole}) for name in named}
+    assert {name: number for name, number in split.facts.items() if name.startswith("levels_")} == levels
+    assert levels["levels_education"] == 3
+    assert levels["levels_workclass"] == 2
+    assert all(type(number) is int for number in split.facts.values())
+    assert split.first(10).facts == pickle.loads(pickle.dumps(split)).facts == split.facts
 
 
 def test_too_few_rows_are_refused():

@@ -1,8 +1,10 @@
 import json
+import os
+import resource
 
 import pytest
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, GgdpError
 from ggdp.experiments.state import StateFile
 
 
@@ -50,3 +52,43 @@ def test_other_lines_are_left_alone(tmp_path, line):
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match="state_file"), StateFile(tmp_path / "none" / "state", "run"):
         pass
+
+
+@pytest.fixture
+def limit_of_files():
+    """Return what limits the size of files, for one test."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("room", [0, 20])
+def test_a_file_that_grows_too_large_is_named_and_what_was_finished_stays(tmp_path, limit_of_files, room):
+    path = tmp_path / "state.jsonl"
+    with StateFile(path, "run") as state:
+        state.note("a", 1)
+        limit_of_files(path.stat().st_size + room)
+        with pytest.raises(GgdpError, match=r"state\.jsonl: File too large.*make room") as failed:
+            state.note("b", 2)
+    assert not isinstance(failed.value, OSError)
+    assert state.finished == {"a": 1}
+    limit_of_files(resource.RLIM_INFINITY)
+    with StateFile(path, "run") as state:
+        assert state.finished == {"a": 1}
+        state.note("c", 3)
+    assert finished(path, "run") == {"a": 1, "c": 3}
+
+
+def test_a_file_that_cannot_be_mended_is_named(tmp_path, limit_of_files):
+    path = tmp_path / "state.jsonl"
+    path.write_text('{"run": "cut o', encoding="utf-8")
+    limit_of_files(path.stat().st_size)
+    with pytest.raises(GgdpError, match=r"state\.jsonl: File too large"), StateFile(path, "run"):
+        pass
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", "/dev/full", "/dev/null"):
+        with pytest.raises(ArgumentError, match=r"state_file = .*: must be a regular file"), StateFile(path, "run"):
+            pass

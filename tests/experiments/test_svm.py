@@ -3,10 +3,12 @@ import pytest
 from tests.experiments.census import census
 
 from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.experiments import classifier
 from ggdp.experiments import svm as module
+from ggdp.experiments.classifier import design, weighted_accuracy
 from ggdp.experiments.settings import sanitiser_of
-from ggdp.experiments.split import adult_counts
-from ggdp.experiments.svm import design, run_svm, weighted_accuracy
+from ggdp.experiments.split import EMPTY_CELLS_SHOW, NOT_PRIVATE, adult_counts
+from ggdp.experiments.svm import run_svm
 
 SPLIT = adult_counts(census())
 KEYS = ["laplace", "gaussian-pdp", "integer-laplace"]
@@ -38,7 +40,7 @@ def test_features_are_coded_as_a_model_matrix_without_intercept():
 
 def test_moments_are_those_of_the_repeated_rows():
     values, weights = np.array([[1.0, 5.0], [2.0, 5.0], [7.0, 5.0]]), np.array([3.0, 1.0, 2.0])
-    mean, deviation = module._weighted_moments(values, weights)
+    mean, deviation = classifier._weighted_moments(values, weights)
     repeated = np.repeat(values, [3, 1, 2], axis=0)
     assert mean == pytest.approx(repeated.mean(axis=0), rel=1e-14)
     assert deviation[0] == pytest.approx(repeated[:, 0].std(ddof=1), rel=1e-14)
@@ -91,6 +93,32 @@ def test_the_machine_is_set_as_in_e1071(monkeypatch):
     assert seen["test"][:, 0] == pytest.approx(np.polyval(line, test[:, 0]), abs=1e-9)
 
 
+def test_cost_and_gamma_can_be_changed(monkeypatch, tmp_path):
+    from sklearn.svm import SVC
+
+    seen, state = set(), tmp_path / "fits.jsonl"
+
+    class Recorder(SVC):
+        def fit(self, x, y, sample_weight=None):
+            seen.add((self.C, self.gamma))
+            return super().fit(x, y, sample_weight=sample_weight)
+
+    monkeypatch.setattr("sklearn.svm.SVC", Recorder)
+    plain = run(repeats=1, state_file=state)
+    assert seen == {(plain.cost, plain.gamma)} == {(1.0, 1 / plain.columns)}
+    for changed, settings in (({"cost": 10}, (10.0, plain.gamma)), ({"gamma": 0.5}, (1.0, 0.5))):
+        seen.clear()
+        found = run(repeats=1, state_file=state, **changed)
+        # None of the fits of another machine is taken from the state file.
+        assert seen == {(found.cost, found.gamma)} == {settings}
+
+
+@pytest.mark.parametrize("wrong", [{"cost": 0.0}, {"cost": float("inf")}, {"gamma": -1.0}])
+def test_cost_and_gamma_must_be_above_zero(wrong):
+    with pytest.raises(ArgumentError, match=next(iter(wrong))):
+        run(**wrong)
+
+
 def test_weights_matter():
     cells, labels, test, test_labels, numeric = features()
     poor = np.where(labels == 0, 100.0, 0.01)
@@ -118,6 +146,17 @@ def test_the_control_without_counts_has_equal_weights():
     cells, labels, test, test_labels, numeric = features()
     alone = weighted_accuracy(cells, labels, np.full(len(cells), SPLIT.counts.mean()), test, test_labels, numeric)
     assert run(repeats=1).support_accuracy == alone / len(test_labels)
+
+
+def test_fits_without_noise_are_rows_too_and_as_little_private():
+    found = run(repeats=1)
+    original, support = found.controls()
+    assert (original["sanitiser"], original["accuracy"]) == ("original", found.original_accuracy)
+    assert (support["sanitiser"], support["accuracy"]) == ("cells-without-counts", found.support_accuracy)
+    rows = [*found.controls(), *found.summary(), *found.rows]
+    assert {row["private"] for row in rows} == {f"no: {EMPTY_CELLS_SHOW}"}
+    assert NOT_PRIVATE in EMPTY_CELLS_SHOW
+    assert original.keys() == support.keys() <= found.rows[0].keys()
 
 
 def test_a_summary_has_means_and_deviations_of_the_repeats():

@@ -22,7 +22,7 @@ __all__ = ["reproduce"]
 PartName: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
 REPORT = "report.html"
 # What a run may write, looked for before an hour of work is done.
-WRITTEN = (REPORT, "claims.json", "counts.csv", "svm.csv", "figure-*.csv")
+WRITTEN = (REPORT, "claims.json", "counts.csv", "svm.csv", "facts.csv", "figure-*.csv")
 # Finished fits of the classifier, until the run is finished too.
 STATE = ".svm-fits.jsonl"
 
@@ -50,17 +50,19 @@ def reproduce(
     present = sorted(path.name for pattern in WRITTEN for path in out.glob(pattern))
     if present and not overwrite:
         raise ArgumentError("out", str(out), f"{present[0]} is there already; add --overwrite, or name another folder")
-    from ggdp.experiments.entry import documents
-    from ggdp.experiments.entry import reproduce as reproduced
-
     made = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise _unwritable(out, failed) from None
     state = out / STATE
     try:
-        with _progress() as progress:
+        from ggdp.experiments.documents import WRITTEN as KNOWN
+        from ggdp.experiments.entry import documents
+        from ggdp.experiments.entry import reproduce as reproduced
+        from ggdp.experiments.split import NOT_PRIVATE
+
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as failed:
+            raise _unwritable(out, failed) from None
+        with _progress() as progress, _named(adult, out):
             results = reproduced(
                 what,
                 quick=quick,
@@ -76,15 +78,24 @@ def reproduce(
         contents = {out / name: content for name, content in documents(results).items()}
         try:
             write_together(contents, overwrite=overwrite)
+            # Numbers of an earlier run would be taken for those of this one.
+            old = [path for path in (out / name for name in KNOWN) if path not in contents and path.is_file()]
+            for path in old:
+                path.unlink()
         except OSError as failed:
             raise _unwritable(out, failed) from None
-    except BaseException:
+    except BaseException as stopped:
+        if isinstance(stopped, KeyboardInterrupt):
+            typer.echo("error: interrupted", err=True)
         if state.exists():
             typer.echo(f"note: finished fits are kept in {state}; the same command goes on from there", err=True)
-        elif made and not any(out.iterdir()):
+        elif made and out.is_dir() and not any(out.iterdir()):
             out.rmdir()
         raise
-    state.unlink(missing_ok=True)
+    if what in ("adult", "all"):
+        state.unlink(missing_ok=True)
+    if old:
+        typer.echo(f"note: removed what an earlier run had left: {', '.join(path.name for path in old)}", err=True)
     verdicts = Counter(claim.verdict for claim in results.claims)
     files = [str(path) for path in contents]
     if as_json:
@@ -100,18 +111,37 @@ def reproduce(
         )
         return
     print_table(
-        f"{len(results.claims)} claims of the paper, {'a quick run' if quick else 'measured'}",
+        f"{len(results.claims)} claims of the paper{', a quick run' if quick else ''}",
         [(verdict, number) for verdict, number in verdicts.most_common()],
         header=("verdict", "claims"),
     )
     for note in results.notes:
-        typer.echo(f"note: {note}", err=True)
+        # That something is not private is part of the answer, wherever it is sent.
+        typer.echo(f"note: {note}", err=NOT_PRIVATE not in note)
     typer.echo(f"Written: {out / REPORT}, with {len(files) - 1} files of numbers beside it")
 
 
 def _unwritable(out: Path, failed: OSError) -> ArgumentError:
     why = failed.strerror or str(failed)
     return ArgumentError("out", str(out), f"cannot be written to ({why}); name another folder with --out")
+
+
+@contextmanager
+def _named(adult: Path | None, out: Path) -> Iterator[None]:
+    """Name the flag that an error in the work comes from."""
+    try:
+        yield
+    except ArgumentError as refused:
+        if refused.argument == "adult_path":
+            raise ArgumentError("--adult", str(adult), refused.expected) from None
+        raise
+    except BrokenPipeError:
+        raise
+    except OSError as failed:
+        why = failed.strerror or str(failed)
+        where = failed.filename or out / STATE
+        reason = f"{where} cannot be written ({why}); make room, or name another folder with --out"
+        raise ArgumentError("out", str(out), reason) from None
 
 
 @contextmanager

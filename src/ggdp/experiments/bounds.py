@@ -16,6 +16,7 @@ Liu, arXiv 1602.06028 v5, Cor. 7 and Fig. 2, whose epsilons and deltas are not p
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from ggdp.comparisons import PAPER_BOX, scales_by_order
 from ggdp.distributions import GeneralizedGaussian
 from ggdp.experiments.processes import completed
 from ggdp.experiments.sanitisers import stream_seed
+from ggdp.experiments.settings import DELTAS, EPSILONS, QUICK_DELTAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["LowerBounds", "lower_bounds"]
 
 ORDERS, QUICK_ORDERS = (2, 3, 4, 5), (2, 3)
-EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0), (0.5, 2.0)
-DELTAS, QUICK_DELTAS = (0.01, 0.05, 0.1, 0.25), (0.05, 0.25)
+QUICK_EPSILONS = (EPSILONS[0], EPSILONS[-1])
 DRAWS, QUICK_DRAWS = 200_000, 20_000
 
 
@@ -96,10 +97,11 @@ def lower_bounds(
         for order in (QUICK_ORDERS if quick else ORDERS)
     ]
     found: dict[int, Row] = {}
-    for place, row in completed(_by_both_routes, tasks, shared=(draws, seed), workers=workers):
-        found[place] = row
-        if progress is not None:
-            progress(len(found), len(tasks))
+    with closing(completed(_by_both_routes, tasks, shared=(draws, seed), workers=workers)) as results:
+        for place, row in results:
+            found[place] = row
+            if progress is not None:
+                progress(len(found), len(tasks))
     return LowerBounds(draws=draws, rows=tuple(found[place] for place in range(len(tasks))))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp.experiments.figures import drawing, legend_above
+from ggdp.experiments.sanitisers import ADJUSTMENT_LABELS
 from ggdp.experiments.settings import sanitiser_of
 from ggdp.plots.style import (
     BLACK,
@@ -28,7 +29,7 @@ from ggdp.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from ggdp.experiments.counts import CountRun
     from ggdp.experiments.results import Drawing
+    from ggdp.experiments.sanitisers import Adjustment
     from ggdp.experiments.svm import SvmRun
 
 __all__ = ["count_drawings", "plot_all", "plot_counts", "plot_errors", "plot_svm", "svm_drawing"]
@@ -55,8 +57,11 @@ LOOKS: dict[str, tuple[str, str, bool]] = {
 }
 SCATTERED = ("laplace", "gaussian-pdp", "ggm3-pdp", "gaussian-adp-classic", "analytic-gaussian", "integer-best")
 SHADES = (BLUE, GREEN, ORANGE, VERMILION)
-ADJUSTED = {"clip-rescale": ("o", VERMILION), "project": ("D", BLUE), "clip-zero": ("^", GREEN)}
-ADJUSTMENT_NAMES = {"clip-rescale": "clip and rescale", "project": "project to the total", "clip-zero": "clip at 0"}
+ADJUSTED: dict[Adjustment, tuple[str, str]] = {
+    "clip-rescale": ("o", VERMILION),
+    "project": ("D", BLUE),
+    "clip-zero": ("^", GREEN),
+}
 SHORT = {
     "laplace": "Laplace",
     "gaussian-pdp": "Gaussian pDP",
@@ -67,13 +72,16 @@ SHORT = {
 }
 CONTROL = (0, (5, 1.5, 1, 1.5))
 MANY_CELLS, SHOWN_CELLS = 2000, 600
+SMALLEST_SHOWN = 0.5
 
 
-def count_drawings(run: CountRun, counts: NDArray[Any], caveat: str = "") -> list[Drawing]:
-    """Return the three figures of one data set."""
+def count_drawings(run: CountRun, counts: NDArray[Any], prior: float, caveat: str = "") -> list[Drawing]:
+    """Return the three figures of one data set; `prior` is that of the divergences."""
     name, mark = TITLES.get(run.dataset, run.dataset), f" {caveat[:1].upper()}{caveat[1:]}." if caveat else ""
     first, second = FIGURES.get(run.dataset, ("its figures", "its figures"))
-    sampled = f" {SHOWN_CELLS} of {run.cells:,} cells are drawn." if run.cells > MANY_CELLS else ""
+    drawn = _shown(np.asarray(counts)).size
+    sampled = f" {drawn:,} of {run.cells:,} cells are drawn." if drawn < run.cells else ""
+    outside = _outside(run.rows)
     delta = _middle_delta(run)
     return [
         drawing(
@@ -81,16 +89,17 @@ def count_drawings(run: CountRun, counts: NDArray[Any], caveat: str = "") -> lis
             plot_counts(run, counts),
             title=f"Sanitised against original counts: {name}",
             caption="One repeat, clipped and rescaled to n as the paper does; the nearer to the line, the better. "
-            f"Both axes are square roots, so that small counts can be seen.{sampled}{mark}",
+            f"Both axes are square roots, so that small counts can be seen.{sampled}{outside}{mark}",
             place=f"The paper's {first}, with two of ours at the right",
-            rows=_example_rows(run, counts),
+            rows=_example_rows(run, counts, caveat),
         ),
         drawing(
             f"{run.dataset}-errors",
             plot_errors(run),
             title=f"Distance and divergence from the original counts: {name}",
-            caption="Mean and standard deviation over the repeats, clipped and rescaled. The grey band is Laplace "
-            f"noise, which has no delta. Hollow marks are the least scales for the same goals.{mark}",
+            caption="Mean and standard deviation over the repeats, clipped and rescaled. The divergence is "
+            f"KL(original || sanitised) with a Dirichlet prior of {prior:g} a cell. The grey band is Laplace noise, "
+            f"which has no delta. Hollow marks are the least scales for the same goals.{outside}{mark}",
             place=f"The paper's {second}, with ours beside it",
         ),
         drawing(
@@ -100,7 +109,7 @@ def count_drawings(run: CountRun, counts: NDArray[Any], caveat: str = "") -> lis
             caption=f"Mean and standard deviation of the distance at delta = {delta:g}. Rescaling and projecting "
             "publish the total, which fits replace-one neighbours only (the last two rows); clipping at 0 is open to "
             "all."
-            f"{mark}",
+            f"{outside}{mark}",
             place="Beyond the paper",
         ),
     ]
@@ -109,15 +118,11 @@ def count_drawings(run: CountRun, counts: NDArray[Any], caveat: str = "") -> lis
 def plot_counts(run: CountRun, counts: NDArray[Any]) -> Figure:
     """Return a figure of sanitised against original counts: rows by epsilon, columns by mechanism, colours by delta."""
     original = np.asarray(counts, dtype=np.float64)
-    shown = np.arange(original.size)
-    if original.size > MANY_CELLS:
-        # By rank, so that the few large cells are among them.
-        ranked = np.argsort(original, kind="stable")
-        shown = ranked[np.unique(np.linspace(0, original.size - 1, SHOWN_CELLS).round().astype(np.int64))]
-    epsilons = [epsilon for epsilon in _values(run, "epsilon") if epsilon >= 0.5]
+    shown, epsilons = _shown(original), _shown_epsilons(run)
     columns = [key for key in SCATTERED if any(place[0] == key for place in run.examples)]
     deltas = _values(run, "delta")
-    top = max([float(original.max()), *(float(run.examples[place].max()) for place in run.examples if place[1] >= 0.5)])
+    drawn = [float(values.max()) for (_, epsilon, _), values in run.examples.items() if epsilon in epsilons]
+    top = max(float(original.max()), *drawn)
     figure, grid = _grid(len(epsilons), len(columns), 0.35 + 1.22 * len(epsilons), sharex=True, sharey=True)
     ends = np.array([0.0, 1.04 * top])
     for row, epsilon in zip(grid, epsilons, strict=True):
@@ -181,7 +186,7 @@ def plot_errors(run: CountRun) -> Figure:
 
 def plot_all(run: CountRun) -> Figure:
     """Return a figure of the l_1 distance of every mechanism by every adjustment, a panel an epsilon."""
-    epsilons = [epsilon for epsilon in _values(run, "epsilon") if epsilon >= 0.5]
+    epsilons = _shown_epsilons(run)
     keys = list(dict.fromkeys(row["sanitiser"] for row in run.rows))
     delta = _middle_delta(run)
     figure, (row,) = _grid(1, len(epsilons), 0.9 + 0.27 * len(keys), sharey=True)
@@ -207,7 +212,7 @@ def plot_all(run: CountRun) -> Figure:
     row[0].set_yticks(np.arange(len(keys)), [sanitiser_of(key).label for key in keys], fontsize=SMALL)
     row[0].set_ylim(len(keys) - 0.4, -0.6)
     figure.supxlabel("$l_1$ distance (units of data)", fontsize=SIZE)
-    entries = [(_mark(colour, shape, True), ADJUSTMENT_NAMES[name]) for name, (shape, colour) in ADJUSTED.items()]
+    entries = [(_mark(colour, shape, True), ADJUSTMENT_LABELS[name]) for name, (shape, colour) in ADJUSTED.items()]
     legend_above(figure, entries)
     return figure
 
@@ -219,8 +224,8 @@ def svm_drawing(run: SvmRun, caveat: str) -> Drawing:
         plot_svm(run),
         title="Accuracy of the classifier on test data: adult",
         caption="Mean and standard deviation over the repeats of a radial support vector machine trained on the "
-        "sanitised training data; the line is the one trained on the original, the grey band Laplace noise. "
-        f"{caveat[:1].upper()}{caveat[1:]}.",
+        "sanitised training data; the line is the one trained on the original, the grey band Laplace noise."
+        f"{_outside(run.rows)} {caveat[:1].upper()}{caveat[1:]}.",
         place="The paper's Fig. 12",
     )
 
@@ -276,6 +281,29 @@ def _grid(rows: int, columns: int, height: float, **options: Any) -> tuple[Figur
 def _values(run: CountRun, name: str) -> list[float]:
     """Return the different epsilons or deltas of a run, rising."""
     return sorted({float(row[name]) for row in run.rows if row[name] is not None})
+
+
+def _shown_epsilons(run: CountRun) -> list[float]:
+    """Return the epsilons that have a panel: not the smallest, whose noise would hide the others, if there are more."""
+    found = _values(run, "epsilon")
+    return [epsilon for epsilon in found if epsilon >= SMALLEST_SHOWN] or found
+
+
+def _shown(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return which cells are drawn: all, or some of many by rank, so that the few large ones are among them."""
+    if counts.size <= MANY_CELLS:
+        return np.arange(counts.size)
+    ranked = np.argsort(counts, kind="stable")
+    return ranked[np.unique(np.linspace(0, counts.size - 1, SHOWN_CELLS).round().astype(np.int64))]
+
+
+def _outside(rows: Iterable[dict[str, Any]]) -> str:
+    """Return a sentence on the epsilons at which the classic Gaussian scale is not proved, if there are any."""
+    found = sorted({row["epsilon"] for row in rows if "outside the domain" in (row["note"] or "")})
+    if not found:
+        return ""
+    where = " and ".join(f"{epsilon:g}" for epsilon in found)
+    return f" The classic Gaussian aDP is proved for epsilon below 1 only, so it is outside its domain at {where}."
 
 
 def _middle_delta(run: CountRun) -> float:
@@ -343,17 +371,22 @@ def _root_ticks(axes: Axes, top: float) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-def _example_rows(run: CountRun, counts: NDArray[Any]) -> list[dict[str, Any]]:
+def _example_rows(run: CountRun, counts: NDArray[Any], caveat: str) -> list[dict[str, Any]]:
+    """Return every cell of a small table in every setting, and of a large one the points that are drawn."""
+    original = np.asarray(counts)
+    shown, epsilons, whole = _shown(original), _shown_epsilons(run), original.size <= MANY_CELLS
+    private = {"private": f"no: {caveat}"} if caveat else {}
     return [
         {
             "sanitiser": key,
             "epsilon": epsilon,
             "delta": delta,
-            "cell": cell,
-            "original": int(was),
-            "sanitised": float(now),
+            "cell": int(cell),
+            "original": int(original[cell]),
+            "sanitised": float(values[cell]),
+            **private,
         }
         for (key, epsilon, delta), values in run.examples.items()
-        if values.size <= MANY_CELLS
-        for cell, (was, now) in enumerate(zip(counts, values, strict=True))
+        if whole or (key in SCATTERED and epsilon in epsilons)
+        for cell in shown
     ]

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ggdp import _validate
 from ggdp.errors import ArgumentError
+from ggdp.experiments.arguments import choice, integer, positive
 from ggdp.experiments.measures import JEFFREYS, kl_both, l1_distance
 from ggdp.experiments.processes import completed
 from ggdp.experiments.sanitisers import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
 from ggdp.experiments.settings import DELTAS, EPSILONS, REPEATS, NoiseFacts, Sanitiser, Setting, known, settings_of
-from ggdp.experiments.split import NOT_PRIVATE, AdultSplit, adult_counts
+from ggdp.experiments.split import EMPTY_CELLS_SHOW, AdultSplit, adult_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,7 +48,7 @@ _WORTH_PROCESSES = 50_000_000
 # What the figures of sanitised against original counts show.
 _SHOWN: Adjustment = "clip-rescale"
 _USE_THE_TOTAL = ("clip-rescale", "project")
-_CAVEATS = {"adult": NOT_PRIVATE}
+_CAVEATS = {"adult": EMPTY_CELLS_SHOW}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +156,9 @@ def run_counts(
         name=name,
         counts=_counts(counts),
         adjustments=_adjustments(adjustments),
-        repeats=_validate.integer(repeats=repeats, at_least=2),
-        seed=_validate.integer(seed=seed, at_least=0),
-        prior=_validate.positive(prior=prior),
+        repeats=integer(repeats=repeats, at_least=2),
+        seed=integer(seed=seed, at_least=0),
+        prior=positive(prior=prior),
     )
     settings = settings_of(sanitisers, epsilons, deltas)
     steps = len(settings)
@@ -267,5 +267,5 @@ def _counts(counts: ArrayLike) -> Reals:
 def _adjustments(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
     found = tuple(adjustments)
     for one in found:
-        _validate.choice(among=tuple(ADJUSTMENTS), adjustment=one)
+        choice(among=tuple(ADJUSTMENTS), adjustment=one)
     return found

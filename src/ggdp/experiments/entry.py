@@ -12,10 +12,9 @@ Claims are judged in every run, as far as what was run allows.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import math
 import os
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from platform import python_version
@@ -23,24 +22,35 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ggdp import _validate
-from ggdp.errors import DatasetError, MissingExtraError
+from ggdp.errors import ArgumentError, DatasetError, MissingExtraError
+from ggdp.experiments.arguments import integer, positive
 from ggdp.experiments.bounds import lower_bounds
 from ggdp.experiments.claims import judge
 from ggdp.experiments.claims.counts import SCALED
 from ggdp.experiments.count_figures import count_drawings, svm_drawing
 from ggdp.experiments.counts import run_counts
+from ggdp.experiments.documents import documents
 from ggdp.experiments.figures import bounds_drawing, theory_drawings
-from ggdp.experiments.report import NOT_PRIVATE, report_html
+from ggdp.experiments.measures import JEFFREYS
 from ggdp.experiments.results import Results
-from ggdp.experiments.settings import DELTAS, EPSILONS, EPSILONS_TEXT, PAPER, REPEATS, sanitiser_of, sanitisers_for
-from ggdp.experiments.split import adult_counts
+from ggdp.experiments.settings import (
+    DELTAS,
+    EPSILONS,
+    EPSILONS_TEXT,
+    PAPER,
+    QUICK_DELTAS,
+    REPEATS,
+    sanitiser_of,
+    sanitisers_for,
+)
+from ggdp.experiments.split import EMPTY_CELLS_SHOW, NOT_PRIVATE, adult_counts
 from ggdp.experiments.svm import SVM_REPEATS, run_svm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from ggdp.experiments.results import Claim
     from ggdp.experiments.split import AdultSplit
 
     Progress: TypeAlias = Callable[[str, int, int], None]
@@ -50,10 +60,14 @@ __all__ = ["PARTS", "Part", "documents", "reproduce"]
 Part: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
 PARTS: tuple[Part, ...] = ("mildew", "czech", "adult", "figures", "all")
 QUICK_REPEATS, QUICK_SVM_REPEATS, QUICK_SVM_ROWS = 20, 1, 400
-QUICK_DELTAS = (0.05, 0.25)
 QUICK_NOTE = (
     "This is a quick run: few repeats, two values of delta, and a classifier on some hundred rows. Verdicts that rest "
     "on the experiments may differ from those of the whole run."
+)
+ADULT_NOTE = f"The adult experiment is {EMPTY_CELLS_SHOW}."
+GOALS_NOTE = (
+    "Other privacy parameters were asked for than the paper's, at which alone its claims on the experiments can be "
+    "judged: they are not measured."
 )
 # What the classifier is trained on beside the paper's three, once for each setting.
 SVM_EXTRAS = ("analytic-gaussian", "integer-best")
@@ -72,6 +86,9 @@ def reproduce(
     download: bool = True,
     state_file: Path | None = None,
     progress: Progress | None = None,
+    epsilons: Iterable[float] | None = None,
+    deltas: Iterable[float] | None = None,
+    prior: float = JEFFREYS,
 ) -> Results:
     """Run the paper's experiments, draw its figures and judge its claims.
 
@@ -97,6 +114,11 @@ def reproduce(
         Where finished fits of the classifier are noted, so that an interrupted run can go on.
     progress : callable, optional
         Called with the name of a stage, the number of steps done and their total.
+    epsilons, deltas : iterable of float, optional
+        Privacy parameters of the experiments; by default the paper's. Its claims on the experiments are judged where
+        the paper's are among them.
+    prior : float, default 1/2
+        Weight of the Dirichlet prior of the divergences; 1/2 is Jeffreys'.
 
     Returns
     -------
@@ -105,6 +127,8 @@ def reproduce(
 
     Raises
     ------
+    ArgumentError
+        If an argument is wrong, or the file with the adult data is not the published one.
     DatasetError
         If the adult data were asked for by name and cannot be had. In a run of everything it is a note.
 
@@ -117,20 +141,26 @@ def reproduce(
     if find_spec("matplotlib") is None:
         message = "the reproduction needs matplotlib: pip install 'ggdp[experiments]'"
         raise MissingExtraError(message)
-    part = _validate.choice(among=PARTS, what=what)
+    if what not in PARTS:
+        raise ArgumentError("what", what, f"must be one of {', '.join(PARTS)}")
+    part = what
     fits = (QUICK_SVM_REPEATS if quick else SVM_REPEATS) if svm_repeats is None else svm_repeats
     times = (QUICK_REPEATS if quick else REPEATS) if repeats is None else repeats
     results = Results(
         what=part,
         quick=quick,
-        seed=_validate.integer(seed=seed, at_least=0),
-        repeats=_validate.integer(repeats=times, at_least=2),
-        svm_repeats=_validate.integer(svm_repeats=fits, at_least=1),
+        seed=integer(seed=seed, at_least=0),
+        repeats=integer(repeats=times, at_least=2),
+        svm_repeats=integer(svm_repeats=fits, at_least=1),
+        epsilons=_goals("epsilons", epsilons),
+        deltas=_goals("deltas", deltas),
+        prior=positive(prior=prior),
+        adult_file="" if adult_path is None else adult_path.name,
         versions=_versions(),
     )
     if quick:
         results.notes.append(QUICK_NOTE)
-    count = _validate.integer(workers=workers, at_least=1) if workers is not None else _cores()
+    count = integer(workers=workers, at_least=1) if workers is not None else _cores()
     tell = progress if progress is not None else _tell_nobody
     # First what may fail: nobody should wait an hour for it.
     split = _adult_split(results, adult_path, download, tell) if part in ("adult", "all") else None
@@ -143,40 +173,38 @@ def reproduce(
             _run_table(results, name, count, tell)
     if split is not None:
         _run_adult(results, split, count, state_file, tell)
-    results.claims = judge(results, _stage(tell, "claims"))
+    results.claims = _judged(results, tell)
     return results
 
 
-def documents(results: Results) -> dict[str, bytes]:
-    """Return the files of a run by their names: the report, the claims, and all numbers.
+def _goals(name: str, values: Iterable[float] | None) -> tuple[float, ...] | None:
+    """Return privacy parameters, rising and each once, or None for the paper's."""
+    if values is None:
+        return None
+    below = 1.0 if name == "deltas" else math.inf
+    found = tuple(sorted({positive(below=below, **{name: value}) for value in values}))
+    if not found:
+        raise ArgumentError(name, found, "must have at least one value")
+    return found
 
-    Parameters
-    ----------
-    results : Results
-        A run.
 
-    Examples
-    --------
-    >>> sorted(documents(Results(what="figures", quick=True, seed=0, repeats=2, svm_repeats=1)))
-    ['claims.json', 'report.html']
-    """
-    tables: dict[str, list[dict[str, Any]]] = {}
-    if results.counts:
-        tables["counts.csv"] = [row for run in results.counts.values() for row in run.rows]
-    if results.svm is not None:
-        controls = {"original": results.svm.original_accuracy, "cells-without-counts": results.svm.support_accuracy}
-        tables["svm.csv"] = [
-            *results.svm.rows,
-            *({"sanitiser": name, "repeat": 0, "accuracy": accuracy} for name, accuracy in controls.items()),
-        ]
-    tables |= {f"figure-{one.key}.csv": one.rows for one in results.drawings if one.rows}
-    claims = json.dumps([claim.to_dict() for claim in results.claims], indent=2, ensure_ascii=False)
-    names = ["claims.json", *tables]
-    return {
-        "report.html": report_html(results, names).encode(),
-        "claims.json": f"{claims}\n".encode(),
-        **{name: _as_csv(rows) for name, rows in tables.items()},
-    }
+def _deltas(results: Results) -> tuple[float, ...]:
+    return results.deltas or (QUICK_DELTAS if results.quick else DELTAS)
+
+
+def _judged(results: Results, tell: Progress) -> list[Claim]:
+    """Return the claims, those on the adult data with their caveat."""
+    asked = set(results.epsilons or (*EPSILONS_TEXT, *EPSILONS)), set(_deltas(results))
+    whole = asked[0] >= {*EPSILONS_TEXT, *EPSILONS} and asked[1] >= set(QUICK_DELTAS)
+    if not whole and results.counts:
+        results.notes.append(GOALS_NOTE)
+    found = judge(results if whole else replace(results, counts={}, svm=None), _stage(tell, "claims"))
+    return [replace(claim, caveat=NOT_PRIVATE) if _of_adult(claim) else claim for claim in found]
+
+
+def _of_adult(claim: Claim) -> bool:
+    """Tell whether a claim is about the adult data."""
+    return claim.key.startswith(("adult", "svm", "non-empty-cells")) or (claim.figure or "").startswith("adult-")
 
 
 def _run_table(results: Results, name: str, workers: int, tell: Progress) -> None:
@@ -184,13 +212,18 @@ def _run_table(results: Results, name: str, workers: int, tell: Progress) -> Non
     from ggdp import datasets
 
     counts = np.array((datasets.mildew() if name == "mildew" else datasets.czech()).counts)
-    common: dict[str, Any] = {"repeats": results.repeats, "seed": results.seed, "workers": workers}
+    common: dict[str, Any] = {
+        "deltas": _deltas(results),
+        "repeats": results.repeats,
+        "seed": results.seed,
+        "workers": workers,
+        "prior": results.prior,
+    }
     run = run_counts(
         name,
         counts,
         sanitisers=sanitisers_for(name),
-        epsilons=(*EPSILONS_TEXT, *EPSILONS),
-        deltas=QUICK_DELTAS if results.quick else DELTAS,
+        epsilons=results.epsilons or (*EPSILONS_TEXT, *EPSILONS),
         progress=_stage(tell, f"counts of {name}"),
         **common,
     )
@@ -201,11 +234,11 @@ def _run_table(results: Results, name: str, workers: int, tell: Progress) -> Non
             f"mildew-{SCALED}",
             SCALED * counts,
             sanitisers=[sanitiser_of(key) for key in ("laplace", "gaussian-pdp")],
-            deltas=QUICK_DELTAS if results.quick else DELTAS,
+            epsilons=results.epsilons or EPSILONS,
             adjustments=("raw", "clip-rescale"),
             **common,
         )
-    results.drawings += count_drawings(run, counts)
+    results.drawings += count_drawings(run, counts, results.prior)
 
 
 def _adult_split(results: Results, path: Path | None, download: bool, tell: Progress) -> AdultSplit | None:
@@ -214,6 +247,10 @@ def _adult_split(results: Results, path: Path | None, download: bool, tell: Prog
 
     try:
         found = adult(path, download=download, progress=_stage(tell, "adult data"))
+    except ArgumentError as refused:
+        if refused.argument == "path":
+            raise ArgumentError("adult_path", refused.value, refused.expected) from None
+        raise
     except DatasetError as failed:
         if results.what == "adult":
             raise
@@ -232,25 +269,29 @@ def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Pa
         "cells": len(split.counts_without_income),
         "cells_with_income": len(split.counts),
         "bins": float(np.prod([float(len(split.levels[name])) for name in split.columns[:-1]])),
+        **{f"bins_{name}": len(split.levels[name]) for name in split.columns[:-1]},
+        **split.facts,
     }
-    deltas = QUICK_DELTAS if results.quick else DELTAS
+    results.notes.append(ADULT_NOTE)
+    goals: dict[str, Any] = {"epsilons": results.epsilons or EPSILONS, "deltas": _deltas(results)}
     run = run_counts(
         "adult",
         split.counts_without_income,
         sanitisers=sanitisers_for("adult"),
-        deltas=deltas,
+        **goals,
         repeats=results.repeats,
+        prior=results.prior,
         seed=results.seed,
         workers=workers,
         progress=_stage(tell, "counts of adult"),
     )
     results.counts["adult"] = run
-    results.drawings += count_drawings(run, split.counts_without_income, NOT_PRIVATE)
+    results.drawings += count_drawings(run, split.counts_without_income, results.prior, NOT_PRIVATE)
     try:
         results.svm = run_svm(
             split,
             sanitisers=[*(one for one in PAPER if one.key != "ggm3-pdp"), *map(sanitiser_of, SVM_EXTRAS)],
-            deltas=deltas,
+            **goals,
             repeats=results.svm_repeats,
             extra_repeats=1,
             seed=results.seed,
@@ -263,17 +304,6 @@ def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Pa
         results.notes.append(f"The classifier was not run: {missing}")
         return
     results.drawings.append(svm_drawing(results.svm, NOT_PRIVATE))
-
-
-def _as_csv(rows: Iterable[dict[str, Any]]) -> bytes:
-    """Return rows as CSV; floats so that they read back exactly, and nothing for None."""
-    found = list(rows)
-    names = list(dict.fromkeys(name for row in found for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found)
-    return text.getvalue().encode()
 
 
 def _versions() -> dict[str, str]:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ggdp import _validate
 from ggdp.errors import ArgumentError
+from ggdp.experiments.arguments import positive
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -125,7 +125,7 @@ def kl_both(
 
 def _weighted(counts: ArrayLike, prior: float) -> NDArray[np.float64]:
     """Return the counts with the prior added to each."""
-    a = _validate.positive(prior=prior)
+    a = positive(prior=prior)
     array = np.asarray(counts, dtype=np.float64)
     if array.size and array.min() < 0.0:
         raise ArgumentError("counts", "with negative ones", "a divergence needs counts that are not negative")

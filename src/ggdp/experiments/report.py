@@ -7,12 +7,17 @@ and the one script changes the theme. Without it the page follows the reader's s
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ggdp.experiments.errata import errata
+from ggdp.experiments.measures import JEFFREYS
 from ggdp.experiments.report_tables import count_table, svm_table
 from ggdp.experiments.results import VERDICTS
+from ggdp.experiments.split import NOT_PRIVATE
 from ggdp.experiments.typography import as_html
 
 if TYPE_CHECKING:
@@ -38,10 +43,16 @@ WORDS = {
     "capital gain of 99,999, two thirds of them for training. Only the non-empty cells are sanitised, as the paper "
     "did.",
 }
-NOT_PRIVATE = "not differentially private, for reproduction only"
-SECTIONS = {"2": "The generalized Gaussian mechanism", "3": "The Gaussian mechanism", "4": "Experiments"}
-# Where the theory ends in the order of the figures.
-SECTION_2 = ("densities", "bounded", "lower-bounds", "exponential")
+MARK = f' <span class="mark">({NOT_PRIVATE})</span>'
+SECTIONS = {
+    "2": "The generalized Gaussian mechanism",
+    "3": "The Gaussian mechanism",
+    "4": "Experiments",
+    "5": "Discussion",
+}
+HINT = '<p class="hint" aria-hidden="true">⟷ scroll sideways to see all of it</p>\n'
+# A picture that is wider than this, in points, has to be scrolled on a phone.
+NARROW = 300.0
 SCRIPT = """
 (function () {
   var root = document.documentElement, button = document.querySelector(".switch");
@@ -77,7 +88,7 @@ def report_html(results: Results, files_written: Sequence[str] = ()) -> str:
     >>> page.startswith("<!doctype html>"), "http:" in page
     (True, False)
     """
-    body = [_summary(results), _theory(results), *_experiments(results), _claims(results), _errata(results)]
+    body = [_summary(results), _theory(results), *_experiments(results), _claims(results), _wrong(results), _errata()]
     sections = [section for section in [*body, _making(results, files_written)] if section]
     style = files("ggdp.experiments").joinpath("report.css").read_text(encoding="utf-8")
     # Whatever is written into the page, it can load nothing.
@@ -120,7 +131,10 @@ def _header(results: Results) -> str:
 
 def _contents(results: Results) -> str:
     def entry(anchor: str, name: str, below: Iterable[tuple[str, str]] = ()) -> str:
-        inner = "".join(f'<li><a href="#{place}">{as_html(words)}</a></li>' for place, words in below)
+        inner = "".join(
+            f'<li><a href="#{place}">{as_html(words)}</a>{MARK if place == "data-adult" else ""}</li>'
+            for place, words in below
+        )
         return f'<li><a href="#{anchor}">{escape(name)}</a>{f"<ol>{inner}</ol>" if inner else ""}</li>'
 
     entries = [entry("summary", "Summary")]
@@ -131,9 +145,12 @@ def _contents(results: Results) -> str:
     if data:
         entries.append(entry("experiments", "Section 4: experiments", data))
     if results.claims:
-        below = [(f"claims-{number}", words) for number, words in SECTIONS.items()]
-        entries += [entry("claims", "Claims and verdicts", below), entry("errata", "Errata")]
-    entries.append(entry("making", "How it was made"))
+        present = {claim.section for claim in results.claims}
+        below = [(f"claims-{number}", words) for number, words in SECTIONS.items() if f"Section {number}" in present]
+        entries.append(entry("claims", "Claims and verdicts", below))
+    if _not_standing(results):
+        entries.append(entry("not-standing", "What does not stand"))
+    entries += [entry("errata", "Errata"), entry("making", "How it was made")]
     return f'<nav class="contents" aria-label="Contents">\n<h2>Contents</h2>\n<ol>{"".join(entries)}</ol>\n</nav>'
 
 
@@ -145,30 +162,22 @@ def _summary(results: Results) -> str:
     )
     parts = ['<section id="summary">\n<h2>Summary</h2>']
     if results.claims:
+        open_ = counted["not measured"]
+        measured = "all were measured" if not open_ else f"{len(results.claims) - open_} were measured"
+        left = f"; {open_} need what was not run, or are not decided by it" if open_ else ""
         parts.append(
-            f"<p>Of {len(results.claims)} claims of the paper, each computed anew in this run, so many hold, hold "
-            "under a "
+            f"<p>Of {len(results.claims)} claims of the paper {measured} in this run{left}. So many hold, hold under a "
             f'condition that the paper does not state, or do not hold as stated:</p>\n<ul class="tally">{tally}</ul>'
         )
-    parts.append(
-        "<p>The ideas of the paper stand, and most of its readings of its own figures with them. What does not stand "
-        "are several printed formulas, what it says of bounding after probabilistic DP, and the comparison of "
-        "approximate with probabilistic DP: the least noise for approximate DP is far below both formulas that the "
-        "paper compares.</p>"
-        if results.claims
-        else ""
-    )
-    parts.append(
-        '<p class="note plain">The experiments do what the paper did: noise for add/remove neighbours, then clipped to '
-        "[0, n] and scaled to n. Publishing n fits replace-one neighbours, so the releases of ggdp refuse it; here it "
-        "is done to compare. The honest versions stand in the same tables.</p>"
-    )
-    if "adult" in results.counts or results.svm is not None:
+    if results.counts:
         parts.append(
-            f'<p class="note"><strong>The adult experiment is {NOT_PRIVATE}:</strong> sanitising the non-empty cells '
-            "alone shows which cells are empty.</p>"
+            '<p class="note plain">The experiments do what the paper did: noise for add/remove neighbours, then '
+            "clipped to [0, n] and scaled to n. Publishing n fits replace-one neighbours, so the releases of ggdp "
+            "refuse it; here it is done to compare. The honest versions stand in the same tables.</p>"
         )
-    parts += [f'<p class="note plain">{escape(note)}</p>' for note in results.notes]
+    parts += [
+        f'<p class="{"note" if NOT_PRIVATE in note else "note plain"}">{escape(note)}</p>' for note in results.notes
+    ]
     return "\n".join(part for part in parts if part) + "\n</section>"
 
 
@@ -191,10 +200,13 @@ def _theory(results: Results) -> str:
 def _figure(results: Results, one: Drawing) -> str:
     about = [claim for claim in results.claims if claim.figure == one.key]
     links = ", ".join(f'<a href="#claim-{claim.key}">{escape(_place(claim.key))}</a>' for claim in about)
+    width = re.search(r"--width: ([\d.]+)px", one.svg)
+    wide = width is not None and float(width[1]) > NARROW
+    mark = MARK if one.key.startswith("adult-") else ""
     return (
-        f'<figure id="figure-{one.key}">\n<span class="place">{escape(one.place)}</span>\n'
+        f'<figure id="figure-{one.key}">\n<span class="place">{escape(one.place)}{mark}</span>\n'
         f'<div class="frame" role="group" tabindex="0" aria-label="{escape(one.title)}">{one.svg}</div>\n'
-        f"<figcaption><strong>{as_html(one.title)}.</strong> {as_html(one.caption)}"
+        f"{HINT if wide else ''}<figcaption><strong>{as_html(one.title)}.</strong> {as_html(one.caption)}"
         f"{f' Claims: {links}.' if links else ''}</figcaption>\n</figure>"
     )
 
@@ -211,14 +223,14 @@ def _experiments(results: Results) -> list[str]:
     for name in shown:
         run = results.counts[name]
         adult = name == "adult"
-        mark = f' <span class="mark">({NOT_PRIVATE})</span>' if adult else ""
+        mark = MARK if adult else ""
         parts.append(f'<h3 id="data-{name}">{NAMES[name]}{mark}</h3>\n<p>{escape(WORDS[name])}</p>')
         if adult:
             parts.append(f'<p class="note"><strong>{NOT_PRIVATE[:1].upper()}{NOT_PRIVATE[1:]}.</strong></p>')
         parts += [_figure(results, one) for one in results.drawings if one.key.startswith(f"{name}-")]
-        parts.append(count_table(run, NAMES[name], NOT_PRIVATE if adult else ""))
+        parts.append(HINT + count_table(run, NAMES[name], NOT_PRIVATE if adult else "", results.prior))
         if adult and results.svm is not None:
-            parts.append(svm_table(results.svm, NOT_PRIVATE))
+            parts.append(HINT + svm_table(results.svm, NOT_PRIVATE))
     return ["\n".join(parts) + "\n</section>"]
 
 
@@ -244,30 +256,52 @@ def _claims(results: Results) -> str:
 def _claim(results: Results, claim: Claim) -> str:
     drawn = results.drawing(claim.figure)
     link = f' · <a href="#figure-{drawn.key}">{escape(drawn.title)}</a>' if drawn is not None else ""
+    caveat = f'<p class="mark">{escape(claim.caveat[:1].upper() + claim.caveat[1:])}.</p>' if claim.caveat else ""
     condition = f'<p class="condition">… {as_html(claim.condition)}.</p>' if claim.condition else ""
     return (
         f'<li id="claim-{claim.key}"><div>{badge(claim)}</div>\n<div><p '
         f'class="said">{as_html(claim.claim)}</p>{condition}'
-        f'<p class="measured">{as_html(claim.measured)}</p><p class="place">{escape(claim.place)}{link}</p></div></li>'
+        f'<p class="measured">{as_html(claim.measured)}</p>{caveat}'
+        f'<p class="place">{escape(claim.place)}{link}</p></div></li>'
     )
 
 
-def _errata(results: Results) -> str:
-    wrong = [claim for claim in results.claims if claim.verdict in ("does not hold", "holds only if")]
+def _not_standing(results: Results) -> list[Claim]:
+    return [claim for claim in results.claims if claim.verdict in ("does not hold", "holds only if")]
+
+
+def _wrong(results: Results) -> str:
+    """Return the claims that do not stand as printed, in a table."""
+    wrong = _not_standing(results)
     if not wrong:
         return ""
     rows = "".join(
         f'<tr><th scope="row">{escape(claim.place)}</th><td>{as_html(claim.claim)}'
-        f"{f'<small>… {as_html(claim.condition)}</small>' if claim.condition else ''}</td>"
+        f"{f'<small>… {as_html(claim.condition)}</small>' if claim.condition else ''}"
+        f"{MARK if claim.caveat else ''}</td>"
         f'<td><a href="#claim-{claim.key}">{badge(claim)}</a></td></tr>'
         for claim in wrong
     )
     return (
-        '<section id="errata">\n<h2>Errata</h2>\n<p>What does not stand as printed, from the claims above; a verdict '
-        "leads to its numbers. The page “Errata to the paper” of the documentation has every formula with its "
-        "correction, misprints included.</p>\n"
-        '<div class="wide errata"><table><thead><tr><th scope="col">place</th><th scope="col">as the paper has it</th>'
-        f'<th scope="col">verdict</th></tr></thead><tbody>{rows}</tbody></table></div>\n</section>'
+        '<section id="not-standing">\n<h2>What does not stand</h2>\n<p>The claims above that do not hold, or hold '
+        "under a condition only; a verdict leads to its numbers.</p>\n"
+        '<div class="wide errata verdicts"><table><thead><tr><th scope="col">place</th><th scope="col">as the paper '
+        f'has it</th><th scope="col">verdict</th></tr></thead><tbody>{rows}</tbody></table></div>\n</section>'
+    )
+
+
+def _errata() -> str:
+    """Return the formulas with their corrections, all of them."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(one.place)}</th><td data-name="printed">{escape(one.printed)}</td>'
+        f'<td data-name="right">{escape(one.right)}</td></tr>'
+        for one in errata()
+    )
+    return (
+        '<section id="errata">\n<h2>Errata</h2>\n<p>The formulas that do not stand as printed in version 5, misprints '
+        "included, and what is right. Equations are named as in the paper's source.</p>\n"
+        '<div class="wide errata"><table><thead><tr><th scope="col">place</th><th scope="col">printed</th>'
+        f'<th scope="col">right</th></tr></thead><tbody>{rows}</tbody></table></div>\n</section>'
     )
 
 
@@ -280,14 +314,23 @@ def _making(results: Results, files_written: Sequence[str]) -> str:
     if results.bounds is not None:
         facts["Monte Carlo"] = f"{results.bounds.draws:,} draws a scale"
     if results.counts:
+        facts["Divergence"] = (
+            f"KL(original ‖ sanitised), and back in counts.csv; Dirichlet prior {results.prior:g} a cell"
+        )
         number, error = _raw_errors(results)
-        facts["Check"] = f"{number} mean distances of raw noise, at most {error:.1f} standard errors from closed forms"
+        if number:
+            facts["Check"] = (
+                f"{number} mean distances of raw noise, at most {error:.1f} standard errors from closed forms"
+            )
+    if results.adult:
+        facts["Adult"] = f"{results.adult['train']:,} training and {results.adult['test']:,} test rows; {NOT_PRIVATE}"
     made = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
-    command = f"ggdp reproduce {results.what}{' --quick' if results.quick else ''} --seed {results.seed} --out DIR"
-    listed = "".join(f"<li>{escape(name)}</li>" for name in files_written)
+    listed = "".join(
+        f"<li>{escape(name)}{MARK if 'adult' in name or name == 'svm.csv' else ''}</li>" for name in files_written
+    )
     return (
         '<section id="making">\n<h2>How it was made</h2>\n'
-        f"<p><code>{escape(command)}</code></p>\n"
+        f"<p><code>{escape(_command(results))}</code></p>\n"
         '<p class="prose">Every data set, mechanism, epsilon, delta and block of repeats has a stream of random '
         "numbers of its own, from the seed and these names. With the same seed and the same versions the files below "
         "are the same to "
@@ -297,12 +340,32 @@ def _making(results: Results, files_written: Sequence[str]) -> str:
     )
 
 
+def _command(results: Results) -> str:
+    """Return the command that makes this report again, or the call where no command can."""
+    if (results.epsilons, results.deltas, results.prior) != (None, None, JEFFREYS):
+        return (
+            f"reproduce({results.what!r}, quick={results.quick}, repeats={results.repeats}, "
+            f"svm_repeats={results.svm_repeats}, seed={results.seed}, epsilons={results.epsilons}, "
+            f"deltas={results.deltas}, prior={results.prior:g}"
+            f"{f', adult_path=Path({results.adult_file!r})' if results.adult_file else ''})"
+        )
+    flags = ["--quick"] if results.quick else []
+    flags.append(f"--repeats {results.repeats}")
+    if results.what in ("adult", "all"):
+        flags.append(f"--svm-repeats {results.svm_repeats}")
+        flags += [f"--adult {shlex.quote(results.adult_file)}"] if results.adult_file else []
+    return f"ggdp reproduce {results.what} {' '.join(flags)} --seed {results.seed} --out DIR"
+
+
 def _raw_errors(results: Results) -> tuple[int, float]:
-    """Return how many mean l_1 distances before any adjustment there are, and the largest error in standard errors."""
+    """Return how many mean l_1 distances before any adjustment there are, and the largest error in standard errors.
+
+    Few repeats of coarse noise may all be alike; without a spread there is nothing to compare with.
+    """
     found = [
         float(abs(row["l1_mean"] - row["l1_expected"]) / (row["l1_sd"] / math.sqrt(row["repeats"])))
         for run in results.counts.values()
         for row in run.rows
-        if row["l1_expected"] is not None
+        if row["l1_expected"] is not None and row["l1_sd"] > 0.0
     ]
-    return len(found), max(found)
+    return len(found), max(found, default=0.0)

@@ -6,18 +6,19 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ggdp.experiments.claims.wording import short
+from ggdp.experiments.sanitisers import ADJUSTMENT_LABELS
 from ggdp.experiments.settings import ALL, sanitiser_of
 
 if TYPE_CHECKING:
     from ggdp.experiments.counts import CountRun
+    from ggdp.experiments.sanitisers import Adjustment
     from ggdp.experiments.svm import SvmRun
 
 __all__ = ["count_table", "svm_table"]
 
-ADJUSTMENTS = {"clip-rescale": "clip, rescale to n", "project": "project to n", "clip-zero": "clip at 0"}
 # Which rows a table has; the others are in the file of all numbers.
-PAPER_ROWS = ("clip-rescale",)
-OUR_ROWS = {
+PAPER_ROWS: tuple[Adjustment, ...] = ("clip-rescale",)
+OUR_ROWS: dict[str, tuple[Adjustment, ...]] = {
     "tight-gaussian-pdp": ("clip-rescale",),
     "analytic-gaussian": ("clip-rescale", "project"),
     "tight-gg3-adp": ("clip-rescale",),
@@ -30,7 +31,7 @@ OUTSIDE = '<sup class="mark" title="outside the domain of the classic formula">�
 TOTAL = '<sup class="mark" title="publishes the total under add/remove neighbours">‡</sup>'
 
 
-def count_table(run: CountRun, name: str, caveat: str) -> str:
+def count_table(run: CountRun, name: str, caveat: str, prior: float) -> str:
     """Return the table of distances and divergences of one data set."""
     epsilons = sorted({row["epsilon"] for row in run.rows})
     deltas = sorted({row["delta"] for row in run.rows if row["delta"] is not None})
@@ -48,7 +49,8 @@ def count_table(run: CountRun, name: str, caveat: str) -> str:
         f'<div class="wide" tabindex="0" role="group" aria-label="Table: {escape(name)}"><table>\n'
         f"<caption><span><strong>{escape(name)}:</strong> ℓ<sub>1</sub> distance from the original counts, mean ± "
         f"standard deviation over {run.rows[0]['repeats']:,} repeats, n = {run.n:,}, {run.cells:,} cells; below it "
-        f"the KL divergence, in thousandths. Shaded rows are not in the paper.{mark}</span></caption>\n"
+        f"KL(original ‖ sanitised), in thousandths, with a Dirichlet prior of {prior:g} a cell (the other direction is "
+        f"in counts.csv). Shaded rows are not in the paper.{mark}</span></caption>\n"
         f'<thead><tr><th scope="col">mechanism</th><th scope="col" class="words">adjustment</th>{head}</tr></thead>\n'
         f"{body}</table></div>\n"
         '<ul class="legend"><li><span class="mark">†</span> outside the domain of the classic formula (epsilon below '
@@ -58,7 +60,7 @@ def count_table(run: CountRun, name: str, caveat: str) -> str:
     )
 
 
-def _epsilon_group(run: CountRun, epsilon: float, deltas: list[float], chosen: list[tuple[str, str]]) -> str:
+def _epsilon_group(run: CountRun, epsilon: float, deltas: list[float], chosen: list[tuple[str, Adjustment]]) -> str:
     rows = []
     for key, adjustment in chosen:
         one = sanitiser_of(key)
@@ -71,7 +73,7 @@ def _epsilon_group(run: CountRun, epsilon: float, deltas: list[float], chosen: l
         shade = ' class="ours"' if one.group == "ours" else ""
         rows.append(
             f'<tr{shade}><th scope="row">{escape(one.label)}{marks}</th><td '
-            f'class="words">{ADJUSTMENTS[adjustment]}</td>'
+            f'class="words">{ADJUSTMENT_LABELS[adjustment]}</td>'
             f"{cells}</tr>"
         )
     return (

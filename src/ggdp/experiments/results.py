@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp.errors import ArgumentError
+from ggdp.experiments.measures import JEFFREYS
 
 if TYPE_CHECKING:
     from ggdp.experiments.bounds import LowerBounds
@@ -50,6 +51,8 @@ class Claim:
         Key of the figure that shows it.
     condition : str
         Under which condition it holds, where it holds only then.
+    caveat : str
+        What a reader must know of the experiment it rests on; empty where there is nothing.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Claim:
     measured: str
     figure: str | None = None
     condition: str = ""
+    caveat: str = ""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -86,6 +90,7 @@ class Claim:
             "condition": self.condition or None,
             "measured": self.measured,
             "figure": self.figure,
+            "caveat": self.caveat or None,
         }
 
 
@@ -131,6 +136,12 @@ class Results:
         The seed of all its randomness.
     repeats, svm_repeats : int
         Repeats of the counts, and of the classifier.
+    epsilons, deltas : tuple of float, optional
+        Privacy parameters that were asked for in place of the paper's.
+    prior : float
+        Weight of the Dirichlet prior of the divergences.
+    adult_file : str
+        Name of the file with the adult data, where one was given.
     versions : dict of str to str
         Versions of what the numbers depend on.
     counts : dict of str to CountRun
@@ -154,6 +165,10 @@ class Results:
     seed: int
     repeats: int
     svm_repeats: int
+    epsilons: tuple[float, ...] | None = None
+    deltas: tuple[float, ...] | None = None
+    prior: float = JEFFREYS
+    adult_file: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     counts: dict[str, CountRun] = field(default_factory=dict)
     svm: SvmRun | None = None

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 import ggdp
-from ggdp import _validate
+from ggdp.experiments.arguments import integer
 from ggdp.sampling.simulation import simulated_not_private
 
 if TYPE_CHECKING:
@@ -40,7 +40,16 @@ if TYPE_CHECKING:
 
     Reals: TypeAlias = NDArray[np.float64]
 
-__all__ = ["ADJUSTMENTS", "Adjustment", "clip_at_zero", "clip_rescale", "projected", "simulated_noise", "stream_seed"]
+__all__ = [
+    "ADJUSTMENTS",
+    "ADJUSTMENT_LABELS",
+    "Adjustment",
+    "clip_at_zero",
+    "clip_rescale",
+    "projected",
+    "simulated_noise",
+    "stream_seed",
+]
 
 Adjustment: TypeAlias = Literal["raw", "clip-rescale", "project", "clip-zero"]
 
@@ -60,7 +69,7 @@ def stream_seed(seed: int, *names: str | float | None) -> int:
     >>> stream_seed(0, "mildew", "laplace", 1.0, None, 0) == stream_seed(0, "mildew", "laplace", 1.0, None, 1)
     False
     """
-    text = json.dumps(["ggdp experiments", _validate.integer(seed=seed, at_least=0), *names])
+    text = json.dumps(["ggdp experiments", integer(seed=seed, at_least=0), *names])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
 
@@ -174,4 +183,11 @@ ADJUSTMENTS: dict[Adjustment, Callable[[Reals, float], Reals]] = {
     "clip-rescale": clip_rescale,
     "project": projected,
     "clip-zero": clip_at_zero,
+}
+# What tables and figures call them.
+ADJUSTMENT_LABELS: dict[Adjustment, str] = {
+    "raw": "as drawn",
+    "clip-rescale": "clip, rescale to n",
+    "project": "project to n",
+    "clip-zero": "clip at 0",
 }

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import ggdp
-from ggdp import _validate
 from ggdp.calibration import classic_gaussian
 from ggdp.errors import ArgumentError
+from ggdp.experiments.arguments import choice, positive
 from ggdp.experiments.processes import completed
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ __all__ = [
     "EPSILONS_TEXT",
     "OURS",
     "PAPER",
+    "QUICK_DELTAS",
     "REPEATS",
     "NoiseFacts",
     "Sanitiser",
@@ -53,6 +54,8 @@ Method: TypeAlias = Literal["paper", "classic", "tight", "planned"]
 EPSILONS = (0.5, 1.0, 2.0)
 EPSILONS_TEXT = (0.1,)
 DELTAS = (0.01, 0.05, 0.1, 0.25)
+# Those of a small run.
+QUICK_DELTAS = (0.05, 0.25)
 REPEATS = 500
 
 
@@ -252,7 +255,7 @@ def sanitiser_of(key: str) -> Sanitiser:
     >>> sanitiser_of("laplace").label
     'Laplace'
     """
-    _validate.choice(among=tuple(one.key for one in ALL), sanitiser=key)
+    choice(among=tuple(one.key for one in ALL), sanitiser=key)
     return next(one for one in ALL if one.key == key)
 
 
@@ -278,8 +281,8 @@ def settings_of(
     27
     """
     # Asked for as 1 or as 1.0, a setting is the same one.
-    sizes = [_validate.positive(epsilon=epsilon) for epsilon in epsilons]
-    chances: list[float | None] = [_validate.positive(delta=_validate.probability(delta=delta)) for delta in deltas]
+    sizes = [positive(epsilon=epsilon) for epsilon in epsilons]
+    chances: list[float | None] = [positive(delta=delta, below=1.0) for delta in deltas]
     pairs = [
         Setting(one, epsilon, delta)
         for one in sanitisers

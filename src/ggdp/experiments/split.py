@@ -20,13 +20,13 @@ Liu, arXiv 1602.06028 v5, Section 4. Becker and Kohavi, "Adult", UCI Machine Lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ggdp import _validate
 from ggdp.errors import ArgumentError
+from ggdp.experiments.arguments import integer
 from ggdp.experiments.sanitisers import stream_seed
 
 if TYPE_CHECKING:
@@ -36,13 +36,17 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
-__all__ = ["NOT_PRIVATE", "AdultSplit", "adult_counts"]
+__all__ = ["EMPTY_CELLS_SHOW", "NOT_PRIVATE", "AdultSplit", "adult_counts"]
 
-NOT_PRIVATE = "not differentially private, for reproduction only: the empty cells are left out, which shows them"
+# Stands wherever the adult data appear.
+NOT_PRIVATE = "not differentially private, for reproduction only"
+EMPTY_CELLS_SHOW = f"{NOT_PRIVATE}: the empty cells are left out, which shows them"
 
 _CUT_OFF = 99_999
 _UNUSED = "fnlwgt"
 _OUTCOME = "income"
+# The paper's example of a cell that makes no sense: somebody of this age who works longer than this in a week.
+_OLD, _LONG = 90, 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +69,10 @@ class AdultSplit:
         How many training rows are in each cell.
     counts_without_income : array
         The same for the cells that are left when the income is not looked at.
+    facts : dict of str to int
+        Numbers of the complete rows, before any is left out: ``aged_90`` persons are of that age, of whom
+        ``aged_90_over_80_hours`` work more than 80 hours a week; and ``levels_workclass`` and so on for each column
+        of names but the income, how many values it has.
     """
 
     columns: tuple[str, ...]
@@ -76,6 +84,7 @@ class AdultSplit:
     cells: Codes = field(repr=False)
     counts: Codes = field(repr=False)
     counts_without_income: Codes = field(repr=False)
+    facts: dict[str, int]
 
     def is_numeric(self, column: str) -> bool:
         """Tell whether a column has numbers, not names."""
@@ -91,10 +100,10 @@ class AdultSplit:
         rows : int
             How many training rows to keep.
         """
-        size = _validate.integer(rows=rows, at_least=4)
-        return _split(
-            self.columns, self.levels, self.train[:size], self.test[: max(size // 2, 1)], self.complete, self.left_out
-        )
+        size = integer(rows=rows, at_least=4)
+        train, test = self.train[:size], self.test[: max(size // 2, 1)]
+        cells, counts, coarser = _cells(train)
+        return replace(self, train=train, test=test, cells=cells, counts=counts, counts_without_income=coarser)
 
 
 def adult_counts(adult: Adult, seed: int = 0) -> AdultSplit:
@@ -125,22 +134,36 @@ def adult_counts(adult: Adult, seed: int = 0) -> AdultSplit:
         levels[name], codes[:, place] = np.unique(used.rows[name], return_inverse=True)
     codes = codes[np.random.default_rng(stream_seed(seed, "adult", "split")).permutation(used.size)]
     middle = 2 * used.size // 3
-    return _split(columns, levels, codes[:middle], codes[middle:], whole.size, whole.size - used.size)
-
-
-def _split(
-    columns: tuple[str, ...], levels: dict[str, NDArray[Any]], train: Codes, test: Codes, complete: int, left_out: int
-) -> AdultSplit:
-    cells, counts = np.unique(train, axis=0, return_counts=True)
-    _, coarser = np.unique(train[:, :-1], axis=0, return_counts=True)
+    train, test = codes[:middle], codes[middle:]
+    cells, counts, coarser = _cells(train)
     return AdultSplit(
         columns=columns,
         levels=levels,
         train=train,
         test=test,
-        complete=complete,
-        left_out=left_out,
+        complete=whole.size,
+        left_out=whole.size - used.size,
         cells=cells,
-        counts=counts.astype(np.int64),
-        counts_without_income=coarser.astype(np.int64),
+        counts=counts,
+        counts_without_income=coarser,
+        facts=_facts(whole, columns),
     )
+
+
+def _cells(train: Codes) -> tuple[Codes, Codes, Codes]:
+    """Return the distinct rows, how many rows are in each, and the same numbers when the income is not looked at."""
+    cells, counts = np.unique(train, axis=0, return_counts=True)
+    _, coarser = np.unique(train[:, :-1], axis=0, return_counts=True)
+    return cells, counts.astype(np.int64), coarser.astype(np.int64)
+
+
+def _facts(whole: Adult, columns: tuple[str, ...]) -> dict[str, int]:
+    """Return what claims ask of the complete rows."""
+    old = whole.rows["age"] == _OLD
+    long = whole.rows["hours-per-week"].astype(np.int64) > _LONG
+    named = [name for name in columns[:-1] if whole.rows[name].dtype.kind != "i"]
+    return {
+        f"aged_{_OLD}": int(old.sum()),
+        f"aged_{_OLD}_over_{_LONG}_hours": int((old & long).sum()),
+        **{f"levels_{name}": len(np.unique(whole.rows[name])) for name in named},
+    }

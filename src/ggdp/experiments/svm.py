@@ -1,17 +1,7 @@
 """Does a classifier trained on sanitised counts still predict? Support vector machines on the adult data.
 
-=========  =============================================================================================
-features   the 13 attributes as R's ``model.matrix`` without an intercept codes them: numbers as they are, the first
-           factor by an indicator of each level, every other factor by one of each level but its first
-scaled     numeric columns to mean 0 and standard deviation 1, as e1071's ``svm(income ~ ., data)`` does; it leaves
-           the indicators of factors alone
-kernel     exp(-gamma |x - x'|^2), gamma = 1 / (number of columns); cost C = 1; libsvm, as e1071
-weights    the sanitised counts: a cell of count w weighs as w rows, so C_i = C w_i. Cells of weight 0 are left out
-=========  =============================================================================================
-
-Means and standard deviations for the scaling are those of the sanitised training data, weights and all: with whole
-weights everything is as if the rows had been repeated, which is what R would be given, and nothing but the sanitised
-counts is looked at. e1071 itself takes no weights of rows, so how the paper handled fractions is not known.
+The features, the scaling and the machine are those of `ggdp.experiments.classifier`. The weights of its cells are the
+sanitised counts, and nothing but these is looked at.
 
 The cells are the non-empty ones of the training data, the income included: not differentially private, for reproduction
 only.
@@ -21,8 +11,7 @@ fingerprint of the data, the seed and the versions of the libraries; lines of an
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Section 4. Meyer et al., e1071 (R package), ``svm``. Chang and Lin, "LIBSVM", ACM TIST 2
-(2011).
+Liu, arXiv 1602.06028 v5, Section 4.
 """
 
 from __future__ import annotations
@@ -37,12 +26,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ggdp import _validate
 from ggdp.errors import MissingExtraError
+from ggdp.experiments.arguments import choice, integer, positive
+from ggdp.experiments.classifier import COST, default_gamma, design, weighted_accuracy
 from ggdp.experiments.processes import completed
 from ggdp.experiments.sanitisers import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
 from ggdp.experiments.settings import DELTAS, EPSILONS, NoiseFacts, Sanitiser, Setting, known, settings_of
-from ggdp.experiments.split import NOT_PRIVATE, AdultSplit
+from ggdp.experiments.split import EMPTY_CELLS_SHOW, AdultSplit
 from ggdp.experiments.state import StateFile
 
 if TYPE_CHECKING:
@@ -53,11 +43,10 @@ if TYPE_CHECKING:
 
     Reals = NDArray[np.float64]
 
-__all__ = ["SVM_REPEATS", "SvmRun", "design", "run_svm", "weighted_accuracy"]
+__all__ = ["SVM_REPEATS", "SvmRun", "run_svm"]
 
-COST = 1.0
 SVM_REPEATS = 5
-_CACHE_MEGABYTES = 400
+_PRIVATE = f"no: {EMPTY_CELLS_SHOW}"
 _LIBRARIES = ("ggdp", "numpy", "scipy", "scikit-learn")
 # Raised when the meaning of a line of the state file changes.
 _FORMAT = 1
@@ -76,9 +65,11 @@ class SvmRun:
     support_accuracy : float
         Accuracy of the one that was trained on the non-empty cells with equal weights: it has seen no count, so what it
         knows is what the unprotected choice of cells gives away.
+    cost, gamma : float
+        Of the classifier.
     rows : list of dict
-        One for each fit: sanitiser, group, epsilon, delta (None where there is none), order, scale, support,
-        neighbours, adjustment, private, note, repeat, accuracy.
+        One for each fit on sanitised counts: sanitiser, group, epsilon, delta (None where there is none), order,
+        scale, support, neighbours, adjustment, private, note, repeat, accuracy.
     """
 
     train: int
@@ -87,15 +78,31 @@ class SvmRun:
     columns: int
     original_accuracy: float
     support_accuracy: float
+    cost: float
+    gamma: float
     rows: list[dict[str, Any]]
 
+    def controls(self) -> list[dict[str, Any]]:
+        """Return the rows of the two fits without noise: sanitiser, private, note, repeat, accuracy.
+
+        They are called "original" and "cells-without-counts", and are as little private as the others.
+        """
+        notes = {
+            "original": (self.original_accuracy, "trained on the original counts"),
+            "cells-without-counts": (self.support_accuracy, "trained on the non-empty cells with equal weights"),
+        }
+        return [
+            {"sanitiser": name, "private": _PRIVATE, "note": note, "repeat": 0, "accuracy": accuracy}
+            for name, (accuracy, note) in notes.items()
+        ]
+
     def summary(self) -> list[dict[str, Any]]:
-        """Return one row for each setting: its names, repeats, accuracy_mean, accuracy_sd and loss_mean.
+        """Return one row for each setting: its names, private, repeats, accuracy_mean, accuracy_sd and loss_mean.
 
         The standard deviation is None for a single repeat; the loss is the original accuracy less this one.
         """
         grouped: dict[tuple[Any, ...], list[float]] = {}
-        names = ("sanitiser", "group", "epsilon", "delta", "note")
+        names = ("sanitiser", "group", "epsilon", "delta", "private", "note")
         for row in self.rows:
             grouped.setdefault(tuple(row[name] for name in names), []).append(row["accuracy"])
         return [
@@ -121,6 +128,8 @@ class _Problem(NamedTuple):
     numeric: NDArray[np.bool_]
     adjustment: Adjustment
     seed: int
+    cost: float
+    gamma: float
 
 
 class _Fit(NamedTuple):
@@ -156,6 +165,8 @@ def run_svm(
     progress: Callable[[int, int], None] | None = None,
     rows: int | None = None,
     adjustment: Adjustment = "clip-rescale",
+    cost: float = COST,
+    gamma: float | None = None,
 ) -> SvmRun:
     """Train a classifier on the original and on sanitised counts, and count its hits among the test rows.
 
@@ -183,6 +194,10 @@ def run_svm(
         Train on this many rows only, and test on half as many, for a quick run.
     adjustment : str, default "clip-rescale"
         What is done to noisy counts before they are weights; not "raw", which can be negative.
+    cost : float, default 1
+        Price of a training row on the wrong side, as in e1071.
+    gamma : float, optional
+        Of the radial kernel; by default 1 / (number of columns), as in e1071.
 
     Raises
     ------
@@ -197,11 +212,11 @@ def run_svm(
     if find_spec("sklearn") is None:
         message = "the classifier needs scikit-learn: pip install 'ggdp[experiments]'"
         raise MissingExtraError(message)
-    _validate.choice(among=tuple(name for name in ADJUSTMENTS if name != "raw"), adjustment=adjustment)
-    _validate.integer(repeats=repeats, at_least=1)
-    extra = repeats if extra_repeats is None else _validate.integer(extra_repeats=extra_repeats, at_least=1)
+    choice(among=tuple(name for name in ADJUSTMENTS if name != "raw"), adjustment=adjustment)
+    integer(repeats=repeats, at_least=1)
+    extra = repeats if extra_repeats is None else integer(extra_repeats=extra_repeats, at_least=1)
     used = split if rows is None else split.first(rows)
-    problem = _problem(used, adjustment, _validate.integer(seed=seed, at_least=0))
+    problem = _problem(used, adjustment, integer(seed=seed, at_least=0), positive(cost=cost), gamma)
     settings = settings_of(sanitisers, epsilons, deltas)
     fits = [
         _Fit(setting, facts, repeat)
@@ -218,84 +233,13 @@ def run_svm(
         columns=len(problem.numeric),
         original_accuracy=original / size,
         support_accuracy=support / size,
+        cost=problem.cost,
+        gamma=problem.gamma,
         rows=[_row(fit, adjustment, hits / size) for fit, hits in zip(fits, correct, strict=True)],
     )
 
 
-def design(split: AdultSplit, codes: NDArray[np.int64]) -> tuple[Reals, NDArray[np.bool_]]:
-    """Return the features of rows, unscaled, and which of their columns are numeric.
-
-    Parameters
-    ----------
-    split : AdultSplit
-        The data, for the levels of their columns.
-    codes : array
-        Rows of it, such as ``split.cells``.
-    """
-    parts, numeric, coded = [], [], False
-    for place, name in enumerate(split.columns[:-1]):
-        levels = split.levels[name]
-        if split.is_numeric(name):
-            parts.append(levels[codes[:, place]].astype(np.float64)[:, None])
-        else:
-            # Without an intercept the first factor has a column for each level.
-            parts.append((codes[:, [place]] == np.arange(int(coded), len(levels))).astype(np.float64))
-            coded = True
-        numeric += [split.is_numeric(name)] * parts[-1].shape[1]
-    return np.hstack(parts), np.array(numeric)
-
-
-def weighted_accuracy(
-    cells: Reals,
-    labels: NDArray[np.int64],
-    weights: Reals,
-    test: Reals,
-    test_labels: NDArray[np.int64],
-    numeric: NDArray[np.bool_],
-) -> int:
-    """Return how many test rows a classifier gets right that was trained on weighted cells.
-
-    Parameters
-    ----------
-    cells, test : array of shape (rows, columns)
-        Features, unscaled.
-    labels, test_labels : array of int
-        Outcomes.
-    weights : array
-        Weights of the training cells, not all of them 0; cells of weight 0 are left out.
-    numeric : array of bool
-        Which columns to scale.
-    """
-    from scipy.sparse import csr_matrix
-    from sklearn.svm import SVC
-
-    kept = weights > 0.0
-    x, y, w = cells[kept], labels[kept], weights[kept]
-    if np.all(y == y[0]):
-        return int((test_labels == y[0]).sum())
-    mean, deviation = _weighted_moments(x[:, numeric], w)
-
-    def scaled(features: Reals) -> Any:  # noqa: ANN401 - SciPy has no types
-        whole = features.copy()
-        whole[:, numeric] = (whole[:, numeric] - mean) / deviation
-        # Most indicators are 0, and libsvm is three times as fast where they are not stored.
-        return csr_matrix(whole)
-
-    machine = SVC(kernel="rbf", C=COST, gamma=1.0 / cells.shape[1], cache_size=_CACHE_MEGABYTES)
-    machine.fit(scaled(x), y, sample_weight=w)
-    return int((machine.predict(scaled(test)) == test_labels).sum())
-
-
-def _weighted_moments(values: Reals, weights: Reals) -> tuple[Reals, Reals]:
-    """Return means and standard deviations of columns, as if every row were repeated; 1 for a constant column."""
-    total = weights.sum()
-    mean = (values * weights[:, None]).sum(axis=0) / total
-    squares = ((values - mean) ** 2 * weights[:, None]).sum(axis=0)
-    deviation = np.sqrt(squares / max(total - 1.0, 1.0))
-    return mean, np.where(deviation > 0.0, deviation, 1.0)
-
-
-def _problem(split: AdultSplit, adjustment: Adjustment, seed: int) -> _Problem:
+def _problem(split: AdultSplit, adjustment: Adjustment, seed: int, cost: float, gamma: float | None) -> _Problem:
     cells, numeric = design(split, split.cells)
     return _Problem(
         cells=cells,
@@ -306,6 +250,8 @@ def _problem(split: AdultSplit, adjustment: Adjustment, seed: int) -> _Problem:
         numeric=numeric,
         adjustment=adjustment,
         seed=seed,
+        cost=cost,
+        gamma=default_gamma(len(numeric)) if gamma is None else positive(gamma=gamma),
     )
 
 
@@ -319,7 +265,16 @@ def _fitted(problem: _Problem, fit: _Fit | _Control) -> int:
         seed = stream_seed(problem.seed, "adult-svm", *fit.setting.key, fit.repeat)
         noise = simulated_noise(fit.facts, fit.setting.sanitiser.support, weights.shape, seed=seed)
         weights = ADJUSTMENTS[problem.adjustment](weights + noise, float(weights.sum()))
-    return weighted_accuracy(problem.cells, problem.labels, weights, problem.test, problem.test_labels, problem.numeric)
+    return weighted_accuracy(
+        problem.cells,
+        problem.labels,
+        weights,
+        problem.test,
+        problem.test_labels,
+        problem.numeric,
+        cost=problem.cost,
+        gamma=problem.gamma,
+    )
 
 
 def _all_fits(
@@ -347,7 +302,8 @@ def _all_fits(
 def _fingerprint(problem: _Problem) -> str:
     """Return what tells runs apart whose fits would differ."""
     digest = hashlib.sha256()
-    facts = [_FORMAT, problem.seed, problem.adjustment, COST, {name: version(name) for name in _LIBRARIES}]
+    versions = {name: version(name) for name in _LIBRARIES}
+    facts = [_FORMAT, problem.seed, problem.adjustment, problem.cost, problem.gamma, versions]
     digest.update(json.dumps(facts, sort_keys=True).encode())
     for part in (problem.cells, problem.labels, problem.counts, problem.test, problem.test_labels, problem.numeric):
         digest.update(repr((part.shape, part.dtype.str)).encode())
@@ -368,7 +324,7 @@ def _row(fit: _Fit, adjustment: Adjustment, accuracy: float) -> dict[str, Any]:
         "support": one.support,
         "neighbours": one.neighbours,
         "adjustment": adjustment,
-        "private": f"no: {NOT_PRIVATE}",
+        "private": _PRIVATE,
         "note": fit.facts.note,
         "repeat": fit.repeat,
         "accuracy": accuracy,

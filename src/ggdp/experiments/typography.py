@@ -45,7 +45,7 @@ def as_html(text: str) -> str:
     found = escape(text, quote=False)
     found = _MARKED.sub(lambda word: f"{_GREEK[word[1]]}_", found)
     found = _LETTERS.sub(lambda word: _GREEK[word[1]], found)
-    found = found.replace("&gt;=", "≥").replace("&lt;=", "≤").replace("Q^-1", "Q^(-1)")
+    found = found.replace("+-", "±").replace("&gt;=", "≥").replace("&lt;=", "≤").replace("Q^-1", "Q^(-1)")
     found = _TEN.sub(_power_of_ten, found)
     found = _ROOT.sub("√", found)
     found = _MINUS.sub("−", found)

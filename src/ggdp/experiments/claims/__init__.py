@@ -1,15 +1,15 @@
-"""Every claim of the paper's Sections 2 to 4 that can be measured, with its numbers and its verdict.
+"""Every claim of the paper's Sections 2 to 5 that can be measured, with its numbers and its verdict.
 
 A claim is a small function that computes its numbers anew and takes its verdict from them; none is written down.
-Sections 2 and 3 are about formulas and need no experiment. Those of Section 4 need a run, and are "not measured" where
-it was not made.
+Sections 2, 3 and 5 are about formulas and need no experiment. Those of Section 4 need a run, and are "not measured"
+where it was not made, or where its standard errors are too large to decide.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ggdp.experiments.claims import adult, bounded, counts, family, gaussian, probabilistic
+from ggdp.experiments.claims import adult, bounded, counts, discussion, family, gaussian, probabilistic
 from ggdp.experiments.claims.statements import STATEMENTS, unmeasured
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def judge(results: Results, progress: Callable[[int, int], None] | None = None) 
         *gaussian.CLAIMS,
         *counts.CLAIMS,
         adult.non_empty_cells,
+        *discussion.CLAIMS,
     ]
     found: list[Claim] = []
     for make in makers:

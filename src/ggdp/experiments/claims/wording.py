@@ -20,7 +20,9 @@ def if_true(fact: object) -> Verdict:
 
 def short(value: float, digits: int = 4) -> str:
     """Return a number in a few significant digits, large ones with commas."""
-    return f"{value:,.0f}" if abs(value) >= 10.0**digits else f"{value:.{digits}g}"
+    # Rounded first: what becomes 100 by rounding must not be written 1e+02.
+    rounded = float(f"{value:.{digits}g}")
+    return f"{value:,.0f}" if abs(rounded) >= 10.0**digits else f"{value:.{digits}g}"
 
 
 def listed(values: Iterable[float], digits: int = 4) -> str:
