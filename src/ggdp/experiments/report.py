@@ -164,7 +164,7 @@ def _summary(results: Results) -> str:
     if results.claims:
         open_ = counted["not measured"]
         measured = "all were measured" if not open_ else f"{len(results.claims) - open_} were measured"
-        left = f"; {open_} need what was not run, or are not decided by it" if open_ else ""
+        left = f"; for {open_} it takes what was not run, or more of it, or cannot be told" if open_ else ""
         parts.append(
             f"<p>Of {len(results.claims)} claims of the paper {measured} in this run{left}. So many hold, hold under a "
             f'condition that the paper does not state, or do not hold as stated:</p>\n<ul class="tally">{tally}</ul>'
