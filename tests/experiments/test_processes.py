@@ -61,7 +61,10 @@ def interrupting(number):
 
 # A caller with two workers, as a program of its own.
 CALLER = """
+import signal
 from contextlib import closing
+# Whoever runs the tests in the background may have them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from tests.experiments.test_processes import announced, completed
 with closing(completed(announced, list("abcd"), shared=None, workers=2)) as results:
     try:

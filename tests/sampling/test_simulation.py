@@ -18,20 +18,28 @@ def test_draws_are_those_of_the_generator():
     assert one.dtype == np.float64
 
 
-def test_nothing_in_the_package_uses_them():
+def users_of(pattern):
+    """Modules of the package that mention a pattern; the experiments simulate, and release nothing."""
     package = Path(ggdp.__file__).parent
-    users = [
-        path
+    return {
+        path.name
         for path in package.rglob("*.py")
-        if re.search(r"sampling\.simulation|simulated_not_private", path.read_text(encoding="utf-8"))
-    ]
-    assert [path.name for path in users if path.name != "simulation.py"] == []
+        if "experiments" not in path.relative_to(package).parts and re.search(pattern, path.read_text(encoding="utf-8"))
+    }
+
+
+def test_nothing_but_the_experiments_uses_them():
+    assert users_of(r"sampling\.simulation|simulated_not_private") == {"simulation.py"}
 
 
 def test_no_private_path_adds_a_generator_of_numpy():
-    package = Path(ggdp.__file__).parent
-    users = {path.name for path in package.rglob("*.py") if "np.random" in path.read_text(encoding="utf-8")}
-    assert users <= {"simulation.py", "absolute_sum.py"}
+    assert users_of(r"np\.random") <= {"simulation.py", "absolute_sum.py"}
+
+
+def test_the_experiments_release_nothing():
+    package = Path(ggdp.__file__).parent / "experiments"
+    for path in package.rglob("*.py"):
+        assert not re.search(r"Mechanism\(|\.release\(", path.read_text(encoding="utf-8")), path.name
 
 
 def test_only_the_law_on_the_reals_is_simulated():
