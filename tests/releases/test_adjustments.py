@@ -9,7 +9,7 @@ import ggdp
 from ggdp import SeededSource
 from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.mechanisms import Mechanism
-from ggdp.releases import Release, clip, drop, normalise, project, redraw, round_values
+from ggdp.releases import Release, clip, drop, fit_total, normalise, project, redraw, round_values
 from ggdp.releases.release import released
 
 ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
@@ -20,6 +20,7 @@ ADJUSTMENTS = {
     "round_values": round_values,
     "normalise": lambda release: normalise(release, 600),
     "project": lambda release: project(release, 600),
+    "fit_total": lambda release: fit_total(release, 600),
     "drop": lambda release: drop(release, [1]),
 }
 
@@ -38,9 +39,17 @@ def with_values(counts, values):
     return released(np.asarray(values), counts.facts, counts.guarantee)
 
 
-@pytest.mark.parametrize("name", ADJUSTMENTS)
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.notion)
-@pytest.mark.parametrize("support", ["integer", "real"])
+@pytest.mark.parametrize(
+    ("name", "support"),
+    # What is on a grid has no whole numbers to be fitted.
+    [
+        (name, support)
+        for name in ADJUSTMENTS
+        for support in ("integer", "real")
+        if (name, support) != ("fit_total", "real")
+    ],
+)
 def test_pure_and_approximate_dp_survive_and_probabilistic_dp_becomes_approximate(name, goal, support):
     query = TWO if goal.notion != "probabilistic" else ggdp.Sensitivity.cells(1, 1, neighbours="replace-one")
     before = mechanism(goal, query, support).release([100, 200, 300])
@@ -273,3 +282,38 @@ def test_only_releases_of_numbers_are_adjusted(counts, adjust):
     if adjust is not ADJUSTMENTS["drop"]:
         with pytest.raises(ArgumentError, match="its values are not numbers"):
             adjust(names)
+
+
+NOISY = st.lists(st.integers(-50, 500) | st.sampled_from([2**62, -(2**62)]), min_size=1, max_size=12)
+
+
+@given(NOISY, st.integers(0, 2000), st.booleans())
+def test_fitted_counts_are_whole_and_add_up_to_the_total(values, total, nonnegative):
+    fitted = fit_total(with_values(mechanism(ggdp.PureDP(1.0)), values), total, nonnegative=nonnegative).values
+    assert fitted.dtype == np.int64
+    assert sum(fitted.tolist()) == total
+    assert not nonnegative or fitted.min() >= 0
+
+
+@given(st.lists(st.integers(-50, 500), min_size=1, max_size=5), st.integers(0, 300))
+def test_fitted_counts_are_within_one_of_the_nearest_real_ones(values, total):
+    release = with_values(mechanism(ggdp.PureDP(1.0)), values)
+    nearest = project(release, total).values
+    assert np.abs(fit_total(release, total, nonnegative=True).values - nearest).max() < 1.0 + 1e-9
+    shifted = np.array(values) + (total - sum(values)) / len(values)
+    assert np.abs(fit_total(release, total).values - shifted).max() < 1.0 + 1e-9
+
+
+def test_each_part_is_fitted_by_itself(counts):
+    fitted = fit_total(with_values(counts, [5, 6, 10, 20, 30]), 60, parts=[slice(0, 2), slice(2, 5)])
+    assert fitted.values.tolist() == [30, 30, 10, 20, 30]
+    assert "in each table" in fitted.manifest["statement"]
+
+
+def test_fitting_refuses_floats_and_totals_that_floats_do_not_hold(counts):
+    with pytest.raises(ArgumentError, match="not whole numbers"):
+        fit_total(with_values(counts, [1.5]), 3)
+    with pytest.raises(ArgumentError, match="2\\^53"):
+        fit_total(with_values(counts, [1]), 2**53 + 1)
+    with pytest.raises(ArgumentError, match="must be an integer"):
+        fit_total(with_values(counts, [1]), 3.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from ggdp.cli.files import write_together
+from ggdp._files import write_together
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import (
     Box,

@@ -1,11 +1,12 @@
 """What is published: noisy values with the guarantee they carry."""
 
-from ggdp.releases.adjustments import clip, drop, normalise, project, redraw, round_values
+from ggdp.releases.adjustments import clip, drop, fit_total, normalise, project, redraw, round_values
 from ggdp.releases.facts import MechanismFacts, SelectionFacts
 from ggdp.releases.law import NoiseLaw
 from ggdp.releases.manifest import manifest_schema
 from ggdp.releases.release import Interval, Release
 from ggdp.releases.steps import Adjustment
+from ggdp.releases.threshold import Threshold
 
 __all__ = [
     "Adjustment",
@@ -14,8 +15,10 @@ __all__ = [
     "NoiseLaw",
     "Release",
     "SelectionFacts",
+    "Threshold",
     "clip",
     "drop",
+    "fit_total",
     "manifest_schema",
     "normalise",
     "project",

@@ -5,6 +5,7 @@ clip                every value into public bounds (the paper's boundary-inflate
 round_values        to the nearest whole number, halves up
 normalise           scaled to an asserted public total
 project             the nearest values, by Euclid, that are not negative and add up to an asserted public total
+fit_total           whole numbers near the nearest values, by Euclid, that add up to an asserted public total
 drop                cells left out
 ==================  =============================================================================================
 
@@ -43,15 +44,19 @@ from ggdp.releases.release import Release, adjusted
 from ggdp.releases.steps import Adjustment
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from ggdp.releases.law import NoiseLaw
 
-__all__ = ["clip", "drop", "normalise", "project", "redraw", "round_values"]
+__all__ = ["clip", "drop", "fit_total", "normalise", "project", "redraw", "round_values"]
 
 Chosen: TypeAlias = Literal["by-values", "publicly"]
 
 _WHOLE = Grid(step=1.0)
+# Floats hold every whole number up to it, and sums of two such fit in 64 bits.
+_MOST_FITTED = 2**53
 
 
 def clip(release: Release, lower: float | None = None, upper: float | None = None) -> Release:
@@ -170,6 +175,50 @@ def project(release: Release, total: float) -> Release:
     if values.size == 0 and asserted > 0.0:
         raise ArgumentError("total", total, "must be 0: the release has no cells")
     return adjusted(release, _projected(values, asserted), Adjustment("project", (("total", asserted),)))
+
+
+def fit_total(
+    release: Release, total: int, *, nonnegative: bool = False, parts: Sequence[slice] = (slice(None),)
+) -> Release:
+    """Return the release of counts as whole numbers that add up to a public total.
+
+    Parameters
+    ----------
+    release : Release
+        Noisy whole numbers of a query under replace-one neighbours.
+    total : int
+        What the true values of each part add up to: a number that the publisher asserts to be public.
+    nonnegative : bool, default False
+        Whether values below 0 are put to 0.
+    parts : sequence of slice, optional
+        Parts of the flat array that each add up to the total, such as the marginals of a table; all of it by default.
+
+    Notes
+    -----
+    The nearest values in the Euclidean norm are moved by the same amount each (without those that would fall below 0,
+    where that is asked for). They are then rounded down, and what is left goes by ones to the values that lost most.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> query = ggdp.Sensitivity.histogram(neighbours="replace-one")
+    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), query, order=1, support="integer")
+    >>> release = ggdp.Mechanism(noise).release([600, 300, 100])
+    >>> fitted = fit_total(release, total=1000, nonnegative=True)
+    >>> int(fitted.values.sum()), fitted.values.dtype
+    (1000, dtype('int64'))
+    """
+    asserted = _validate.integer(total=total, at_least=0)
+    _total(release, total)
+    if release.values.dtype.kind != "i":
+        raise ArgumentError("release", str(release.mechanism), "its values are not whole numbers; use project")
+    if asserted > _MOST_FITTED:
+        raise ArgumentError("total", total, "must be at most 2^53")
+    fitted = np.clip(release.values.reshape(-1), -_MOST_FITTED, _MOST_FITTED)
+    for part in parts:
+        fitted[part] = _fitted(fitted[part], asserted, nonnegative=nonnegative)
+    step = Adjustment("fit_total", (("total", asserted), ("nonnegative", nonnegative), ("parts", len(parts))))
+    return adjusted(release, fitted.reshape(release.values.shape), step)
 
 
 def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") -> Release:
@@ -303,6 +352,44 @@ def _projected(values: NDArray[np.float64], total: float) -> NDArray[np.float64]
     level = levels[above[-1]] if above.size else 0.0
     found = np.maximum(lowered - level, 0.0)
     return np.asarray(found.reshape(values.shape))
+
+
+def _fitted(values: NDArray[np.int64], total: int, *, nonnegative: bool) -> NDArray[np.int64]:
+    """Return whole numbers that add up to a total, near the nearest point that does."""
+    if values.size == 0:
+        if total:
+            raise ArgumentError("total", total, "must be 0: the release has no cells")
+        return values
+    if nonnegative:
+        nearest = _projected(values.astype(np.float64), float(total))
+        whole = np.floor(nearest).astype(np.int64)
+        lost = nearest - whole
+    else:
+        every, _ = divmod(total - _exact_sum(values), values.size)
+        whole = values + every
+        lost = np.zeros(values.size)
+    left = total - _exact_sum(whole)
+    # Floats may be off by a few ones in large tables: `left` may pass the number of cells, or be negative.
+    every, some = divmod(left, values.size)
+    if nonnegative and left < 0:
+        return _lowered(whole, -left)
+    whole += every
+    whole[np.argsort(-lost, kind="stable")[:some]] += 1
+    return whole
+
+
+def _exact_sum(values: NDArray[np.int64]) -> int:
+    """Return a sum that may not fit in 64 bits, of values that are not much larger than 2^53: by halves that do."""
+    return (int((values >> 28).sum()) << 28) + int((values & ((1 << 28) - 1)).sum())
+
+
+def _lowered(values: NDArray[np.int64], by: int) -> NDArray[np.int64]:
+    """Return values with the largest of them lowered by ones, `by` of them in all."""
+    while by:
+        largest = np.argsort(-values, kind="stable")[: min(by, int((values > 0).sum()))]
+        values[largest] -= 1
+        by -= largest.size
+    return values
 
 
 def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:

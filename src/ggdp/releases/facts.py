@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from ggdp.errors import ArgumentError
+
 if TYPE_CHECKING:
     from ggdp.calibration import Certificate
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.threshold import Threshold
 
 __all__ = ["LEVEL", "Facts", "MechanismFacts", "SelectionFacts"]
 
@@ -44,6 +47,8 @@ class MechanismFacts:
         Bounds that true values were clamped to because their sensitivity was taken from them.
     notes : tuple of str
         What a reader should know of the scale, such as that it is an upper bound.
+    threshold : Threshold, optional
+        From which noisy count on cells are shown; None if all are. For noise on the integers without bounds.
     """
 
     name: str
@@ -57,6 +62,11 @@ class MechanismFacts:
     law: NoiseLaw
     query_bounds: tuple[tuple[float, float], ...] | None = None
     notes: tuple[str, ...] = ()
+    threshold: Threshold | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and (self.law.step is not None or self.law.bounding is not None):
+            raise ArgumentError("threshold", self.threshold, "is for noise on the integers without bounds")
 
     @property
     def order(self) -> float:
@@ -80,12 +90,14 @@ class MechanismFacts:
             "query_bounds": None if self.query_bounds is None else [list(pair) for pair in self.query_bounds],
             "clamp": None if law.clamp is None else law.clamp * (law.step or 1),
             "notes": list(self.notes),
+            "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
         }
 
     def __str__(self) -> str:
         place = "on the integers" if self.law.step is None else f"on a grid of step {self.law.step:.12g}"
-        return f"{self.name} noise of order {self.order:.12g}, scale {self.scale:.12g}, {place}"
+        shown = "" if self.threshold is None else f"; {self.threshold}"
+        return f"{self.name} noise of order {self.order:.12g}, scale {self.scale:.12g}, {place}{shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

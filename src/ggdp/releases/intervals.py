@@ -50,9 +50,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from flint import arb
 
-from ggdp.distributions.enclosures import working_precision
 from ggdp.distributions.integer_bounded import running_sums, weights
-from ggdp.distributions.integer_sums import tail
+from ggdp.distributions.integer_tails import least_with_tail
 from ggdp.privacy.values import LARGEST, LEAST
 
 if TYPE_CHECKING:
@@ -70,6 +69,7 @@ __all__ = [
     "noise_half_width",
     "outward",
     "saturating_ends",
+    "simultaneous_half_width",
     "truncated_test",
 ]
 
@@ -78,7 +78,6 @@ _DEPTH = 80.0
 _MOST_BLOCKS = 1 << 20
 _MARGIN = 1e-11
 _MANY = 16
-_PRECISIONS = (96, 192, 384, 768, 1536)
 # Floats hold every integer up to the first, and every half below the second.
 _EXACT, _HALF_EXACT = 2.0**53, 2.0**52
 
@@ -92,28 +91,22 @@ def noise_half_width(order: float, scale: float, level: float) -> int:
     >>> noise_half_width(1.0, 1.0, 0.95), noise_half_width(2.0, 2.0**40, 1 - 1e-12) / 2**40
     (3, 5.042...)
     """
-    from scipy.special import gammainccinv
+    return least_with_tail(order, scale, lambda: (1 - arb(level)) / 2, at_least=1) - 1
 
-    def passes(h: int) -> bool:
-        # At h = -1 the tail is T(0) > 1/2, which never does.
-        for bits in _PRECISIONS:
-            with working_precision(bits):
-                excess = 2 * tail(order, scale, h + 1) - (1 - arb(level))
-            if excess > 0 or excess <= 0:
-                return bool(excess <= 0)
-        return False
 
-    guess = scale * math.pow(float(gammainccinv(1.0 / order, 1.0 - level)), 1.0 / order)
-    high, step = math.floor(guess), 1
-    while not passes(high):
-        high, step = high + step, 2 * step
-    low, step = max(high - 1, -1), 1
-    while low >= 0 and passes(low):
-        high, low, step = low, max(low - step, -1), 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
+@lru_cache(maxsize=64)
+def simultaneous_half_width(order: float, scale: float, level: float, cells: int) -> int:
+    """Return the least integer h with P(|K| <= h)^cells >= level: all of so many cells are within it at that level.
+
+    The probability 1 - level^(1/cells) that a cell may go beyond h is made in balls, where it keeps its digits; as a
+    float level^(1/cells) would have lost them with many cells.
+
+    Examples
+    --------
+    >>> simultaneous_half_width(1.0, 1.0, 0.95, 1), simultaneous_half_width(1.0, 1.0, 0.95, 19_440_000_000_000)
+    (3, 33)
+    """
+    return least_with_tail(order, scale, lambda: -(arb(level).log() / cells).expm1() / 2, at_least=1) - 1
 
 
 def indices_behind(noisy: Floats, grid: Grid) -> Range:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA", "manifest_of", "manifest_schema"]
 
 SCHEMA = "ggdp-release-manifest/1"
+PERSON = "one person's records"
 
 
 def manifest_schema() -> dict[str, Any]:
@@ -36,8 +37,8 @@ def manifest_schema() -> dict[str, Any]:
     return schema
 
 
-def manifest_of(release: Release) -> dict[str, Any]:
-    """Return the manifest of a release."""
+def manifest_of(release: Release, *, protected: str = PERSON) -> dict[str, Any]:
+    """Return the manifest of a release; `protected` says in words what one neighbour has and the other has not."""
     mechanism = release.mechanism
     return {
         "schema": SCHEMA,
@@ -51,26 +52,30 @@ def manifest_of(release: Release) -> dict[str, Any]:
         "error": _errors(release, mechanism) if isinstance(mechanism, MechanismFacts) else None,
         "adjustments": [step.to_dict() for step in release.adjustments],
         "values": {"shape": list(release.values.shape), "type": _type_of(release)},
-        "statement": _statement(release),
+        "statement": _statement(release, protected),
     }
 
 
 def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
     """Return what the noise does to a value at worst; of the raw noisy values, before any adjustment."""
     law = mechanism.law
+    # Of every single cell where some are left out by a threshold, whatever is chosen among the others.
+    level = release.single_level(LEVEL) if mechanism.threshold is None else LEVEL
     return {
         "bias": law.bias(),
         "standard_error": law.standard_error(),
         "root_mean_square_error": law.root_mean_square_error(),
         "level": LEVEL,
         # A true value is up to half a step away from where its noise begins.
-        "half_width": law.half_width(release.single_level(LEVEL)) + 0.5 * (law.step or 0.0),
+        "half_width": law.half_width(level) + 0.5 * (law.step or 0.0),
     }
 
 
 def _noise_sentence(release: Release, mechanism: MechanismFacts) -> str:
     """Return how far the noise moves values; said of those that neither bounds nor a clamp moved before."""
     error, law = _errors(release, mechanism), mechanism.law
+    if mechanism.threshold is not None:
+        return _thresholded_sentences(mechanism, error)
     values = "raw noisy values" if release.adjustments else "values"
     chosen = any(step.chosen_by_values for step in release.adjustments)
     share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
@@ -85,8 +90,22 @@ def _noise_sentence(release: Release, mechanism: MechanismFacts) -> str:
     )
 
 
+def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any]) -> str:
+    """Return the same where cells are left out by a threshold: of all counts, and then of those that are shown."""
+    assert mechanism.threshold is not None
+    every = "every key that occurs" if mechanism.threshold.cells is None else "every cell"
+    return (
+        f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to the count of {every}: its root mean "
+        f"square error is at most {error['root_mean_square_error']:.6g}, and {LEVEL:.0%} of all noisy counts are "
+        f"within {error['half_width']:.6g} of the true ones. {mechanism.threshold.in_words()} Counts that are shown "
+        "tend to be too large where they are near the threshold; the intervals allow for it."
+    )
+
+
 def _may_be_negative(release: Release, mechanism: MechanismFacts) -> bool:
     """Tell whether a published value can be below 0."""
+    if mechanism.threshold is not None:
+        return False
     bounds = mechanism.law.bounds
     if bounds is not None and min(low for low, _ in bounds) >= 0.0:
         return False
@@ -104,10 +123,10 @@ def _type_of(release: Release) -> str:
     return {"i": "integer", "u": "integer", "f": "number"}.get(release.values.dtype.kind, "label")
 
 
-def _statement(release: Release) -> str:
+def _statement(release: Release, protected: str) -> str:
     """Return one paragraph fit to be published: who is protected, how much, and how far off the values are."""
     mechanism = release.mechanism
-    sentences = [_protection(release)]
+    sentences = [_protection(release, protected)]
     if isinstance(mechanism, MechanismFacts):
         sentences.append(_noise_sentence(release, mechanism))
         if _may_be_negative(release, mechanism):
@@ -123,13 +142,13 @@ def _statement(release: Release) -> str:
     return " ".join(sentences)
 
 
-def _protection(release: Release) -> str:
+def _protection(release: Release, protected: str) -> str:
     guarantee = release.guarantee
     if guarantee is None:
         return "These values are NOT private: nothing is promised of them, as of noise that can be reproduced."
     change = {
-        "add-remove": "adding or removing one person's records",
-        "replace-one": "replacing one person's records by any others",
+        "add-remove": f"adding or removing {protected}",
+        "replace-one": f"replacing {protected} by any other",
     }[release.neighbours]
     factor = f"e^{shown(guarantee.epsilon)}"
     if guarantee.epsilon < 20.0:

@@ -20,6 +20,7 @@ from ggdp.errors import ArgumentError
 from ggdp.releases import frames
 from ggdp.releases.facts import LEVEL, MechanismFacts
 from ggdp.releases.manifest import manifest_of
+from ggdp.releases.threshold import thresholded_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +119,9 @@ class Release:
 
         Intervals come from the raw noisy values and exact quantiles of the noise, whatever adjustments were made after
         it: recentred on an adjusted value they would not cover. Where cells were left out by a look at the noisy
-        values, they are made to cover all cells together, so that they cover the chosen ones too.
+        values, they are made to cover all cells together, so that they cover the chosen ones too. Where cells below a
+        threshold were left out, each covers given that its cell is shown, and holds 0 unless the noisy count is so
+        large that an empty cell is ruled out (`ggdp.releases.threshold`).
 
         Parameters
         ----------
@@ -134,7 +137,10 @@ class Release:
         >>> bool(release.interval(0.999999).lower < 1000.0 < release.interval(0.999999).upper)
         True
         """
-        return Interval(*self._noise("interval").law.intervals(self.noisy, self.single_level(level)))
+        facts, single = self._noise("interval"), self.single_level(level)
+        if facts.threshold is not None:
+            return Interval(*thresholded_intervals(facts.law, facts.threshold, self.noisy, single))
+        return Interval(*facts.law.intervals(self.noisy, single))
 
     def single_level(self, level: float) -> float:
         """Return the level of each single interval: more than `level` where cells were left out by their noisy values.
@@ -259,7 +265,14 @@ class Release:
 
     def _error_law(self, asked: str) -> NoiseLaw:
         """Return the law of the errors of the values, if they are still those of the noise."""
-        law = self._noise(asked).law
+        facts = self._noise(asked)
+        if facts.threshold is not None:
+            raise ArgumentError(
+                "release",
+                f"of {facts.threshold}",
+                f"the {asked} of a cell depends on its true count where others are left out; use interval, which stays "
+                "valid",
+            )
         changed = [str(step) for step in self.adjustments if step.name != "drop" or step.chosen_by_values]
         if changed:
             raise ArgumentError(
@@ -268,7 +281,7 @@ class Release:
                 f"the {asked} of adjusted values depends on all true values; ask the release before its adjustment, "
                 "or use interval, which stays valid",
             )
-        return law
+        return facts.law
 
 
 def released(values: NDArray[Any], mechanism: Facts, guarantee: Guarantee | None) -> Release:

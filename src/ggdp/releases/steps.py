@@ -37,6 +37,10 @@ class Adjustment:
             return "values were clipped to be " + " and ".join(ends)
         if self.name == "drop":
             return f"{given['of'] - given['left']:,} of {given['of']:,} cells were left out"
+        if self.name == "fit_total":
+            kept = "that are not negative and add up to" if given["nonnegative"] else "that add up to"
+            each = " in each table" if given["parts"] > 1 else ""
+            return f"values were moved to nearby whole numbers {kept} {given['total']}{each}"
         return {
             "round_values": "values were rounded to whole numbers",
             "normalise": f"values were scaled to add up to {given.get('total')}",

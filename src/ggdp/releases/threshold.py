@@ -1,0 +1,155 @@
+"""Releases that leave out the cells below a threshold, and intervals that cover what they show.
+
+=======  ==========================================================================================================
+c, y     true count of a cell, at least 0, and its noisy count c + K; K integer noise, T(k) = P(K >= k)
+tau      the threshold: the cell is shown if y >= tau
+a        1 - level
+h        least integer with 2 T(h + 1) <= a, the half-width of an interval where nothing is left out
+L        beyond which a noisy count speaks against an empty cell: tau + h, and in a sparse table of N cells also h_N
+h_N      least integer with (1 - 2 T(h_N + 1))^N >= level: noise of all N cells is within it, with that level
+=======  ==========================================================================================================
+
+What is shown was chosen by its noise: of the empty cells in a table none is shown but for noise of at least tau, and
+[y - h, y + h] covers none of them if h < tau. So an interval is [y - h, y + h] where y > L, and [min(y - h, 0), y + h]
+where it is not.
+
+Claim. Whatever c >= 0 is, the interval covers it with a probability of at least the level given that the cell is
+shown. Proof. It lies below c (c > y + h) only if K < -h, and above c (c < y - h) only if K > h and y > L, as c >= 0.
+
+- c >= tau + h. All that is left out has K < tau - c <= -h. With u = P(K < tau - c) left out, misses have a probability
+  of at most (2 T(h + 1) - u) / (1 - u) <= 2 T(h + 1) <= a.
+- tau <= c < tau + h. What is shown has K >= tau - c > -h, so that only K > h misses: T(h + 1) <= a/2, over
+  P(K >= tau - c) >= T(0) > 1/2.
+- c < tau. With t = tau - c >= 1, what is shown has K >= t > -h, and misses have c + K > tau + h, that is
+  K >= t + h + 1. The noise is log-concave, so that T is, and T(t + h + 1) / T(t) does not rise with t; at t = 0 it is
+  T(h + 1) / T(0) < (a/2) / (1/2).
+
+Any larger L only widens intervals. With h_N in it there is more in a sparse table: with a probability of at least the
+level no empty cell of all N is shown with an interval that leaves 0 out. Of unknown keys none that is shown is empty.
+A sum that is cut off at the ends of 64 bits is never farther from c than the sum itself, and on its side of c.
+
+Given which cells are shown their noise is independent, so that intervals of level^(1/n) cover n shown cells together,
+and any that are chosen among them.
+
+Rounding: outwards; h and h_N are decided in balls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError
+from ggdp.privacy.values import LARGEST
+from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ggdp.releases.facts import MechanismFacts
+    from ggdp.releases.law import Ends, NoiseLaw
+
+__all__ = ["Threshold", "thresholded", "thresholded_intervals"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """From which noisy count on a cell is shown.
+
+    Parameters
+    ----------
+    value : int
+        The least noisy count that is shown, at least 1.
+    cells : int, optional
+        In a sparse table the number of declared cells; None where keys are not public.
+    false_cells : float, optional
+        In a sparse table how many empty cells are shown on average, at most; None where keys are not public.
+
+    Examples
+    --------
+    >>> print(Threshold(value=31, cells=19_440_000_000_000, false_cells=1))
+    cells from 31 on, of 19,440,000,000,000
+    >>> print(Threshold(value=15))
+    keys from 15 on
+    """
+
+    value: int
+    cells: int | None = None
+    false_cells: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _validate.integer(value=self.value, at_least=1))
+        if (self.cells is None) != (self.false_cells is None):
+            raise ArgumentError("false_cells", self.false_cells, "is for declared cells, whose number is cells")
+        if self.cells is not None:
+            object.__setattr__(self, "cells", _validate.integer(cells=self.cells, at_least=1))
+            object.__setattr__(self, "false_cells", _validate.positive(false_cells=self.false_cells))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the threshold as plain values, fit for JSON."""
+        return {"value": self.value, "cells": self.cells, "false_cells": self.false_cells}
+
+    def last_maybe_empty(self, law: NoiseLaw, level: float) -> int:
+        """Return L, the largest noisy count whose interval is made to hold 0."""
+        last = self.value + noise_half_width(law.order, law.scale, level)
+        if self.cells is not None:
+            last = max(last, simultaneous_half_width(law.order, law.scale, level, self.cells))
+        return min(last, LARGEST)
+
+    def in_words(self) -> str:
+        """Return what is left out, for readers: one or two sentences."""
+        if self.cells is None:
+            return (
+                "The keys are not public: a key is shown only if it occurs and its noisy count is at least "
+                f"{self.value:,}. A key that is not shown may occur all the same."
+            )
+        return (
+            f"Of {self.cells:,} cells those with a noisy count below {self.value:,} are left out; of the cells that "
+            f"are shown {self.false_cells:.6g} on average, or fewer, are empty in truth."
+        )
+
+    def __str__(self) -> str:
+        of = "keys" if self.cells is None else "cells"
+        return f"{of} from {self.value:,} on" + ("" if self.cells is None else f", of {self.cells:,}")
+
+
+def thresholded(facts: MechanismFacts, threshold: Threshold) -> MechanismFacts:
+    """Return the facts of a mechanism with a threshold after it.
+
+    Probabilistic DP does not survive a threshold, so that nothing is clamped for its sake.
+    """
+    return replace(facts, law=replace(facts.law, clamp=None), threshold=threshold)
+
+
+def thresholded_intervals(law: NoiseLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
+    """Return intervals for the true counts of cells that are shown.
+
+    Parameters
+    ----------
+    law : NoiseLaw
+        Noise on the integers without bounds.
+    threshold : Threshold
+        From which noisy count on cells are shown.
+    noisy : array_like of int
+        Noisy counts of the cells that are shown.
+    level : float
+        Above 0 and below 1.
+
+    Notes
+    -----
+    Claim: each covers its true count with a probability of at least the level given that the cell is shown; proved in
+    the module. Rounding: outwards.
+
+    Examples
+    --------
+    >>> from ggdp.releases.law import NoiseLaw
+    >>> law, noisy = NoiseLaw(order=1, scale=1.0), np.array([15, 18, 19])
+    >>> [ends.tolist() for ends in thresholded_intervals(law, Threshold(value=15), noisy, 0.95)]
+    [[0, 0, 16], [18, 21, 22]]
+    """
+    lower, upper = law.intervals(noisy, level)
+    empty_too = np.asarray(noisy) <= threshold.last_maybe_empty(law, level)
+    return np.where(empty_too, np.minimum(lower, 0), lower), upper
