@@ -10,6 +10,7 @@
     ├── CertificateError                a certificate does not prove what it claims
     ├── EntropyError                    a source of randomness failed, so no noise was drawn
     ├── DatasetError                    a data set could not be had, or is not the published one
+    ├── SourceError                     a source of data could not be read or counted
     └── MissingExtraError (ImportError) an optional part is not installed
 
 The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
@@ -26,6 +27,7 @@ __all__ = [
     "GgdpError",
     "MissingExtraError",
     "SearchError",
+    "SourceError",
     "UnattainableError",
     "UnprovedError",
 ]
@@ -85,6 +87,26 @@ class EntropyError(GgdpError):
 
 class DatasetError(GgdpError):
     """A data set could not be had, or what was found is not the published one."""
+
+
+class SourceError(GgdpError):
+    """A source of data could not be read or counted; what an engine said of it is not repeated, nor kept.
+
+    Attributes
+    ----------
+    source : str
+        The source as the caller named it: a path, or the type of a frame.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        super().__init__(source)
+
+    def __str__(self) -> str:
+        return (
+            f"source {self.source!r} could not be read or counted. Why is not repeated here, since it may quote "
+            "private values; open it with the tools of its own engine to see"
+        )
 
 
 class MissingExtraError(GgdpError, ImportError):

@@ -1,0 +1,205 @@
+r"""What the values of a column mean, the same on every engine: kinds of columns, canonical texts and bins.
+
+A column of data has a *kind*, which its schema alone decides; a declared column (`ggdp.tables.column`) has one as well.
+
+============  ===========================================================================================  =========
+kind of data  what it is                                                                                   declared
+============  ===========================================================================================  =========
+text          strings, categories, enumerations, dictionaries of strings, UUIDs, columns of nulls;         all
+              every column of a CSV or JSON file
+integer       integers of any width, with a sign or without                                                t i b o
+float         floating-point numbers, also pandas' integers with nulls                                     i b
+decimal       decimal numbers                                                                              i b
+boolean       true and false                                                                               t B o
+date          days                                                                                         t d o
+object        pandas' columns of Python values                                                             t i B d b
+============  ===========================================================================================  =========
+
+Declared as text (t), integers (i), booleans (B), dates (d), bins (b), or open (o). Whatever else, and every kind not
+listed (timestamps, lists, ...), is refused before any value is read, by an error that names request and schema only.
+
+**Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
+
+- Text as text: the value as it is; no trimming, no folding of case, no normalisation. Nor for dates: yyyy-mm-dd.
+- Text as integers: what matches ``[+-]?[0-9]+(\.0*)?``, as digits without a plus, leading zeros or a fraction; "-0" is
+  "0". Decimals likewise. Text as booleans: true and false in any case.
+- Integers: decimal digits. Booleans: true, false. Dates: yyyy-mm-dd.
+- Floats as integers: a whole number that fits in 64 bits, as its digits.
+- Python values of an object column: text as it is; integers and whole floats as digits; booleans; dates. None, NaN, NaT
+  and pandas.NA are null.
+
+**Bins.** Integers are compared as integers, exactly (bins of text, decimals and floats compare 64-bit floats). Text
+must match ``[+-]?(digits[.digits] | .digits)[e[+-]dd]`` with at most 40 digits on either side of the point and two in
+the exponent, and is rounded to the nearest float. NaN is null; infinite numbers are compared as they are.
+
+**Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
+declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are counted nowhere.
+
+Claim. Each row has one code or none in every column, and which one depends on that row alone. So it is in one cell of a
+marginal, or in none: this is all that sensitivities need.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import narwhals as nw
+
+from ggdp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ggdp.tables.column import Column
+
+__all__ = ["NOWHERE", "binned", "canonical", "is_missing", "kind_of", "require_countable", "require_unit"]
+
+# The code of rows that are counted nowhere.
+NOWHERE = -1
+
+_DECLARED = {
+    "text": {"text", "integer", "boolean", "date", "bins", "open"},
+    "integer": {"text", "integer", "bins", "open"},
+    "float": {"integer", "bins"},
+    "decimal": {"integer", "bins"},
+    "boolean": {"text", "boolean", "open"},
+    "date": {"text", "date", "open"},
+    "object": {"text", "integer", "boolean", "date", "bins"},
+}
+_UNITS = ("text", "integer", "boolean", "date")
+_WAY_OUT = {
+    "float": "declare edges or integer levels, or cast the column to integers or text first",
+    "decimal": "declare edges or integer levels, or cast the column to text first",
+    "integer": "declare integer levels, edges, or text, or cast the column first",
+    "boolean": "declare true and false, or cast the column first",
+    "date": "declare dates, or cast the column first",
+    "object": 'a column of Python objects has no type of its own: use .astype("string") first',
+}
+# `\z` is the end of the text alone; `$` would let a line break pass on some engines.
+_WHOLE = r"^[+-]?[0-9]+(\.0*)?\z"
+_NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?\z"
+_TRUE, _FALSE = r"^[tT][rR][uU][eE]\z", r"^[fF][aA][lL][sS][eE]\z"
+_INT64 = 2.0**63
+
+
+def kind_of(dtype: nw.dtypes.DType) -> str:
+    """Return the kind of a column from its type; of one that cannot be counted, the type's name."""
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        return "text"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_float():
+        return "float"
+    if isinstance(dtype, nw.Decimal | nw.Boolean | nw.Date | nw.Object):
+        return type(dtype).__name__.lower()
+    return str(dtype).split("(")[0].lower()
+
+
+def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
+    """Refuse a column whose kind does not go with what is declared of it."""
+    kind = kinds[column.name]
+    if column.kind in _DECLARED.get(kind, ()):
+        return
+    declared = {"open": "open, without declared levels", "bins": "binned"}.get(column.kind, f"{column.kind} levels")
+    way_out = _WAY_OUT.get(kind, "cast the column to text, integers or dates first")
+    raise ArgumentError(f"column {column.name!r}", kind, f"cannot be counted as declared ({declared}): {way_out}")
+
+
+def require_unit(name: str, kinds: Mapping[str, str]) -> None:
+    """Refuse a column of units whose values do not tell units apart on every engine alike."""
+    if kinds[name] not in _UNITS:
+        raise ArgumentError("unit", name, f"is a column of kind {kinds[name]}; cast it to integers or text first")
+
+
+def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
+    """Return whether values are null, NaN included."""
+    return value.is_null() | value.is_nan() if kind == "float" else value.is_null()
+
+
+def canonical(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
+    """Return the canonical text of values; null where there is none."""
+    if kind == "float":
+        return _whole_floats(value)
+    text = value.cast(nw.String)
+    if kind == "decimal" or (kind in ("text", "object") and declared == "integer"):
+        return _whole_texts(text)
+    if kind in ("text", "object") and declared == "boolean":
+        false = nw.when(text.str.contains(_FALSE)).then(nw.lit("false"))
+        return nw.when(text.str.contains(_TRUE)).then(nw.lit("true")).otherwise(false)
+    return text
+
+
+def _whole_floats(value: nw.Expr) -> nw.Expr:
+    within = nw.when((value >= -_INT64) & (value < _INT64)).then(value)
+    # Nested, not one condition: an engine may cast before it has looked at the rest of a conjunction.
+    return nw.when(within.floor() == within).then(within).cast(nw.Int64).cast(nw.String)
+
+
+def _whole_texts(text: nw.Expr) -> nw.Expr:
+    whole = nw.when(text.str.contains(_WHOLE)).then(text)
+    digits = whole.str.replace_all(r"^[+-]?0*", "").str.replace_all(r"\.0*\z", "")
+    signed = nw.when(whole.str.starts_with("-")).then(nw.concat_str(nw.lit("-"), digits)).otherwise(digits)
+    return nw.when(digits == nw.lit("")).then(nw.lit("0")).otherwise(signed)
+
+
+def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) -> nw.Expr:
+    """Return the codes of values in the bins of a column, `other` and `missing` included."""
+    edges, bins = column.edges or (), len(column.edges or ()) - 1
+    other = NOWHERE if column.other_code is None else column.other_code
+    missing = NOWHERE if column.missing_code is None else column.missing_code
+    if kind == "integer":
+        passed = _integer_conditions(value, edges, dtype)
+        number = value
+    else:
+        number = _float(value, kind)
+        passed = [*((number >= edge) if edge > -math.inf else True for edge in edges[:-1])]
+        passed.append((number > edges[-1]) if edges[-1] < math.inf else False)
+    codes = [other, *range(bins), other]
+    # What is always passed leaves only what comes after it, and what is never passed only what comes before.
+    first = sum(1 for condition in passed if condition is True)
+    last = len(passed) - sum(1 for condition in passed if condition is False)
+    tree = _tree([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
+    unread = nw.when(number.is_null()).then(nw.lit(other)).otherwise(tree)
+    return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(unread).cast(nw.Int64)
+
+
+def _float(value: nw.Expr, kind: str) -> nw.Expr:
+    if kind in ("text", "object"):
+        text = value.cast(nw.String)
+        # Arrow reads no plus sign.
+        return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
+    return value.cast(nw.Float64)
+
+
+def _integer_conditions(value: nw.Expr, edges: Sequence[float], dtype: nw.dtypes.DType) -> list[nw.Expr | bool]:
+    """Return whether values reach the lower ends of bins and pass the last end, by integers of their own type."""
+    low, high = _range(dtype)
+
+    def reaches(least: float) -> nw.Expr | bool:
+        if least == math.inf or least > high:
+            return False
+        if least == -math.inf or least <= low:
+            return True
+        # Arrow compares as signed integers of 64 bits, unless both sides have another type; it reads that from text.
+        return value >= (nw.lit(str(int(least))).cast(dtype) if high >= 2**63 else nw.lit(int(least)))
+
+    def ceiling(edge: float, above: int) -> float:
+        return (math.floor(edge) + 1 if above else math.ceil(edge)) if math.isfinite(edge) else edge
+
+    return [*(reaches(ceiling(edge, 0)) for edge in edges[:-1]), reaches(ceiling(edges[-1], 1))]
+
+
+def _range(dtype: nw.dtypes.DType) -> tuple[int, int]:
+    name = type(dtype).__name__
+    bits = int("".join(filter(str.isdigit, name)) or 64)
+    return (0, 2**bits - 1) if name.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _tree(passed: Sequence[nw.Expr], codes: Sequence[int]) -> nw.Expr:
+    """Return the code after as many conditions as hold; each holds only where the one before it does."""
+    if not passed:
+        return nw.lit(codes[0])
+    middle = len(passed) // 2
+    right = _tree(passed[middle + 1 :], codes[middle + 1 :])
+    return nw.when(passed[middle]).then(right).otherwise(_tree(passed[:middle], codes[: middle + 1]))

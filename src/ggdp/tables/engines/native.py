@@ -1,0 +1,195 @@
+"""What narwhals does not say for all engines: frames of levels, keyed hashes, exact text, and answers without words.
+
+An engine is named by the library that a frame belongs to: "duckdb", "polars", "pyarrow", "ibis" or "spark"; pandas'
+frames are counted as Arrow (`ggdp.tables.engines.from_pandas`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import narwhals as nw
+import pyarrow as pa
+
+from ggdp.errors import ArgumentError, GgdpError, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = [
+    "DIGITS",
+    "Frame",
+    "collected",
+    "digests",
+    "exact",
+    "framed",
+    "hashed",
+    "leveled",
+    "quietly",
+    "require_exact",
+    "texts",
+]
+
+Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
+Answer = TypeVar("Answer")
+
+# Hexadecimal digits of a score: ties among the cells of a unit are as good as impossible.
+DIGITS = 16
+# No text of a domain is split by it: levels are separated by a character that none of them holds.
+_SEPARATORS = [chr(code) for code in (31, 30, 29, 28, *range(0xE000, 0xE100))]
+
+
+def framed(frame: Any) -> Frame:  # noqa: ANN401 - a frame of any library
+    """Return a frame as narwhals has it."""
+    found: Frame = nw.from_native(frame)
+    return found
+
+
+def quietly(source: str, work: Callable[[], Answer]) -> Answer:
+    """Return what `work` returns; whatever an engine says instead, words and warnings, is replaced by one error.
+
+    Claim. An error of an engine may quote a value, so neither its message nor the exception itself is passed on: the
+    new one is raised after the old one is gone, so that it is neither its cause nor its context.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return work()
+    except (GgdpError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    # A panic of polars is no Exception, and may quote a value too.
+    except BaseException:
+        pass
+    raise SourceError(source)
+
+
+def collected(frame: Frame) -> pa.Table:
+    """Return a small frame as an Arrow table."""
+    if isinstance(frame, nw.LazyFrame):
+        # Polars would otherwise hold all rows of the needed columns at once.
+        options = {"engine": "streaming"} if frame.implementation.is_polars() else {}
+        frame = frame.collect("pyarrow", **options)
+    return frame.to_arrow()
+
+
+def texts(engine: str, native: Any) -> set[str]:  # noqa: ANN401 - a frame of any library
+    """Return the columns that are text although narwhals does not know their type: UUIDs, and nulls without a type."""
+    if engine == "duckdb":
+        types = zip(native.columns, map(str, native.types), strict=True)
+        return {name for name, kind in types if kind in ("UUID", '"NULL"', "NULL")}
+    if engine == "ibis":
+        return {name for name, kind in native.schema().items() if kind.is_uuid() or kind.is_null()}
+    if engine == "polars":
+        return {name for name, kind in native.collect_schema().items() if str(kind) == "Null"}
+    if engine == "pyarrow":
+        return {field.name for field in native.schema if pa.types.is_null(field.type)}
+    return {field.name for field in native.schema.fields if field.dataType.typeName() == "void"}
+
+
+def leveled(engine: str, like: Frame, levels: Sequence[str], names: tuple[str, str]) -> Frame:
+    """Return a frame of levels and their codes on the engine, and for DuckDB the connection, of another frame."""
+    native = nw.to_native(like)
+    if engine == "duckdb":
+        return framed(native.query("ggdp_unused", _levels_sql(levels, names)))
+    table = pa.table({names[0]: pa.array(levels, pa.string()), names[1]: pa.array(range(len(levels)), pa.int64())})
+    if engine == "ibis":
+        import ibis
+
+        return framed(ibis.memtable(table))
+    if engine == "spark":
+        return framed(native.sparkSession.createDataFrame(table))
+    if engine == "polars":
+        import polars as pl
+
+        eager = pl.from_arrow(table)
+        return framed(eager if isinstance(like, nw.DataFrame) else eager.lazy())
+    return framed(table)
+
+
+def _levels_sql(levels: Sequence[str], names: tuple[str, str]) -> str:
+    """Return a query for levels and codes: one literal, since a row of VALUES for each would be slow to parse."""
+    joined = "".join(levels)
+    separator = next((mark for mark in _SEPARATORS if mark not in joined), None)
+    numbered = f"unnest(l) AS {names[0]}, generate_subscripts(l, 1) - 1 AS {names[1]}"
+    if separator is None or "\0" in joined:
+        items = ", ".join(_literal(level) for level in levels)
+        return f"SELECT {numbered} FROM (SELECT [{items}] AS l)"
+    split = f"string_split({_literal(separator.join(levels))}, {_literal(separator)})"
+    return f"SELECT {numbered} FROM (SELECT {split} AS l)"
+
+
+def _literal(text: str) -> str:
+    # A parser takes no NUL inside a statement.
+    return " || chr(0) || ".join("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
+
+
+def require_exact(engine: str, native: Any) -> None:  # noqa: ANN401 - a frame of any library
+    """Refuse a DuckDB connection that compares text loosely: one value could then be two levels."""
+    if engine == "duckdb":
+        collation = native.query("ggdp_unused", "SELECT current_setting('default_collation')").fetchall()[0][0]
+        if collation:
+            raise ArgumentError("source", collation, "is the connection's default_collation: RESET default_collation")
+
+
+def exact(engine: str, frame: Frame, columns: Sequence[str]) -> Frame:
+    """Return a frame with text columns that are grouped and compared byte by byte.
+
+    A column of DuckDB may have a collation (NOCASE): a value would then equal two levels and be counted twice, or be
+    read as another one that is in its group.
+    """
+    native = nw.to_native(frame)
+    if not columns:
+        return frame
+    if engine == "duckdb":
+        names = ['"' + name.replace('"', '""') + '"' for name in columns]
+        replaced = ", ".join(f"decode(encode({name})) AS {name}" for name in names)
+        return framed(native.project(f"* REPLACE ({replaced})"))
+    if engine == "ibis" and native.get_backend().name == "duckdb":
+        import ibis
+
+        def encode(text: str) -> bytes: ...  # type: ignore[empty-body]
+        def decode(text: bytes) -> str: ...  # type: ignore[empty-body]
+
+        encoded, decoded = ibis.udf.scalar.builtin(encode), ibis.udf.scalar.builtin(decode)
+        return framed(native.mutate(**{name: decoded(encoded(native[name].cast("string"))) for name in columns}))
+    return frame
+
+
+def can_hash(engine: str, native: Any) -> bool:  # noqa: ANN401 - a frame of any library
+    """Return whether the engine knows SHA-256; of the databases behind ibis not all do."""
+    if engine != "ibis":
+        return True
+    from ibis.expr.operations import HexDigest
+
+    return bool(native.get_backend().has_operation(HexDigest))
+
+
+def digests(values: Iterable[str | None]) -> list[str | None]:
+    """Return the first hexadecimal digits of the SHA-256 of texts."""
+    return [None if text is None else hashlib.sha256(text.encode()).hexdigest()[:DIGITS] for text in values]
+
+
+def hashed(engine: str, frame: Frame, column: str) -> Frame:
+    """Return a frame whose column of texts is replaced by the first digits of their SHA-256, nulls by nulls."""
+    native = nw.to_native(frame)
+    if engine == "duckdb":
+        found = native.project(f'* REPLACE (substr(sha256("{column}"), 1, {DIGITS}) AS "{column}")')
+    elif engine == "spark":
+        from pyspark.sql import functions as sql
+
+        found = native.withColumn(column, sql.substring(sql.sha2(sql.col(column), 256), 1, DIGITS))
+    elif engine == "ibis":
+        found = native.mutate(**{column: native[column].hexdigest("sha256").substr(0, DIGITS)})
+    elif engine == "polars":
+        import polars as pl
+
+        def digest(series: Any) -> Any:  # noqa: ANN401 - a polars series
+            return pl.Series(series.name, digests(series), dtype=pl.String)
+
+        found = native.with_columns(pl.col(column).map_batches(digest, return_dtype=pl.String))
+    else:
+        place = native.column_names.index(column)
+        found = native.set_column(place, column, pa.array(digests(native[column].to_pylist()), pa.string()))
+    return framed(found)

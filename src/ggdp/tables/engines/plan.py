@@ -1,0 +1,151 @@
+"""Counting the non-empty cells of a marginal inside an engine, in three stages.
+
+======  ==============================================================================================================
+stage   what it does
+======  ==============================================================================================================
+1       takes the needed columns, bins numbers, and groups by raw values, so that the cost is that of a plain group-by
+2       finds canonical texts and joins them with the frame of levels, a code for each column, one index for each cell
+3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
+======  ==============================================================================================================
+
+With a column of units the rows are not grouped first: each is given its cell, distinct pairs of units and cells are
+bounded (`ggdp.tables.engines.bounding`), and the units in each cell are counted.
+
+Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...), so that no name of
+a table can collide with another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+
+from ggdp.tables.engines import bounding, native
+from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ggdp.tables.column import Column
+    from ggdp.tables.domain import Domain
+
+__all__ = ["Bounds", "cells", "keys"]
+
+UNIT, COUNT, CELL = "u", "count", "cell"
+
+
+class Bounds(NamedTuple):
+    """The unit of a query, and what bounds its cells in one marginal."""
+
+    unit: str
+    max_cells: int
+    secret: str
+
+
+def cells(
+    engine: str,
+    frame: native.Frame,
+    marginal: Domain,
+    kinds: Mapping[str, str],
+    bounds: Bounds | None,
+    keep: Callable[[native.Frame], native.Frame],
+) -> native.Frame:
+    """Return a frame of the non-empty cells (`cell`, `count`) of a marginal whose columns are all declared."""
+    coded = _coded(engine, frame, marginal, kinds, bounds, keep)
+    index: nw.Expr = nw.lit(0)
+    for place, size in enumerate(marginal.shape):
+        index = index * size + nw.col(f"k{place}")
+    carried = [COUNT] if bounds is None else [UNIT]
+    coded = coded.select(index.cast(nw.Int64).alias(CELL), *carried)
+    return _summed(engine, coded, [CELL], bounds)
+
+
+def keys(
+    engine: str,
+    frame: native.Frame,
+    marginal: Domain,
+    kinds: Mapping[str, str],
+    bounds: Bounds | None,
+    keep: Callable[[native.Frame], native.Frame],
+) -> native.Frame:
+    """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
+    coded = _coded(engine, frame, marginal, kinds, bounds, keep)
+    names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(marginal)]
+    carried = [COUNT] if bounds is None else [UNIT]
+    return _summed(engine, coded.select(*names, *carried), names, bounds)
+
+
+def _summed(engine: str, coded: native.Frame, names: list[str], bounds: Bounds | None) -> native.Frame:
+    if bounds is None:
+        found = coded.group_by(*names).agg(nw.col(COUNT).sum())
+    else:
+        kept = bounding.bounded(engine, coded, UNIT, names, bounds.max_cells, bounds.secret)
+        found = kept.group_by(*names).agg(nw.len().alias(COUNT))
+    return found.with_columns(nw.col(COUNT).cast(nw.Int64))
+
+
+def _coded(
+    engine: str,
+    frame: native.Frame,
+    marginal: Domain,
+    kinds: Mapping[str, str],
+    bounds: Bounds | None,
+    keep: Callable[[native.Frame], native.Frame],
+) -> native.Frame:
+    """Return a frame with a code, or the text of an open column, for each column; rows counted nowhere are left out."""
+    schema = frame.collect_schema()
+    columns = list(enumerate(marginal))
+    raw = []
+    for place, column in columns:
+        value = nw.col(column.name)
+        if column.kind == "bins":
+            raw.append(binned(value, kinds[column.name], column, schema[column.name]).alias(f"k{place}"))
+        elif engine == "spark" and kinds[column.name] == "text":
+            # A collation of Spark would put different texts in one group.
+            raw.append(value.cast(nw.String).alias(f"c{place}"))
+        else:
+            raw.append(value.alias(f"c{place}"))
+    if bounds is None:
+        names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
+        found = keep(frame.select(*raw).group_by(*names).agg(nw.len().alias(COUNT)))
+    else:
+        unit = nw.col(bounds.unit)
+        unit = unit.cast(nw.String) if kinds[bounds.unit] == "text" else unit
+        found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
+    found = _joined(engine, found, columns, kinds)
+    counted = [
+        ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
+        for place, column in columns
+    ]
+    return found.filter(*counted)
+
+
+def _joined(
+    engine: str,
+    frame: native.Frame,
+    columns: Sequence[tuple[int, Column]],
+    kinds: Mapping[str, str],
+) -> native.Frame:
+    """Return a frame with canonical texts, and the codes of those that are levels."""
+    read = [(place, column) for place, column in columns if column.kind != "bins"]
+    leveled = [(place, column) for place, column in read if column.kind != "open"]
+    texts = [
+        canonical(nw.col(f"c{place}"), kinds[column.name], column.kind).alias(f"t{place}") for place, column in read
+    ]
+    found = frame.with_columns(*texts) if texts else frame
+    for place, column in leveled:
+        levels: Any = native.leveled(engine, found, column.texts, (f"l{place}", f"j{place}"))
+        found = found.join(levels, left_on=f"t{place}", right_on=f"l{place}", how="left")
+    codes = [_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
+    return found.with_columns(*codes) if codes else found
+
+
+def _code(place: int, column: Column, kinds: Mapping[str, str]) -> nw.Expr:
+    """Return the code of a column with levels from the joined one, which is null where no level is equal."""
+    other = NOWHERE if column.other_code is None else column.other_code
+    missing = NOWHERE if column.missing_code is None else column.missing_code
+    joined = nw.col(f"j{place}")
+    unknown = nw.when(joined.is_null()).then(nw.lit(other)).otherwise(joined)
+    absent = is_missing(nw.col(f"c{place}"), kinds[column.name])
+    return nw.when(absent).then(nw.lit(missing)).otherwise(unknown).cast(nw.Int64)

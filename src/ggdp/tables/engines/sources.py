@@ -1,0 +1,249 @@
+"""Sources of tables, and the one question that is asked of them: how many rows, or units, are in each non-empty cell.
+
+A source is a path, or a frame of any library that narwhals reads. It is counted by its own engine, files by DuckDB or
+Spark, and only non-empty cells leave it. Errors name the request and the schema; what an engine says is not repeated.
+
+References
+----------
+`ggdp.tables.engines.kinds` says what values mean, `plan` how cells are counted, `bounding` which cells a unit keeps.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError, SourceError
+from ggdp.tables.engines import bounding, native, plan
+from ggdp.tables.engines.files import found_files
+from ggdp.tables.engines.frames import DuckdbFiles, Frames, NativeFrames, PandasFrames, SparkFiles, engine_of
+from ggdp.tables.engines.kinds import require_countable, require_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from ggdp.tables.domain import Domain
+
+__all__ = ["CountQuery", "Counted", "TableSource", "open_source"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountQuery:
+    """Marginals of one table, counted by rows, or by distinct units with a bounded number of cells.
+
+    Parameters
+    ----------
+    marginals : tuple of Domain
+        The columns of each marginal; columns without declared levels are open.
+    unit : str, optional
+        Column whose values are the units; without it every row is one.
+    max_cells : int
+        Most cells of a marginal that a unit is counted in.
+    key : bytes
+        A secret for the choice of these, with `unit`: at least 16 bytes from the operating system, new for every
+        release.
+    """
+
+    marginals: tuple[Domain, ...]
+    unit: str | None = None
+    max_cells: int = 1
+    key: bytes = field(default=b"", repr=False)
+
+    def __post_init__(self) -> None:
+        for marginal in _validate.non_empty(marginals=self.marginals):
+            if len(marginal) == 0:  # type: ignore[arg-type]
+                raise ArgumentError("marginals", (), "a marginal needs at least one column")
+        _validate.integer(max_cells=self.max_cells, at_least=1)
+        if self.unit is None and self.max_cells != 1:
+            raise ArgumentError("max_cells", self.max_cells, "needs a unit: without one a row is in one cell")
+        if self.unit is not None and len(self.key) < 16:
+            raise ArgumentError("key", "(secret)", "must be at least 16 secret bytes, new for every release")
+
+
+class Counted(NamedTuple):
+    """The non-empty cells of a marginal, in increasing order, and how many rows or units are in each."""
+
+    cells: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class TableSource:
+    """A table that can be counted; closed after use, as a context manager closes it.
+
+    Attributes
+    ----------
+    engine : str
+        "duckdb", "polars", "pandas", "pyarrow", "ibis" or "spark".
+    name : str
+        The source as its caller named it: a path, or the type of a frame.
+    column_kinds : dict of str to str
+        Kinds of the columns (`ggdp.tables.engines.kinds`), from the schema.
+    """
+
+    def __init__(self, name: str, frames: Frames) -> None:
+        self.engine = frames.engine
+        self.name = name
+        self.column_kinds = frames.kinds
+        self._frames = frames
+
+    def __enter__(self) -> TableSource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection of a source of files."""
+        self._frames.close()
+
+    def check(self, query: CountQuery) -> None:
+        """Refuse a query that does not go with the schema; no row is read."""
+        for column in dict.fromkeys(column for marginal in query.marginals for column in marginal):
+            if column.name not in self.column_kinds:
+                raise ArgumentError("column", column.name, "is not among those that the source was opened with")
+            require_countable(column, self.column_kinds)
+            if self._frames.blank_is_null and "" in column.texts:
+                raise ArgumentError(
+                    f"levels of {column.name!r}", "", "an empty field of a CSV file is a null: declare missing instead"
+                )
+        if query.unit is not None:
+            if query.unit not in self.column_kinds:
+                raise ArgumentError("unit", query.unit, "is not among the columns that the source was opened with")
+            require_unit(query.unit, self.column_kinds)
+            if not self._frames.can_hash:
+                raise ArgumentError("unit", query.unit, "needs an ibis backend that knows SHA-256, such as DuckDB")
+
+    def count(self, query: CountQuery) -> list[Counted]:
+        """Return the non-empty cells of each marginal; all columns must be declared.
+
+        Notes
+        -----
+        Claim. Without a unit, a row is counted in at most one cell of each marginal. With one, a unit is
+        counted in at most `max_cells` cells of each, once in each, and which ones depends on its own rows and the key.
+        """
+        for marginal in query.marginals:
+            if marginal.is_open:
+                raise ArgumentError("marginals", marginal, "has open columns: ask for keys")
+        return [_counted(table) for table in self.answer(query, plan.cells)]
+
+    def keys(self, query: CountQuery) -> list[pa.Table]:
+        """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
+        tables = self.answer(query, plan.keys)
+        return [_keyed(table, marginal) for table, marginal in zip(tables, query.marginals, strict=True)]
+
+    def counted_frame(self, query: CountQuery) -> Any:  # noqa: ANN401 - a frame of the engine
+        """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of Spark."""
+        if self.engine != "spark" or len(query.marginals) != 1:
+            raise ArgumentError("source", self.name, "only one marginal of a Spark source is counted as a frame")
+        self.check(query)
+
+        def work() -> Any:  # noqa: ANN401 - a frame of the engine
+            with self._frames.around():
+                return nw.to_native(self._planned(query, plan.cells, 0, self._frames.opened(query)))
+
+        return native.quietly(self.name, work)
+
+    def answer(self, query: CountQuery, planned: Callable[..., native.Frame]) -> list[pa.Table]:
+        """Return the engine's answer to a plan of each marginal: `plan.cells`, `plan.keys`, or one built on them."""
+        self.check(query)
+
+        def work() -> list[pa.Table]:
+            with self._frames.around():
+                frame = self._frames.opened(query)
+                places = range(len(query.marginals))
+                return [native.collected(self._planned(query, planned, place, frame)) for place in places]
+
+        if self._frames.can_be_careful:
+            with suppress(SourceError):
+                return native.quietly(self.name, work)
+            # A line end inside quotes is beyond a parallel reader of CSV files.
+            self._frames.be_careful()
+        return native.quietly(self.name, work)
+
+    def _planned(
+        self, query: CountQuery, planned: Callable[..., native.Frame], place: int, frame: native.Frame
+    ) -> native.Frame:
+        bounds = None
+        if query.unit is not None:
+            bounds = plan.Bounds(query.unit, query.max_cells, bounding.subkey(query.key, place))
+        counter = "pyarrow" if self.engine == "pandas" else self.engine
+        return planned(counter, frame, query.marginals[place], self.column_kinds, bounds, self._frames.keep)
+
+
+def open_source(
+    data: Any,  # noqa: ANN401 - a path, or a frame of any library
+    *,
+    engine: Literal["duckdb", "spark"] | None = None,
+    columns: Sequence[str],
+) -> TableSource:
+    """Return a source of data with some of its columns; no row is read.
+
+    Parameters
+    ----------
+    data : str, path or frame
+        A file or a pattern (CSV, TSV, JSON lines, Parquet); or a frame of pandas, polars, pyarrow, DuckDB, ibis or
+        Spark.
+    engine : {"duckdb", "spark"}, optional
+        Who reads files; DuckDB if nothing is said. A frame is counted by its own engine.
+    columns : sequence of str
+        The columns that queries will name.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from ggdp.tables.domain import Domain
+    >>> people = pa.table({"sex": ["f", "m", "f", None], "smokes": ["no", "no", "no", "yes"]})
+    >>> domain = Domain({"sex": ["f", "m"], "smokes": ["no", "yes"]})
+    >>> with open_source(people, columns=["sex", "smokes"]) as source:
+    ...     source.count(CountQuery(marginals=(domain,)))
+    [Counted(cells=array([0, 2]), counts=array([2, 1]))]
+    """
+    wanted = tuple(dict.fromkeys(columns))
+    if engine is not None:
+        _validate.choice(engine=engine, among=("duckdb", "spark"))
+    if isinstance(data, str | os.PathLike):
+        files = found_files(data)
+        frames: type[Frames] = SparkFiles if engine == "spark" else DuckdbFiles
+        return _opened(files.named, frames, files, wanted)
+    name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
+    found = engine_of(data)
+    if found is None:
+        raise ArgumentError(
+            "source", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
+        )
+    if engine not in (None, found):
+        raise ArgumentError("engine", engine, f"reads files; a frame of {found} is counted by its own engine")
+    return _opened(name, PandasFrames if found == "pandas" else NativeFrames, data, wanted)
+
+
+def _opened(name: str, frames: type[Frames], data: Any, columns: tuple[str, ...]) -> TableSource:  # noqa: ANN401
+    return native.quietly(name, lambda: TableSource(name, frames(name, data, columns)))
+
+
+def _counted(table: pa.Table) -> Counted:
+    cells = table["cell"].to_numpy().astype(np.int64, copy=False)
+    counts = table["count"].to_numpy().astype(np.int64, copy=False)
+    order = np.argsort(cells)
+    return Counted(cells[order], counts[order])
+
+
+def _keyed(table: pa.Table, marginal: Domain) -> pa.Table:
+    places = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(marginal)]
+    table = table.select([*places, "count"]).sort_by([(place, "ascending") for place in places])
+    columns = {}
+    for place, column in zip(places, marginal, strict=True):
+        codes = table[place]
+        texts = codes if column.kind == "open" else pc.take(column.values.cast(pa.string()), codes)
+        columns[column.name] = pc.cast(texts, pa.string())
+    arrays = [*columns.values(), pc.cast(table["count"], pa.int64())]
+    return pa.Table.from_arrays(arrays, names=[*columns, "count"])

@@ -1,0 +1,409 @@
+"""Noise on Spark's executors, for tables of cells too large for the driver: drawn once, in the stage that writes it.
+
+=========  ======================================================================================================
+N, F       number of cells, and of files
+W          cells of a file: ceil(N / F); file i holds the cells from i W to (i + 1) W - 1, whatever they count
+part       one of Spark's partitions and the one task, or several attempts of it, that makes file i
+=========  ======================================================================================================
+
+Non-empty cells are shuffled to the part that their file is made by; there every Python worker draws noise from its own
+stream (`ggdp.sampling.entropy`), and Spark writes what comes out as Parquet. Cells that nobody is in never travel: a
+part knows which cells it has.
+
+Claim (one draw). Each cell of the written folder has noise of exactly one draw, and no other draw is left anywhere.
+Proof: the noise is drawn in the writing stage itself; after it there is no shuffle, sort, cache or second action, so
+nothing evaluates it again. An attempt of a task (a retry, or a speculative copy) writes to a folder of its own. With
+version 1 of Hadoop's committer an attempt's folder is renamed as a whole when Spark's output commit coordinator lets
+it, which it does for one attempt of a part; all are moved to the output when all parts are done. (Version 2 moves each
+attempt's files to the output at once: if its executor then dies before it can say so, the output has files of an
+attempt that Spark takes for failed.) All of this happens in a hidden folder, which is renamed onto the asked path
+after the last attempt has ended, or removed with all it holds. Executors that cannot be reached, or do not stop within
+a minute, may leave draws in the hidden folder's place, never in the asked one: it is no folder to publish.
+
+Claim (nothing else is told). Number and names of the files, but for random digits, the cells that each may hold, types
+and metadata are functions of the request. Which rows a file holds, how they are encoded and grouped is a function of
+the released rows alone: the writer is given nothing else. Files of thresholded releases that have no rows are written
+too. Marks of success and checksums of Spark's own are removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import secrets
+import shutil
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError, GgdpError
+from ggdp.sampling import IntegerNoise, SecureSource
+from ggdp.sampling.entropy import checked_source
+from ggdp.tables.engines.spark import quiet
+from ggdp.tables.engines.spark_noise import NUMBERS, CellPlan, noised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from ggdp.sampling import Source
+
+__all__ = ["WrittenCells", "digests", "release_cells"]
+
+_CELLS_OF_A_FILE = 1 << 20
+_THRESHOLDED_FILES = 16
+_MOST_CELLS = 10**18
+# Spark numbers files with five digits; their names sort as numbers do up to here.
+_MOST_FILES = 99_999
+_WRITER = {
+    "compression": "snappy",
+    "maxRecordsPerFile": "0",
+    "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+}
+_COMMITTER = {
+    "spark.sql.sources.commitProtocolClass": (
+        "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+    ),
+    "spark.hadoop.outputCommitCoordination.enabled": "true",
+}
+_TYPES = (pa.string(), pa.int64(), pa.bool_(), pa.date32())
+_PART = re.compile(r"part-(\d{5,})-.*\.parquet")
+_LONGEST_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenCells:
+    """What `release_cells` has written.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    files : tuple of str
+        Names of its files, in the order of their cells.
+    rows : int, optional
+        How many rows there are, where that is public: None for thresholded releases.
+    private : bool
+        Whether the noise came from the operating system, so that a release of it may carry a guarantee.
+    """
+
+    path: Path
+    files: tuple[str, ...]
+    rows: int | None
+    private: bool
+
+
+def release_cells(
+    counted: DataFrame,
+    *,
+    total_cells: int,
+    order: float,
+    scale: float,
+    columns: Sequence[tuple[str, pa.Array]],
+    half_width: int,
+    path: str | os.PathLike[str],
+    adjust: Literal["none", "nonnegative"] = "none",
+    threshold: int | None = None,
+    false_cells: pa.Table | None = None,
+    certain_above: int | None = None,
+    files: int | None = None,
+    source: Source | None = None,
+) -> WrittenCells:
+    """Draw the noise of a table of counts on Spark's executors, and write the noisy table as a folder of Parquet files.
+
+    Parameters
+    ----------
+    counted : pyspark.sql.DataFrame
+        The non-empty cells: ``cell``, the index in domain order, and ``count``, both 64-bit integers. It may be
+        evaluated more than once, so it must be the same each time.
+    total_cells : int
+        How many cells the domain has: the product of the lengths of all columns' values.
+    order, scale : float
+        The integer noise.
+    columns : sequence of (str, pyarrow.Array)
+        Name and values of each column of keys, the first changing slowest with the index.
+    half_width : int
+        How far the interval of a cell reaches from its noisy count.
+    path : path
+        The folder to make, on a file system that the driver and all executors share; it must not exist.
+    adjust : {"none", "nonnegative"}
+        What is done to ``count``; ``noisy_count`` stays as it was drawn.
+    threshold : int, optional
+        The least noisy count that is kept. Without it every cell of the domain gets noise and is kept.
+    false_cells : pyarrow.Table, optional
+        With a threshold: empty cells that are released, ``cell`` and ``noisy``, as their law has them.
+    certain_above : int, optional
+        With a threshold: up to this noisy count an interval is made to hold 0.
+    files : int, optional
+        How many files at most. By default one for each 2^20 cells, or 16 with a threshold.
+    source : Source, optional
+        Where the random bits come from. A seeded one gives each part a stream of its own, made from the seed. Any other
+        is copied to each part as it is: nobody knows whether its copies are independent, so it is not private.
+
+    Returns
+    -------
+    WrittenCells
+        Where it is. Nothing of it is in the memory of this process, and nothing of it is drawn when it is read.
+
+    Raises
+    ------
+    ArgumentError
+        If the path exists, the arguments do not fit together, or the session was told to commit files in a way of its
+        own. Whether it is raised never depends on the counts.
+
+    Notes
+    -----
+    Claim. The written table has the law of independent noise on the counts (of all cells, or of those in `counted`,
+    kept from the threshold on and joined with the false cells). See the module's text for the draws, and for what else
+    the folder tells. What Spark raises is passed on as it is, and holds values: whoever calls must not show it.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from ggdp.tables.engines.spark import session
+    >>> counted = session().createDataFrame([(0, 12), (2, 30)], "cell long, count long")  # doctest: +SKIP
+    >>> keys = [("sex", pa.array(["f", "m"])), ("smokes", pa.array(["no", "yes"]))]
+    >>> release_cells(
+    ...     counted, total_cells=4, order=1, scale=1.0, columns=keys, half_width=3, path="table.parquet"
+    ... ).rows  # doctest: +SKIP
+    4
+    """
+    target = _free(path)
+    plan = _planned(total_cells, order, scale, columns, half_width, adjust, threshold, certain_above, files, source)
+    if false_cells is not None and threshold is None:
+        raise ArgumentError("false_cells", "a table", "needs a threshold")
+    _require_committer(counted)
+    with quiet(), _hidden(target) as hidden:
+        with _followed(counted):
+            noisy = _noised_frame(counted, plan, false_cells)
+            noisy.write.mode("errorifexists").options(**_WRITER).parquet(f"file://{hidden / 'cells'}")
+        names = _tidied(hidden / "cells", plan)
+        _publish(hidden / "cells", target)
+    return WrittenCells(
+        path=target,
+        files=names,
+        rows=None if threshold is not None else plan.total_cells,
+        private=_is_private(plan.source),
+    )
+
+
+def digests(written: WrittenCells) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name, in the order of the cells.
+
+    Parameters
+    ----------
+    written : WrittenCells
+        What `release_cells` has returned.
+    """
+    found = {}
+    for name in written.files:
+        with (written.path / name).open("rb") as file:
+            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _is_private(source: Source | None) -> bool:
+    """Tell whether parts have independent bits of the operating system, whatever a source says of itself."""
+    return source is None or (type(source) is SecureSource and source.private)
+
+
+def _planned(
+    total_cells: int,
+    order: float,
+    scale: float,
+    columns: Sequence[tuple[str, pa.Array]],
+    half_width: int,
+    adjust: str,
+    threshold: int | None,
+    certain_above: int | None,
+    files: int | None,
+    source: Source | None,
+) -> CellPlan:
+    """Check all that was asked for, and say how it is cut into files."""
+    total = _validate.integer(total_cells=total_cells, at_least=1)
+    keys = tuple(columns)
+    for name, values in keys:
+        if values.type not in _TYPES:
+            raise ArgumentError("columns", name, "values must be text, 64-bit integers, true and false, or dates")
+    size = math.prod(len(values) for _, values in keys)
+    if size != total or total > _MOST_CELLS:
+        raise ArgumentError("total_cells", total, f"must be the {size} cells of the columns, at most {_MOST_CELLS:.0e}")
+    names = sorted(name.casefold() for name in (*(name for name, _ in keys), *NUMBERS))
+    for name, following in pairwise(names):
+        if name == following:
+            raise ArgumentError(
+                "columns", name, "names must differ, also without regard to case, and from the numbers'"
+            )
+    if threshold is None and certain_above is not None:
+        raise ArgumentError("certain_above", certain_above, "needs a threshold")
+    by_default = -(-total // _CELLS_OF_A_FILE) if threshold is None else _THRESHOLDED_FILES
+    parts = by_default if files is None else _validate.integer(files=files, at_least=1)
+    if source is not None:
+        checked_source(source)
+    return CellPlan(
+        total_cells=total,
+        width=-(-total // min(parts, total, _MOST_FILES)),
+        noise=IntegerNoise(order=order, scale=scale),
+        columns=keys,
+        half_width=_validate.integer(half_width=half_width, at_least=0),
+        nonnegative=_validate.choice(adjust=adjust, among=("none", "nonnegative")) == "nonnegative",
+        threshold=threshold,
+        certain_above=certain_above,
+        source=source,
+    )
+
+
+def _noised_frame(counted: DataFrame, plan: CellPlan, false_cells: pa.Table | None) -> DataFrame:
+    """Return the frame whose evaluation draws the noise; it is given to the writer and to nobody else."""
+    from pyspark.sql import functions
+
+    session, cell = counted.sparkSession, functions.col("cell")
+    nothing = functions.lit(None).cast("long")
+    rows = counted.select(cell.cast("long"), functions.col("count").cast("long"), nothing.alias("noisy"))
+    rows = rows.where(cell.between(0, plan.total_cells - 1))
+    if false_cells is not None:
+        drawn = pa.table({name: false_cells[name].cast(pa.int64()) for name in ("cell", "noisy")})
+        rows = rows.union(session.createDataFrame(drawn).select("cell", nothing, "noisy"))
+    # A row for each part, lest Spark leave out parts that have none, or the whole plan if nobody is in any cell.
+    marks = session.range(plan.files).select((functions.col("id") * plan.width).alias("cell"), nothing, nothing)
+    part = functions.expr(f"cast(cell div {plan.width} as int)")
+    rows = rows.union(marks).repartitionById(plan.files, part)
+    if plan.threshold is not None:
+        rows = rows.sortWithinPartitions("cell")
+    return rows.mapInArrow(partial(noised, plan=plan), _spark_schema(plan))
+
+
+def _spark_schema(plan: CellPlan) -> StructType:
+    """Return the schema of the released rows as Spark has it."""
+    from pyspark.sql import types
+
+    kinds = {
+        pa.string(): types.StringType(),
+        pa.int64(): types.LongType(),
+        pa.bool_(): types.BooleanType(),
+        pa.date32(): types.DateType(),
+    }
+    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in plan.schema])
+
+
+def _require_committer(frame: DataFrame) -> None:
+    """Raise if a session was told to commit files in another way than the claim needs; the write sets the rest."""
+    for setting, needed in _COMMITTER.items():
+        value = frame.sparkSession.conf.get(setting, needed)
+        if value != needed:
+            raise ArgumentError(setting, value, f"must be {needed!r}: otherwise a retried task may leave two draws")
+
+
+def _free(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder that can be made."""
+    text = os.fspath(path)
+    if "://" in text:
+        raise ArgumentError("path", text, "must be a folder on a file system that driver and executors share")
+    target = Path(os.path.abspath(text))
+    if os.path.lexists(target):
+        raise ArgumentError("path", text, "exists; a release is written once, and never over another one")
+    if not target.parent.is_dir():
+        raise ArgumentError("path", text, "the folder to make it in does not exist")
+    return target
+
+
+@contextmanager
+def _hidden(target: Path) -> Iterator[Path]:
+    """Make a folder beside the target, and remove it with all it holds."""
+    hidden = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    hidden.mkdir()
+    try:
+        yield hidden
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+        if hidden.exists():
+            message = f"{hidden} cannot be removed; remove it, and never publish what is in it"
+            raise GgdpError(message)
+
+
+@contextmanager
+def _followed(frame: DataFrame) -> Iterator[None]:
+    """Wait, after what is done inside, until no attempt of its tasks is left that could still write a draw."""
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+    if not isinstance(frame, ClassicDataFrame):
+        # A remote session does not show its tasks.
+        yield
+        return
+    context, group = frame.sparkSession.sparkContext, f"ggdp-{secrets.token_hex(8)}"
+    names = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+    before = {name: context.getLocalProperty(name) for name in names}
+    context.setJobGroup(group, "ggdp: noise on executors", interruptOnCancel=True)
+    try:
+        yield
+    finally:
+        # An error on the driver does not stop what runs elsewhere.
+        context.cancelJobGroup(group)
+        for name, value in before.items():
+            context.setLocalProperty(name, value)
+        tracker = context.statusTracker()
+        stages = [
+            stage
+            for job in tracker.getJobIdsForGroup(group)
+            if (info := tracker.getJobInfo(job))
+            for stage in info.stageIds
+        ]
+        end = time.monotonic() + _LONGEST_WAIT
+        while any((info := tracker.getStageInfo(stage)) and info.numActiveTasks for stage in stages):
+            if time.monotonic() > end:
+                break
+            time.sleep(0.05)
+
+
+def _tidied(folder: Path, plan: CellPlan) -> tuple[str, ...]:
+    """Leave one file for each part and nothing else; return their names in the order of the cells."""
+    import pyarrow.parquet as pq
+
+    found: dict[int, Path] = {}
+    for entry in sorted(folder.iterdir()):
+        match = _PART.fullmatch(entry.name)
+        if match is None:
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        elif found.setdefault(int(match.group(1)), entry) is not entry:
+            message = "Spark has written two files for one part; nothing was released"
+            raise GgdpError(message)
+    if 0 not in found or max(found) >= plan.files or (plan.threshold is None and len(found) != plan.files):
+        message = "Spark has written other files than it was asked for; nothing was released"
+        raise GgdpError(message)
+    # Spark writes no file for a part without rows, but for the first.
+    schema = pq.read_schema(found[0])
+    for part in range(plan.files):
+        if part not in found:
+            found[part] = found[0].with_name(f"part-{part:05d}{found[0].name.removeprefix('part-00000')}")
+            with pq.ParquetWriter(found[part], schema, compression="snappy", store_schema=False) as empty:
+                empty.add_key_value_metadata(schema.metadata)
+    return tuple(found[part].name for part in sorted(found))
+
+
+def _publish(folder: Path, target: Path) -> None:
+    """Rename a folder onto a path that does not exist."""
+    try:
+        # Making it is refused if somebody has made it meanwhile; renaming onto one's own empty folder is not.
+        target.mkdir()
+    except FileExistsError:
+        raise ArgumentError(
+            "path", str(target), "exists; a release is written once, and never over another one"
+        ) from None
+    try:
+        folder.rename(target)
+    except BaseException:
+        target.rmdir()
+        raise

@@ -1,0 +1,255 @@
+"""Every engine counts the same table alike, whatever is in it."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tables.engines.zoo import ENGINES, FILES, KEY, ZOO, counted, expected, expected_keys, keyed
+
+from ggdp.errors import ArgumentError
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery, open_source
+
+
+@pytest.mark.parametrize("beast", ZOO, ids=lambda beast: beast.label)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_frames_are_counted_as_the_semantics_say(engine, beast):
+    frame = ENGINES[engine](beast.table)
+    for domain in beast.domains:
+        query = CountQuery(marginals=(domain,))
+        assert counted(frame, query) == expected(beast.table, query)
+
+
+@pytest.mark.parametrize("beast", ZOO, ids=lambda beast: beast.label)
+@pytest.mark.parametrize("kind", FILES)
+def test_files_are_counted_as_the_semantics_say(kind, beast, tmp_path):
+    path = FILES[kind](beast.table, tmp_path)
+    # A text file holds the texts of values: infinite ones are no numbers there, and an empty text is a null.
+    texts = kind != "parquet"
+    table = _as_texts(beast.table, blank_is_null=kind == "csv") if texts else beast.table
+    for domain in beast.domains:
+        if texts and any(
+            column.kind == "text" and beast.table.schema.field(column.name).type in FLOATS for column in domain
+        ):
+            continue
+        query = CountQuery(marginals=(domain,))
+        assert counted(path, query) == expected(table, query)
+
+
+FLOATS = (pa.float32(), pa.float64())
+
+
+def _as_texts(table, *, blank_is_null):
+    def text(value):
+        if value is None or (value == "" and blank_is_null):
+            return None
+        return (
+            str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
+        )
+
+    return pa.table(
+        {name: pa.array([text(value) for value in table[name].to_pylist()], pa.string()) for name in table.column_names}
+    )
+
+
+@pytest.fixture(scope="module")
+def million():
+    return Domain({"x": {"levels": [f"level {k}" for k in range(1_000_000)], "other": "o"}})
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "pandas"])
+def test_a_million_levels_are_joined_on_the_engine(engine, million):
+    table = pa.table({"x": ["level 999999", "level 0", "level 1000000", "level 0", None]})
+    found = counted(ENGINES[engine](table), CountQuery(marginals=(million,)))
+    assert found == [{0: 2, 999_999: 1, 1_000_000: 1}]
+
+
+PEOPLE = pa.table(
+    {
+        "word": ["a", "b", "a:b", "~", None, "a", "é", "b", "a", "c", "a", "日"],
+        "n": pa.array([1, 2, 3, 1, 2, 3, 1, None, 1, 2, 1, -1]),
+        "day": pa.array([date(2020, 1, 1 + k % 3) for k in range(12)]),
+        "person": pa.array([1, 1, 1, 1, 1, 2, 2, None, 3, 3, 3, 3]),
+        "name": ["p", "p", "q:1", "q:1", "q:1", "q", None, "p", "p", "", "", ""],
+    }
+)
+DECLARED = Domain(
+    {"word": {"levels": ["a", "b", "é"], "other": "o", "missing": "m"}, "n": {"edges": [0, 2, 3], "missing": "?"}}
+)
+
+
+@pytest.mark.parametrize("unit", ["person", "name", "day"])
+@pytest.mark.parametrize("max_cells", [1, 2, 100])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_units_keep_the_same_cells_on_every_engine(engine, max_cells, unit):
+    marginals = (DECLARED, DECLARED.project(["word"]), DECLARED.project(["n"]))
+    query = CountQuery(marginals=marginals, unit=unit, max_cells=max_cells, key=KEY)
+    assert counted(ENGINES[engine](PEOPLE), query) == expected(PEOPLE, query)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_units_of_files_keep_the_same_cells(kind, tmp_path):
+    path = FILES[kind](PEOPLE, tmp_path)
+    table = _as_texts(PEOPLE, blank_is_null=kind == "csv") if kind != "parquet" else PEOPLE
+    query = CountQuery(marginals=(DECLARED, DECLARED.project(["word"])), unit="name", max_cells=1, key=KEY)
+    assert counted(path, query) == expected(table, query)
+
+
+def _open(*names, **declared):
+    from ggdp.tables.column import Column
+
+    return Domain([Column(name=name, **declared.get(name, {})) for name in names])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        CountQuery(marginals=(_open("word"), _open("n", "word"))),
+        CountQuery(marginals=(_open("word", "n", n={"levels": (3, 1), "other": "rest"}), _open("day", "word"))),
+        CountQuery(marginals=(_open("word", "n", "day"), _open("word")), unit="person", max_cells=1, key=KEY),
+        CountQuery(
+            marginals=(_open("day", "word", day={"levels": ("2020-01-02",), "other": "o"}),),
+            unit="name",
+            max_cells=2,
+            key=KEY,
+        ),
+    ],
+    ids=["open", "open and declared", "units", "units, open and declared"],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_open_keys_are_the_texts_that_are_there_in_order(engine, query):
+    assert keyed(ENGINES[engine](PEOPLE), query) == expected_keys(PEOPLE, query)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_open_keys_of_files_are_texts(kind, tmp_path):
+    query = CountQuery(marginals=(_open("word", "n"),))
+    assert keyed(FILES[kind](PEOPLE, tmp_path), query) == expected_keys(PEOPLE, query)
+
+
+@settings(deadline=None, max_examples=12)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", "c", "a:b", "~", "é", None]),
+            st.one_of(st.none(), st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)),
+            st.one_of(st.none(), st.floats(width=64), st.sampled_from([0.0, 1.0, 2.5])),
+            st.one_of(st.none(), st.integers(0, 4)),
+        ),
+        max_size=25,
+    ),
+    levels=st.lists(st.sampled_from(["a", "b", "c", "~"]), min_size=1, unique=True),
+    edges=st.lists(st.floats(allow_nan=False), min_size=2, max_size=6, unique_by=lambda edge: edge + 0.0),
+    unit=st.booleans(),
+    max_cells=st.integers(1, 3),
+    named=st.booleans(),
+)
+def test_random_tables_are_counted_alike(rows, levels, edges, unit, max_cells, named):
+    types = {"s": pa.string(), "i": pa.int64(), "f": pa.float64(), "u": pa.int64()}
+    table = pa.table({name: pa.array([row[k] for row in rows], kind) for k, (name, kind) in enumerate(types.items())})
+    extra = {"other": "o", "missing": "m"} if named else {}
+    edges = sorted(edges)
+    whole = Domain(
+        {
+            "s": {"levels": levels, **extra},
+            "i": {"edges": edges, **extra},
+            "f": {"edges": edges, **extra},
+        }
+    )
+    marginals = (whole, whole.project(["i"]), Domain({"i": [0, 1, 2], "f": {"levels": [0, 1], **extra}}))
+    bounded = {"unit": "u", "max_cells": max_cells, "key": KEY} if unit else {}
+    query = CountQuery(marginals=marginals, **bounded)
+    right = expected(table, query)
+    for make in ENGINES.values():
+        assert counted(make(table), query) == right
+
+
+def test_several_marginals_are_counted_each_by_itself():
+    query = CountQuery(marginals=(DECLARED, DECLARED.project(["n"])))
+    both = counted(PEOPLE, query)
+    assert both == [
+        *counted(PEOPLE, CountQuery(marginals=query.marginals[:1])),
+        *counted(PEOPLE, CountQuery(marginals=query.marginals[1:])),
+    ]
+
+
+def test_large_indices_are_exact():
+    levels = [str(k) for k in range(1000)]
+    domain = Domain({f"c{k}": levels for k in range(6)})
+    table = pa.table({f"c{k}": ["999", "123"] for k in range(6)})
+    assert domain.size == 10**18
+    for make in ENGINES.values():
+        assert counted(make(table), CountQuery(marginals=(domain,))) == [{123123123123123123: 1, 10**18 - 1: 1}]
+
+
+def test_a_hundred_and_twenty_eight_bits_are_integers():
+    import duckdb
+
+    frame = duckdb.connect().sql(f"SELECT unnest([1, {2**100}, -{2**100}, {2**126}, NULL])::HUGEINT AS x")
+    domains = (
+        Domain({"x": {"levels": ["1", str(2**100)], "other": "o", "missing": "m"}}),
+        Domain({"x": {"edges": [0, 2.0**100, 2.0**120], "other": "o", "missing": "m"}}),
+    )
+    query = CountQuery(marginals=domains)
+    assert counted(frame, query) == [{0: 1, 1: 1, 2: 2, 3: 1}, {0: 1, 1: 1, 2: 2, 3: 1}]
+
+
+def test_uuids_are_text():
+    import duckdb
+
+    uuid = "12345678-1234-5678-1234-567812345678"
+    frame = duckdb.connect().sql(f"SELECT '{uuid}'::UUID AS x, 1 AS y")
+    assert counted(frame, CountQuery(marginals=(Domain({"x": [uuid]}),))) == [{0: 1}]
+    assert counted(frame, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY)) == [{0: 1}]
+
+
+def test_a_collation_does_not_make_one_value_two_levels():
+    import duckdb
+    import ibis
+
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (x VARCHAR COLLATE NOCASE, u VARCHAR COLLATE NOCASE)")
+    connection.execute("INSERT INTO t VALUES ('a', 'p'), ('A', 'P'), ('b', 'p')")
+    domain = Domain({"x": {"levels": ["a", "A"], "other": "o"}})
+    assert counted(connection.table("t"), CountQuery(marginals=(domain,))) == [{0: 1, 1: 1, 2: 1}]
+    found = counted(connection.table("t"), CountQuery(marginals=(domain,), unit="u", max_cells=3, key=KEY))
+    assert found == [{0: 1, 1: 1, 2: 1}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        lazy = ibis.duckdb.from_connection(connection).table("t")
+    assert counted(lazy, CountQuery(marginals=(domain,))) == [{0: 1, 1: 1, 2: 1}]
+    connection.execute("SET default_collation = 'nocase'")
+    with pytest.raises(ArgumentError, match="RESET default_collation"):
+        open_source(connection.table("t"), columns=["x"])
+
+
+def test_a_relation_leaves_its_connection_as_it_was():
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT 'a' AS x, 1 AS u")
+    query = CountQuery(marginals=(Domain({"x": ["a"]}),), unit="u", key=KEY)
+    before = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    assert counted(connection.table("t"), query) == [{0: 1}]
+    assert connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall() == before
+    assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("t",)]
+
+
+def test_the_dictionary_of_a_category_is_no_domain():
+    table = pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), pa.array(["a", "secret"]))})
+    for make in ENGINES.values():
+        (keys,) = keyed(make(table), CountQuery(marginals=(_open("x"),)))
+        assert keys == [("a", 2)]
+
+
+def test_counts_are_arrays_of_their_own():
+    with open_source(PEOPLE, columns=["word"]) as source:
+        (found,) = source.count(CountQuery(marginals=(Domain({"word": ["a"]}),)))
+    assert isinstance(found.cells, np.ndarray)
+    assert found.counts.tolist() == [4]

@@ -1,0 +1,276 @@
+"""What is refused is refused by request and schema; what an engine says of values reaches nobody."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.tables.engines.zoo import ENGINES, KEY, counted, keyed
+
+from ggdp.errors import ArgumentError, SourceError
+from ggdp.tables.column import Column
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery, open_source
+from ggdp.tables.engines.native import quietly
+
+TABLE = pa.table(
+    {
+        "text": ["a"],
+        "whole": [1],
+        "real": [1.0],
+        "exact": [Decimal("1.0")],
+        "truth": [True],
+        "day": [date(2020, 1, 1)],
+        "when": [datetime(2020, 1, 1)],  # noqa: DTZ001 - a time without a zone
+        "list": [[1]],
+    }
+)
+LEVELS = {"text": ["a"], "integer": [1], "boolean": [True], "date": [date(2020, 1, 1)]}
+GOES = {
+    "text": {"text", "integer", "boolean", "date", "bins", "open"},
+    "whole": {"text", "integer", "bins", "open"},
+    "real": {"integer", "bins"},
+    "exact": {"integer", "bins"},
+    "truth": {"text", "boolean", "open"},
+    "day": {"text", "date", "open"},
+    "when": set(),
+    "list": set(),
+}
+
+
+def _column(name, kind):
+    if kind == "open":
+        return Column(name=name)
+    return Column(name=name, edges=(0, 2)) if kind == "bins" else Column(name=name, levels=tuple(LEVELS[kind]))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", GOES)
+def test_kinds_of_data_go_with_kinds_of_declarations_by_schema_alone(engine, name):
+    frame, empty = ENGINES[engine](TABLE), ENGINES[engine](TABLE.slice(0, 0))
+    for kind in ("text", "integer", "boolean", "date", "bins", "open"):
+        query = CountQuery(marginals=(Domain([_column(name, kind)]),))
+        said = set()
+        for data in (frame, empty):
+            with open_source(data, columns=[name]) as source:
+                try:
+                    source.check(query)
+                    said.add("")
+                except ArgumentError as refused:
+                    said.add(str(refused))
+        assert len(said) == 1
+        assert (said == {""}) == (kind in GOES[name]), kind
+
+
+@pytest.mark.parametrize("name", ["real", "exact", "when", "list"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_units_are_no_floats(engine, name):
+    query = CountQuery(marginals=(Domain({"text": ["a"]}),), unit=name, key=KEY)
+    with pytest.raises(ArgumentError, match="cast it to integers or text"):
+        counted(ENGINES[engine](TABLE), query)
+
+
+def test_queries_are_complete():
+    domain = Domain({"text": ["a"]})
+    with pytest.raises(ArgumentError, match="needs a unit"):
+        CountQuery(marginals=(domain,), max_cells=2)
+    with pytest.raises(ArgumentError, match="secret bytes"):
+        CountQuery(marginals=(domain,), unit="u")
+    with pytest.raises(ArgumentError, match="at least 1"):
+        CountQuery(marginals=(domain,), unit="u", max_cells=0, key=KEY)
+    with pytest.raises(ArgumentError, match="at least one column"):
+        CountQuery(marginals=(Domain({}),))
+    assert KEY.hex() not in repr(CountQuery(marginals=(domain,), unit="u", key=KEY))
+    assert repr(KEY) not in repr(CountQuery(marginals=(domain,), unit="u", key=KEY))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_columns_that_are_not_there_are_refused(engine):
+    with pytest.raises(ArgumentError, match="no such column"):
+        open_source(ENGINES[engine](TABLE), columns=["nothing"])
+    with (
+        open_source(ENGINES[engine](TABLE), columns=["text"]) as source,
+        pytest.raises(ArgumentError, match="opened with"),
+    ):
+        source.count(CountQuery(marginals=(Domain({"whole": [1]}),)))
+
+
+def test_a_column_that_is_there_twice_is_refused():
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    for data in (twice, pd.DataFrame([[1, 2]], columns=["x", "x"])):
+        with pytest.raises(ArgumentError, match="same name"):
+            open_source(data, columns=["x"])
+
+
+def test_what_is_no_frame_is_refused():
+    for data in (5, None, {"a": [1]}, [1, 2], pl.Series([1]), np.zeros(3), b"x"):
+        with pytest.raises(ArgumentError, match="a path, or a frame"):
+            open_source(data, columns=["a"])
+    with pytest.raises(ArgumentError, match="by its own engine"):
+        open_source(TABLE, engine="spark", columns=["text"])
+    with pytest.raises(ArgumentError, match="must be one of"):
+        open_source("x.csv", engine="excel", columns=["text"])
+
+
+def test_open_columns_are_asked_for_as_keys():
+    with open_source(TABLE, columns=["text"]) as source, pytest.raises(ArgumentError, match="ask for keys"):
+        source.count(CountQuery(marginals=(Domain([Column(name="text")]),)))
+    with open_source(TABLE, columns=["text"]) as source, pytest.raises(ArgumentError, match="Spark"):
+        source.counted_frame(CountQuery(marginals=(Domain({"text": ["a"]}),)))
+
+
+def test_engines_are_named():
+    named = {name: open_source(make(TABLE), columns=["text"]).engine for name, make in ENGINES.items()}
+    assert named == {name: name.split()[0] for name in ENGINES}
+    with open_source(TABLE, columns=list(GOES)) as source:
+        assert source.column_kinds["exact"] == "decimal"
+        assert source.column_kinds["when"] == "datetime"
+
+
+def test_an_error_of_an_engine_is_replaced_and_forgotten(capfd):
+    # The query fails on a value, which DuckDB and polars quote.
+    import duckdb
+
+    connection = duckdb.connect()
+    frames = [
+        connection.sql("SELECT CAST(x AS INTEGER) AS x FROM (SELECT 'secret' AS x)"),
+        pl.LazyFrame({"x": ["secret"]}).select(pl.col("x").cast(pl.Int64)),
+    ]
+    for frame in frames:
+        with pytest.raises(SourceError) as caught:
+            counted(frame, CountQuery(marginals=(Domain({"x": [1]}),)))
+        assert "secret" not in str(caught.value)
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None
+        assert caught.value.source in ("duckdb DuckDBPyRelation", "duckdb Relation", "polars LazyFrame")
+    assert capfd.readouterr() == ("", "")
+
+
+class _Panic(BaseException):
+    pass
+
+
+def test_a_panic_is_replaced_and_an_interrupt_passes():
+    def fail(error):
+        raise error
+
+    with pytest.raises(SourceError, match="'here'"):
+        quietly("here", lambda: fail(_Panic("secret")))
+    with pytest.raises(KeyboardInterrupt):
+        quietly("here", lambda: fail(KeyboardInterrupt()))
+    with pytest.raises(ArgumentError):
+        quietly("here", lambda: fail(ArgumentError("a", 1, "b")))
+
+
+OBJECTS = [
+    "1",
+    1,
+    np.int64(1),
+    True,
+    1.0,
+    1.5,
+    None,
+    np.nan,
+    pd.NA,
+    pd.NaT,
+    date(2020, 1, 2),
+    object(),
+    [1],
+    "\ud800",
+    "x",
+    10**30,
+]
+OBJECTS += [datetime(2020, 1, 2), np.bool_(False), b"1", float("inf"), np.float32(1)]  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("declared", "right"),
+    [
+        ({"levels": [1, 2]}, {0: 5, 2: 12, 3: 4}),
+        ({"levels": ["1", "x", "true", "1.5"]}, {0: 5, 1: 1, 2: 1, 4: 10, 5: 4}),
+        ({"levels": [True, False]}, {0: 1, 1: 1, 2: 15, 3: 4}),
+        ({"levels": [date(2020, 1, 2)]}, {0: 1, 1: 16, 2: 4}),
+        ({"edges": [0, 1.25, 1.75]}, {0: 5, 1: 1, 2: 11, 3: 4}),
+    ],
+)
+def test_python_objects_are_read_one_by_one(declared, right):
+    frame = pd.DataFrame({"x": pd.Series(OBJECTS, dtype=object)})
+    domain = Domain({"x": {**declared, "other": "o", "missing": "m"}})
+    assert counted(frame, CountQuery(marginals=(domain,))) == [right]
+
+
+def test_categories_of_python_objects_are_read_one_by_one():
+    mixed = pd.Index(["1", "x", date(2020, 1, 2)], dtype=object)
+    frame = pd.DataFrame({"x": pd.Categorical(["1", date(2020, 1, 2), None, "1"], categories=mixed)})
+    domain = Domain({"x": {"levels": ["x", "2020-01-02", "1"], "missing": "m"}})
+    assert counted(frame, CountQuery(marginals=(domain,))) == [{1: 1, 2: 2, 3: 1}]
+
+
+def test_objects_are_neither_keys_nor_units():
+    frame = pd.DataFrame({"x": pd.Series(["a"], dtype=object), "y": [1]})
+    with pytest.raises(ArgumentError, match=r'astype\("string"\)'):
+        keyed(frame, CountQuery(marginals=(Domain([Column(name="x")]),)))
+    with pytest.raises(ArgumentError, match="kind object"):
+        counted(frame, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY))
+    assert keyed(frame.astype({"x": "string"}), CountQuery(marginals=(Domain([Column(name="x")]),))) == [[("a", 1)]]
+
+
+def test_plain_pandas_columns_are_what_they_stand_for():
+    frame = pd.DataFrame(
+        {
+            "n": [1.0, None, 2.0, np.nan],
+            "s": pd.array(["a", None, "b", "a"], dtype="string"),
+            "c": pd.Categorical(["x", "y", None, "x"], categories=["y", "x", "z"]),
+            "i": pd.Categorical([1, 2, None, 1]),
+            "b": pd.array([True, None, False, True], dtype="boolean"),
+            "k": pd.array([1, None, 2**62, 1], dtype="Int64"),
+        },
+        index=[5, 5, 7, 9],
+    )
+    full = {"other": "o", "missing": "m"}
+    marginals = (
+        Domain({"n": {"levels": [1, 2], **full}}),
+        Domain({"s": {"levels": ["a"], **full}}),
+        Domain({"c": {"levels": ["x", "z"], **full}}),
+        Domain({"i": {"levels": [1], **full}}),
+        Domain({"b": {"levels": [True, False], **full}}),
+        Domain({"k": {"levels": [1, 2**62], **full}}),
+    )
+    assert counted(frame, CountQuery(marginals=marginals)) == [
+        {0: 1, 1: 1, 3: 2},
+        {0: 2, 1: 1, 2: 1},
+        {0: 2, 2: 1, 3: 1},
+        {0: 2, 1: 1, 2: 1},
+        {0: 2, 1: 1, 3: 1},
+        {0: 2, 1: 1, 3: 1},
+    ]
+    with pytest.raises(ArgumentError, match="cannot be counted"):
+        counted(
+            pd.DataFrame({"p": pd.period_range("2020", periods=2, freq="D")}),
+            CountQuery(marginals=(Domain({"p": ["a"]}),)),
+        )
+
+
+def test_half_a_surrogate_pair_is_no_text_and_no_error():
+    text = pd.array(["a", "\ud800", None, "a"], dtype=pd.StringDtype("python"))
+    frame = pd.DataFrame({"x": text, "y": [1, 1, 1, 1]})
+    domain = Domain({"x": {"levels": ["a"], "other": "o", "missing": "m"}})
+    assert counted(frame, CountQuery(marginals=(domain,))) == [{0: 2, 1: 1, 2: 1}]
+    assert keyed(frame, CountQuery(marginals=(Domain([Column(name="x")]),))) == [[("a", 2)]]
+    assert counted(frame, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY)) == [{0: 1}]
+
+
+def test_a_backend_without_hashes_counts_rows_but_no_units():
+    import ibis
+
+    frame = ibis.memtable(TABLE.select(["text", "whole"]))
+    with open_source(frame, columns=["text", "whole"]) as source:
+        source._frames.can_hash = False
+        query = CountQuery(marginals=(Domain({"text": ["a"]}),), unit="whole", key=KEY)
+        with pytest.raises(ArgumentError, match="knows SHA-256"):
+            source.count(query)

@@ -1,0 +1,435 @@
+"""Tables with nasty columns, the same table on every engine, and what counting them must give.
+
+`expected` is written from the semantics alone (`ggdp.tables.engines.kinds`), value by value in plain Python: nothing in
+it is shared with the code that it checks but the declarations of columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery, open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from ggdp.tables.column import Column
+
+__all__ = ["ENGINES", "FILES", "KEY", "ZOO", "Beast", "counted", "expected", "expected_keys", "keyed"]
+
+KEY = bytes(range(32))
+NAN, INF = math.nan, math.inf
+BIG = 2**53
+
+
+class Beast(NamedTuple):
+    """A table, and domains of its columns that it must be counted by."""
+
+    label: str
+    table: pa.Table
+    domains: tuple[Domain, ...]
+
+
+def _beast(label: str, columns: dict[str, Any], *domains: dict[str, Any]) -> Beast:
+    return Beast(label, pa.table(columns), tuple(Domain(domain) for domain in domains))
+
+
+_FULL = {"other": "another", "missing": "none"}
+WORDS = [
+    "a",
+    "A",
+    " a",
+    "a ",
+    "é",
+    "e\u0301",
+    "ß",
+    "SS",
+    "日本",
+    "🜁",
+    "it's",
+    'say "hi"',
+    "a,b",
+    "a\nb",
+    "a\tb",
+    "~0:",
+    "\\",
+    "null",
+]
+NUMERALS = [
+    "1",
+    "+1",
+    "01",
+    "1.",
+    "1.000",
+    "1.5",
+    " 1",
+    "1 ",
+    "1\n",
+    "-0",
+    "0",
+    "+0.0",
+    "-",
+    "",
+    "1e0",
+    "0x1",
+    "１",
+    "--1",
+]
+NUMERALS += [
+    str(2**63 - 1),
+    str(-(2**63)),
+    str(2**63),
+    "9007199254740993",
+    "00009007199254740993",
+    "9" * 60,
+    "1_0",
+    ".5",
+]
+READINGS = [
+    "0",
+    "1.5",
+    "-1.5",
+    "2.5e1",
+    "25",
+    "+25",
+    "1e99",
+    "1e100",
+    "-1e99",
+    ".5",
+    "5.",
+    ".",
+    "inf",
+    "nan",
+    "",
+    "1,5",
+    "0x10",
+]
+READINGS += ["9" * 40, "9" * 41, "1e-99", "-0", "100", "99.99999999999999999999", "1 ", "\u0661", None]
+
+ZOO = (
+    _beast("words", {"x": [*WORDS, *WORDS[:4], None, "zzz"]}, {"x": WORDS}, {"x": {"levels": WORDS[2:], **_FULL}}),
+    _beast(
+        "integers in text",
+        {"x": pa.array([*NUMERALS, None], pa.string())},
+        {"x": [0, 1, 2**63 - 1, -(2**63), BIG + 1]},
+        {"x": {"levels": [1, BIG, BIG + 1], **_FULL}},
+    ),
+    _beast(
+        "numbers in text",
+        {"x": pa.array(READINGS, pa.string())},
+        {"x": {"edges": [-1.5, 0, 1.5, 25, 100], **_FULL}},
+        {"x": {"edges": [-INF, 0, INF], "missing": "?"}},
+        {"x": {"edges": [0.5, 100]}},
+    ),
+    _beast(
+        "booleans in text",
+        {"x": ["true", "TRUE", "False", "fAlSe", "t", "1", " true", "true\n", None]},
+        {"x": [False, True]},
+        {"x": {"levels": [True, False], **_FULL}},
+        {"x": ["true", "TRUE"]},
+    ),
+    _beast(
+        "dates in text",
+        {"x": ["2020-01-02", "2020-1-2", "2020-01-02 ", "2020/01/02", "0001-01-01", "9999-12-31", None, "2020-02-30"]},
+        {"x": {"levels": [date(2020, 1, 2), date(1, 1, 1), date(9999, 12, 31)], **_FULL}},
+    ),
+    _beast(
+        "integers",
+        {"x": pa.array([0, 1, -1, BIG, BIG + 1, -BIG - 1, 2**63 - 1, -(2**63), None, 1], pa.int64())},
+        {"x": [0, 1, BIG + 1]},
+        {"x": {"levels": ["1", str(2**63 - 1), "-1", "+1"], **_FULL}},
+        {"x": {"edges": [-INF, float(BIG), INF], **_FULL}},
+        {"x": {"edges": [-0.5, 0.5, float(BIG), 2.0**63], **_FULL}},
+        {"x": {"edges": [-(2.0**63), 0, 1], **_FULL}},
+        {"x": {"edges": [-1e300, -1e200, 1e300], "other": "o"}},
+    ),
+    _beast(
+        "unsigned",
+        {"x": pa.array([0, 1, 2**63 - 1, 2**63, 2**64 - 1, None], pa.uint64())},
+        {"x": [0, 1, 2**63 - 1]},
+        {"x": {"levels": [str(2**64 - 1), "0"], **_FULL}},
+        {"x": {"edges": [0, 2.0**63, 2.0**64], **_FULL}},
+        {"x": {"edges": [-5, 2.0**63 - 1024, 2.0**64 - 2048], **_FULL}},
+    ),
+    _beast(
+        "narrow",
+        {"x": pa.array([-128, 127, 0, None], pa.int8()), "y": pa.array([255, 0, 1, None], pa.uint8())},
+        {"x": [-128, 127], "y": {"levels": [0, 255], "missing": "m"}},
+        {"x": {"edges": [-128, 0, 127], **_FULL}, "y": {"edges": [-1, 0.5, 255, 300], **_FULL}},
+        {"x": {"edges": [-1000, 1000]}, "y": {"edges": [256, 300], "other": "o"}},
+    ),
+    _beast(
+        "floats",
+        {"x": pa.array([0.0, -0.0, 1.0, 1.5, NAN, INF, -INF, None, 2.0**63, -(2.0**63), 1e300, 5e-324, float(BIG)])},
+        {"x": [0, 1, -(2**63), BIG]},
+        {"x": {"levels": [0, 1, 2**63 - 1], **_FULL}},
+        {"x": {"edges": [0, 1, 1.5], **_FULL}},
+        {"x": {"edges": [-INF, -1, 1, INF], "missing": "m"}},
+        {"x": {"edges": [5e-324, INF], "other": "o"}},
+    ),
+    _beast(
+        "short floats",
+        {"x": pa.array([0.1, 0.5, NAN, None, INF], pa.float32())},
+        {"x": {"edges": [0, 0.1, 0.5], **_FULL}},
+        {"x": {"levels": [0, 1], **_FULL}},
+    ),
+    _beast(
+        "decimals",
+        {
+            "x": pa.array(
+                [Decimal("1.50"), Decimal("2.00"), Decimal("-0.00"), None, Decimal("120.00")], pa.decimal128(12, 2)
+            )
+        },
+        {"x": {"levels": [0, 1, 2, 120], **_FULL}},
+        {"x": {"edges": [0, 1.5, 2], **_FULL}},
+    ),
+    _beast(
+        "booleans",
+        {"x": [True, False, None, True]},
+        {"x": [True, False]},
+        {"x": {"levels": ["false", "True"], **_FULL}},
+    ),
+    _beast(
+        "dates",
+        {"x": pa.array([date(2020, 1, 2), date(1, 1, 1), date(9999, 12, 31), None], pa.date32())},
+        {"x": [date(2020, 1, 2), date(1, 1, 1)]},
+        {"x": {"levels": ["2020-01-02", "9999-12-31"], **_FULL}},
+    ),
+    _beast(
+        "categories with unused levels",
+        {"x": pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 0], pa.int32()), pa.array(["a", "unused", "b"]))},
+        {"x": ["a", "unused", "b"]},
+        {"x": {"levels": ["b"], **_FULL}},
+    ),
+    _beast(
+        "nulls",
+        {"x": pa.array([None] * 3, pa.string()), "y": pa.array([1, 1, 2])},
+        {"x": {"levels": ["a"], "missing": "m"}, "y": [1, 2]},
+    ),
+    _beast(
+        "nulls without a type",
+        {"x": pa.nulls(3)},
+        {"x": {"levels": ["a"], **_FULL}},
+        {"x": ["a"]},
+        {"x": {"edges": [0, 1], "missing": "m"}},
+    ),
+    _beast(
+        "no row", {"x": pa.array([], pa.string()), "y": pa.array([], pa.int64())}, {"x": ["a"], "y": {"edges": [0, 1]}}
+    ),
+    _beast("one row", {"x": ["a"], "y": [1]}, {"x": ["a"], "y": {"edges": [0, 1]}}),
+    _beast(
+        "names that collide",
+        {"cell": ["a", "b"], "count": [1, 2], "u": ["x", "y"], "c0": [5, 5]},
+        {"cell": ["a", "b"], "count": [1, 2], "u": ["y", "x"], "c0": [5]},
+    ),
+    _beast(
+        "names with quotes",
+        {'a "b"': ["x", "y"], "it's; --": [1, 2], "日 本": [True, False]},
+        {"日 本": [False, True], 'a "b"': ["x"], "it's; --": [1, 2]},
+    ),
+    _beast(
+        "many edges", {"x": pa.array([k / 7 for k in range(-20, 900)])}, {"x": {"edges": list(range(101)), **_FULL}}
+    ),
+)
+
+
+def _pandas(table: pa.Table) -> Any:
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _polars(table: pa.Table) -> Any:
+    import polars as pl
+
+    return pl.from_arrow(table)
+
+
+def _duckdb(table: pa.Table) -> Any:
+    import duckdb
+
+    return duckdb.connect().from_arrow(table)
+
+
+def _ibis(table: pa.Table) -> Any:
+    import ibis
+
+    return ibis.memtable(table)
+
+
+# Each makes a frame of an Arrow table.
+ENGINES: dict[str, Callable[[pa.Table], Any]] = {
+    "pyarrow": lambda table: table,
+    "pandas": _pandas,
+    "polars": _polars,
+    "polars lazy": lambda table: _polars(table).lazy(),
+    "duckdb": _duckdb,
+    "ibis": _ibis,
+}
+
+
+def _parquet(table: pa.Table, folder: Path) -> Path:
+    path = folder / "table.parquet"
+    pq.write_table(table, path)
+    return path
+
+
+def _written_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def as_csv(table: pa.Table, folder: Path) -> Path:
+    path = folder / "table.csv"
+    with path.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.writer(lines, quoting=csv.QUOTE_ALL)
+        writer.writerow(table.column_names)
+        for row in table.to_pylist():
+            writer.writerow(["" if value is None else _written_text(value) for value in row.values()])
+    return path
+
+
+def as_jsonl(table: pa.Table, folder: Path) -> Path:
+    path = folder / "table.jsonl"
+    lines = [
+        json.dumps(
+            {
+                name: value if isinstance(value, bool | int | str | None) else _written_text(value)
+                for name, value in row.items()
+            }
+        )
+        for row in table.to_pylist()
+    ]
+    path.write_text("".join(line + "\n" for line in lines), "utf-8")
+    return path
+
+
+# Each makes a file of an Arrow table.
+FILES: dict[str, Callable[[pa.Table, Path], Path]] = {"parquet": _parquet, "csv": as_csv, "jsonl": as_jsonl}
+
+
+def counted(data: Any, query: CountQuery, **options: Any) -> list[dict[int, int]]:
+    """The counts of a source, each marginal as a dictionary; they must be sorted, distinct and positive."""
+    columns = [column.name for marginal in query.marginals for column in marginal]
+    with open_source(data, columns=[*columns, *filter(None, [query.unit])], **options) as source:
+        found = source.count(query)
+    for cells, counts in found:
+        assert cells.dtype == counts.dtype == "int64"
+        assert (cells[1:] > cells[:-1]).all()
+        assert (counts > 0).all()
+    return [dict(zip(cells.tolist(), counts.tolist(), strict=True)) for cells, counts in found]
+
+
+def keyed(data: Any, query: CountQuery) -> list[list[tuple[Any, ...]]]:
+    """The keys of a source with their counts, as rows."""
+    columns = [column.name for marginal in query.marginals for column in marginal]
+    with open_source(data, columns=[*columns, *filter(None, [query.unit])]) as source:
+        found = source.keys(query)
+    for table, marginal in zip(found, query.marginals, strict=True):
+        assert table.schema == pa.schema([*((name, pa.string()) for name in marginal.names), ("count", pa.int64())])
+        assert table.schema.metadata is None
+    return [list(zip(*table.to_pydict().values(), strict=True)) for table in found]
+
+
+def expected(table: pa.Table, query: CountQuery) -> list[dict[int, int]]:
+    """What counting a table must give."""
+    found = []
+    for number, marginal in enumerate(query.marginals):
+        rows = []
+        for row in table.to_pylist():
+            codes = [_code(column, row[column.name]) for column in marginal]
+            if None not in codes:
+                index = 0
+                for code, size in zip(codes, marginal.shape, strict=True):
+                    index = index * size + code
+                rows.append((row, index, str(index)))
+        found.append(dict(_tally(rows, query, number)))
+    return found
+
+
+def expected_keys(table: pa.Table, query: CountQuery) -> list[list[tuple[Any, ...]]]:
+    """What the keys of a table must be, with their counts."""
+    found = []
+    for number, marginal in enumerate(query.marginals):
+        rows = []
+        for row in table.to_pylist():
+            codes = [_text(row[c.name], c) if c.kind == "open" else _code(c, row[c.name]) for c in marginal]
+            if None not in codes:
+                parts = [
+                    part.replace("~", "~0").replace(":", "~1") if isinstance(part, str) else str(part) for part in codes
+                ]
+                rows.append((row, tuple(codes), ":".join(parts)))
+        # Python orders text by code points, as UTF-8 orders bytes.
+        tally = sorted(_tally(rows, query, number).items())
+        found.append([(*map(_shown, marginal, key), count) for key, count in tally])
+    return found
+
+
+def _shown(column: Column, part: Any) -> str:
+    return part if column.kind == "open" else _written_text(column.labels[part])
+
+
+def _tally(rows: Iterable[tuple[dict[str, Any], Any, str]], query: CountQuery, number: int) -> Counter[Any]:
+    if query.unit is None:
+        return Counter(cell for _, cell, _ in rows)
+    of_units: dict[str, dict[Any, str]] = defaultdict(dict)
+    for row, cell, text in rows:
+        if row[query.unit] is not None:
+            of_units[_written_text(row[query.unit])][cell] = text
+    secret = hashlib.sha256(f"{query.key.hex()}:{number}".encode()).hexdigest()[:32]
+    tally: Counter[Any] = Counter()
+    for unit, cells in of_units.items():
+        scores = {cell: hashlib.sha256(f"{secret}:{unit}:{text}".encode()).hexdigest() for cell, text in cells.items()}
+        tally.update(sorted(cells, key=scores.__getitem__)[: query.max_cells])
+    return tally
+
+
+def _code(column: Column, value: Any) -> int | None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return column.missing_code
+    if column.kind == "bins":
+        return _bin(column, value)
+    text = _text(value, column)
+    return column.texts.index(text) if text in column.texts else column.other_code
+
+
+def _bin(column: Column, value: Any) -> int | None:
+    if isinstance(value, str):
+        whole = re.fullmatch(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?", value)
+        if whole is None:
+            return column.other_code
+        value = float(value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    assert column.edges is not None
+    *lower, last = column.edges
+    if value < lower[0] or value > last:
+        return column.other_code
+    return sum(value >= edge for edge in lower) - 1
+
+
+def _text(value: Any, column: Column) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if math.isfinite(value) and value == int(value) and -(2**63) <= value < 2**63 else None
+    if isinstance(value, str | Decimal) and column.kind == "integer":
+        whole = re.fullmatch(r"[+-]?[0-9]+(\.0*)?", str(value))
+        return str(int(str(value).split(".")[0])) if whole else None
+    if isinstance(value, str) and column.kind == "boolean":
+        return value.lower() if value.lower() in ("true", "false") else None
+    return value.isoformat() if isinstance(value, date) else None if value is None else str(value)
