@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from ggdp.privacy.grid import Grid
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
+    from ggdp.tables import Column, Domain, TableRelease, release_table
 
 __all__ = [
     "ApproxDP",
     "BoundaryInflatedGeneralizedGaussian",
     "Calibration",
     "Certificate",
+    "Column",
+    "Domain",
     "ExponentialMechanism",
     "GeneralizedGaussian",
     "GgdpError",
@@ -51,10 +54,12 @@ __all__ = [
     "SecureSource",
     "SeededSource",
     "Sensitivity",
+    "TableRelease",
     "TruncatedGeneralizedGaussian",
     "__version__",
     "calibrate",
     "plan",
+    "release_table",
     "verify",
 ]
 
@@ -77,6 +82,10 @@ _LAZY = {
     "Release": "ggdp.releases",
     "SecureSource": "ggdp.sampling",
     "SeededSource": "ggdp.sampling",
+    "Column": "ggdp.tables",
+    "Domain": "ggdp.tables",
+    "TableRelease": "ggdp.tables",
+    "release_table": "ggdp.tables",
 }
 
 

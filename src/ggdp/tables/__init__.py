@@ -1,0 +1,24 @@
+"""Private tables: counts by public columns, from any engine, with the guarantee they carry."""
+
+from ggdp.tables.check import TableCheck, check_table
+from ggdp.tables.column import Column
+from ggdp.tables.domain import Domain
+from ggdp.tables.entry import release_table
+from ggdp.tables.on_executors import WrittenRelease
+from ggdp.tables.plan import TablePlan, plan_table
+from ggdp.tables.release import Table, TableRelease
+from ggdp.tables.request import TableRequest
+
+__all__ = [
+    "Column",
+    "Domain",
+    "Table",
+    "TableCheck",
+    "TablePlan",
+    "TableRelease",
+    "TableRequest",
+    "WrittenRelease",
+    "check_table",
+    "plan_table",
+    "release_table",
+]

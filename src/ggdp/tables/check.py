@@ -1,0 +1,372 @@
+"""A look at a source against its domain, for its curator alone: nothing here is private.
+
+What is counted where is asked of the engine in the same way as a release asks it: each declared column once more with a
+level for what is not declared and one for nulls, so that every row has a code.
+
+========  ====================================================================================
+c_u       distinct cells of a table that unit u is in
+S(M)      sum of min(c_u, M) over units: pairs of unit and cell that are kept if M are counted
+========  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals as nw
+import numpy as np
+
+from ggdp.errors import ArgumentError
+from ggdp.mechanisms import Mechanism
+from ggdp.privacy import ApproxDP, PureDP, Sensitivity
+from ggdp.releases.facts import LEVEL
+from ggdp.tables.column import Column
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery, open_source
+from ggdp.tables.engines import plan as engine_plan
+from ggdp.tables.engines.kinds import binned
+from ggdp.tables.noise import LAPLACE, table_noise
+from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from ggdp.tables.engines import TableSource
+    from ggdp.tables.engines.native import Frame
+    from ggdp.tables.request import Regime
+
+__all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "UnitCheck", "check_table"]
+
+NOTICE = "NOT PRIVATE: this is the curator's own look at the data. Do not publish it, or anything chosen by it."
+_FEW = 5
+# Names that no level has: they are for private use.
+_OTHER, _MISSING = "\ue000", "\ue001"
+# Kinds of columns whose values can be listed as text.
+_LISTED = ("text", "integer", "boolean", "date")
+_QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnCheck:
+    """What a column holds, against what is declared of it.
+
+    Attributes
+    ----------
+    name, declared : str
+        The column, and what is declared of it: ``text``, ``integer``, ``boolean``, ``date``, ``bins`` or ``open``.
+    rows, nulls : int
+        How many rows there are, and how many of them have no value.
+    unmatched : int
+        Rows with a value that is no declared level and in no bin.
+    unparsable : int
+        Of these, with bins: values that are no numbers; the others are outside the edges.
+    distinct_unmatched : int or None
+        How many different values that is; None where it was not counted.
+    most_frequent : tuple of (str, int)
+        The most frequent of these values, with their rows.
+    unseen : tuple
+        Declared levels that no row has. They must stay declared.
+    advice : tuple of str
+        What to do.
+    """
+
+    name: str
+    declared: str
+    rows: int
+    nulls: int
+    unmatched: int = 0
+    unparsable: int = 0
+    distinct_unmatched: int | None = None
+    most_frequent: tuple[tuple[str, int], ...] = ()
+    unseen: tuple[Any, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginalCheck:
+    """One table that would be released: its size, and how many rows it would count.
+
+    Attributes
+    ----------
+    by : tuple of str
+        Its columns.
+    cells : int or None
+        Cells of the domain; None if a column is open.
+    filled : int
+        Cells that are not empty.
+    rows : int
+        Rows that are counted in one of them.
+    """
+
+    by: tuple[str, ...]
+    cells: int | None
+    filled: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitCheck:
+    """In how many cells units are, and what `max_cells` would leave of that.
+
+    Attributes
+    ----------
+    column : str
+        The column of units.
+    units, null_rows : int
+        Different units, and rows without one, which are counted nowhere.
+    tables : tuple of dict
+        For each table: ``by``; ``quantiles`` of the cells of a unit; ``choices``, for each M the share of pairs of unit
+        and cell that is ``kept`` and the ``plus_minus`` at 95 % of pure Laplace noise at epsilon = 1.
+    """
+
+    column: str
+    units: int
+    null_rows: int
+    tables: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCheck:
+    """What a curator should know before a release. Not private.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the source.
+    regime : {"declared", "sparse", "open"}
+        Which kind of table a release would be; sparse where it must be asked for by `false_cells`.
+    columns : tuple of ColumnCheck
+        The columns.
+    marginals : tuple of MarginalCheck
+        The tables.
+    units : UnitCheck or None
+        The units, if a column of them was named.
+    """
+
+    rows: int
+    regime: Regime
+    columns: tuple[ColumnCheck, ...]
+    marginals: tuple[MarginalCheck, ...]
+    units: UnitCheck | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as plain values, fit for JSON, the warning first."""
+        found = asdict(self)
+        for column in found["columns"]:
+            column["unseen"] = [level if isinstance(level, str | int) else str(level) for level in column["unseen"]]
+        return {"notice": NOTICE, **found}
+
+
+def check_table(
+    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+    by: str | Sequence[str] | Sequence[Sequence[str]],
+    domain: Domain | Mapping[str, Any] | str | Path | None = None,
+    *,
+    unit: str | None = None,
+    engine: Literal["duckdb", "spark"] | None = None,
+) -> TableCheck:
+    """Look at a source against its domain, before a release. NOT private: for the curator alone.
+
+    Parameters
+    ----------
+    data : path or frame
+        As for `ggdp.release_table`.
+    by : str, sequence of str, or sequence of sequences of str
+        Columns to count by.
+    domain : Domain, mapping or path of a TOML file, optional
+        The public levels of the columns.
+    unit : str, optional
+        Column that says whose row it is.
+    engine : {"duckdb", "spark"}, optional
+        What reads files.
+
+    Notes
+    -----
+    What is found must not find its way into the request: a level that is seen in the data alone must not be declared,
+    or who has it could be told from the domain. Levels come from a code book.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"smokes": ["no", "yes", "No", None, "no"]})
+    >>> found = check_table(people, by="smokes", domain={"smokes": ["no", "yes", "sometimes"]})
+    >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
+    (1, (('No', 1),), ('sometimes',))
+    """
+    request = _request(by, domain, unit)
+    declared = {column.name: column for marginal in request.domains for column in marginal}
+    with open_source(data, engine=engine, columns=request.columns) as source:
+        source.check(CountQuery(marginals=request.domains))
+        columns = tuple(_column(source, column) for column in declared.values())
+        marginals = tuple(_marginal(source, marginal) for marginal in request.domains)
+        units = None if unit is None else _units(source, unit, request, columns[0].rows)
+    regime: Regime = request.regime
+    if regime == "declared" and (request.cells or 0) > MOST_IN_MEMORY:
+        regime = "sparse"
+    return TableCheck(rows=columns[0].rows, regime=regime, columns=columns, marginals=marginals, units=units)
+
+
+def _request(by: Any, domain: Any, unit: str | None) -> TableRequest:  # noqa: ANN401 - the request checks them
+    """Return a request for the counts; a check promises nothing, so that any goal with a delta does."""
+    goal, max_cells = ApproxDP(1.0, 1e-9), None if unit is None else 1
+    try:
+        return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells)
+    except ArgumentError as refused:
+        if refused.argument != "by":
+            raise
+    # What is too large to be listed may still be a sparse table.
+    return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells, false_cells=1.0)
+
+
+def _column(source: TableSource, column: Column) -> ColumnCheck:
+    """Return what one column holds."""
+    # Nothing equals this level: all values of an open column are others.
+    levels = (_OTHER * 2,) if column.kind == "open" else column.levels
+    probe = Column(name=column.name, levels=levels, edges=column.edges, other=_OTHER, missing=_MISSING)
+    counts = _by_code(source, probe)
+    nulls, unmatched = int(counts[-1]), int(counts[-2])
+    said: dict[str, Any] = {"name": column.name, "declared": column.kind, "rows": int(counts.sum()), "nulls": nulls}
+    if column.kind == "open":
+        distinct = _aggregated(source, Domain([column]), lambda found: found.select(nw.len().alias("n")))
+        number = distinct["n"][0].as_py()
+        return ColumnCheck(**said, distinct_unmatched=number, advice=_advice(column, nulls, 0))
+    unparsable = 0
+    if unmatched and column.kind == "bins":
+        anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
+        unparsable = int(_by_code(source, anywhere)[-2])
+    values = _unmatched(source, column, probe) if unmatched else []
+    return ColumnCheck(
+        **said,
+        unmatched=unmatched,
+        unparsable=unparsable,
+        distinct_unmatched=None if values is None else len(values),
+        most_frequent=tuple((values or [])[:_FEW]),
+        unseen=tuple(level for level, count in zip(column.levels or (), counts, strict=False) if not count),
+        advice=_advice(column, nulls, unmatched),
+    )
+
+
+def _advice(column: Column, nulls: int, unmatched: int) -> tuple[str, ...]:
+    found = []
+    if column.kind == "open":
+        found.append(
+            "no levels are declared: they would be chosen privately, which needs a delta, and rare ones would not show"
+        )
+    if unmatched and column.other is None:
+        found.append("rows that match nothing would be counted nowhere: declare a level `other` for them")
+    if unmatched:
+        found.append("a level seen only in the data must not be declared: take levels from a code book")
+    if nulls and column.missing is None and column.kind != "open":
+        found.append("rows without a value would be counted nowhere: declare a level `missing` for them")
+    return tuple(found)
+
+
+def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
+    """Return how many rows have each code of a column in which every row has one."""
+    (counted,) = source.count(CountQuery(marginals=(Domain([probe]),)))
+    found = np.zeros(probe.size, dtype=np.int64)
+    found[counted.cells] = counted.counts
+    return found
+
+
+def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple[str, int]] | None:
+    """Return the values that match nothing, most frequent first; None of columns that cannot be listed."""
+    if source.column_kinds[column.name] not in _LISTED:
+        return None
+
+    def others(found: Frame) -> Frame:
+        if column.kind != "bins":
+            return found
+        return found.filter(binned(nw.col("t0"), "text", probe, nw.String()) == probe.other_code)
+
+    table = _aggregated(source, Domain([Column(name=column.name)]), others)
+    known = set(column.texts)
+    values = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
+    left = [(value, count) for value, count in values if _canonical(value, column.kind) not in known]
+    return sorted(left, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _canonical(value: str, declared: str) -> str:
+    """Return the text of a level that a value stands for (`ggdp.tables.engines.kinds`)."""
+    if declared == "boolean":
+        return value.lower()
+    if declared == "integer" and re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value, re.ASCII):
+        return str(int(value.partition(".")[0]))
+    return value
+
+
+def _marginal(source: TableSource, marginal: Domain) -> MarginalCheck:
+    table = _aggregated(
+        source, marginal, lambda found: found.select(nw.len().alias("n"), nw.col("count").sum().alias("rows"))
+    )
+    size = None if marginal.is_open else marginal.size
+    rows = table["rows"][0].as_py()
+    return MarginalCheck(by=marginal.names, cells=size, filled=table["n"][0].as_py(), rows=int(rows or 0))
+
+
+def _units(source: TableSource, unit: str, request: TableRequest, rows: int) -> UnitCheck:
+    """Return in how many cells units are, table by table."""
+    column = Column(name=unit)
+    whole = _marginal(source, Domain([column]))
+    tables = []
+    for marginal in request.domains:
+        table = _aggregated(source, Domain([column, *marginal]), _cells_of_units)
+        cells, units = (np.array(table[name].to_pylist(), dtype=np.int64) for name in ("cells", "units"))
+        # Units that are in no cell.
+        cells, units = np.append(cells, 0), np.append(units, whole.filled - int(units.sum()))
+        tables.append(_bounding(marginal.names, cells, units, len(request.by)))
+    return UnitCheck(column=unit, units=whole.filled, null_rows=rows - whole.rows, tables=tuple(tables))
+
+
+def _cells_of_units(found: Frame) -> Frame:
+    """Return how many units are in so many cells, from one row for each unit and cell."""
+    return found.group_by("t0").agg(nw.len().alias("cells")).group_by("cells").agg(nw.len().alias("units"))
+
+
+def _bounding(by: tuple[str, ...], cells: NDArray[np.int64], units: NDArray[np.int64], tables: int) -> dict[str, Any]:
+    """Return quantiles of the cells of units, and what each bound leaves."""
+    sorting = np.argsort(cells)
+    cells, units = cells[sorting], units[sorting]
+    below = np.cumsum(units)
+    whole, most = int((cells * units).sum()), int(cells.max())
+    places = {q: min(int(np.searchsorted(below, math.ceil(q * below[-1]))), cells.size - 1) for q in _QUANTILES}
+    choices = []
+    for bound in _bounds(most):
+        kept = int((np.minimum(cells, bound) * units).sum())
+        noise = Mechanism(table_noise(PureDP(1.0), Sensitivity.histogram(max_cells=bound * tables), LAPLACE))
+        choices.append(
+            {
+                "max_cells": bound,
+                "kept": kept / whole if whole else 1.0,
+                "plus_minus": int(noise.law.half_width(LEVEL)),
+            }
+        )
+    return {
+        "by": by,
+        "quantiles": {f"{q:g}": int(cells[place]) for q, place in places.items()},
+        "choices": tuple(choices),
+    }
+
+
+def _bounds(most: int) -> list[int]:
+    """Return 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing."""
+    found, power = [], 1
+    while True:
+        for step in (1, 2, 3, 5):
+            found.append(step * power)
+            if found[-1] >= most:
+                return found
+        power *= 10
+
+
+def _aggregated(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:
+    """Return what an engine makes of the non-empty keys of a marginal (`t0` or `k0`, ..., `count`)."""
+    (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda *asked: then(engine_plan.keys(*asked)))
+    return table

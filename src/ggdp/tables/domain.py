@@ -1,0 +1,248 @@
+"""The public domain of a table: which values each column may have, and the cells that they span.
+
+A cell is a combination of one code of every column. Cells are numbered in domain order, the first column slowest: with
+n_1, n_2, ... codes the cell (c_1, c_2, ...) has the index (c_1 n_2 + c_2) n_3 + ... . The number of cells may be far
+beyond what fits in memory, up to 10^18.
+
+References
+----------
+The algebra (project, marginalise, merge) follows McKenna et al., "Private-PGM", ICML 2019, whose domains are of codes.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ggdp.errors import ArgumentError
+from ggdp.tables.column import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_CELLS", "Domain"]
+
+# Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
+MOST_CELLS = 10**18
+_KEYS = ("levels", "edges", "other", "missing")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Domain:
+    """The public values of the columns of a table.
+
+    Parameters
+    ----------
+    columns : mapping of str to levels, or sequence of Column
+        For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `other` and `missing`; or
+        a `Column`.
+
+    Examples
+    --------
+    >>> domain = Domain({"sex": ["f", "m"], "age": {"edges": [0, 18, 65, 120]}})
+    >>> domain.size
+    6
+    >>> domain
+    Domain of 6 cells: sex (2 levels) x age (3 bins)
+    >>> domain.project(["age"]).labels(4 // 2)
+    ('[65, 120]',)
+    """
+
+    columns: tuple[Column, ...]
+    _by_name: dict[str, Column] = field(init=False, compare=False)
+
+    def __init__(self, columns: Mapping[str, Any] | Iterable[Column]) -> None:
+        if isinstance(columns, Mapping):
+            found = tuple(_column(name, declared) for name, declared in columns.items())
+        else:
+            found = tuple(columns)
+            for column in found:
+                if not isinstance(column, Column):
+                    raise ArgumentError("domain", type(column).__name__, "must be a mapping, or columns")
+        by_name = {column.name: column for column in found}
+        if len(by_name) < len(found):
+            raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
+        object.__setattr__(self, "columns", found)
+        object.__setattr__(self, "_by_name", by_name)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Domain:
+        r"""Return the domain of a TOML file: ``[columns.NAME]`` with `levels` or `edges`, maybe `other` and `missing`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "people.toml"
+        >>> _ = file.write_text('[columns.smokes]\nlevels = ["no", "yes"]\nmissing = "not asked"')
+        >>> Domain.from_toml(file)
+        Domain of 3 cells: smokes (3 levels)
+        """
+        try:
+            content = tomllib.loads(Path(path).read_text("utf-8"))
+        except OSError as failed:
+            raise ArgumentError("domain", str(path), f"cannot be read ({failed.strerror})") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failed:
+            raise ArgumentError("domain", str(path), f"is not a TOML file: {failed}") from None
+        columns = content.get("columns")
+        if not isinstance(columns, dict) or not columns or set(content) != {"columns"}:
+            raise ArgumentError("domain", str(path), "must have a section [columns.NAME] for each column, nothing else")
+        for name, declared in columns.items():
+            if not isinstance(declared, dict):
+                raise ArgumentError("domain", str(path), f"column {name!r} needs a section [columns.{name}] of its own")
+        return cls(columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self._by_name)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many codes each column has."""
+        return tuple(column.size for column in self.columns)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return math.prod(self.shape)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a column has no declared levels, so that nobody knows the cells."""
+        return any(column.kind == "open" for column in self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._by_name:
+            raise ArgumentError("column", name, f"is not declared; declared are {', '.join(self.names) or 'none'}")
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __hash__(self) -> int:
+        return hash(self.columns)
+
+    def project(self, names: Iterable[str]) -> Domain:
+        """Return the domain of some columns, in the order in which they are named.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).project(["b"]).shape
+        (3,)
+        """
+        return Domain([self[name] for name in names])
+
+    def marginalise(self, names: Iterable[str]) -> Domain:
+        """Return the domain without some columns.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).marginalise(["b"]).names
+        ('a',)
+        """
+        left_out = {self[name].name for name in names}
+        return Domain([column for column in self.columns if column.name not in left_out])
+
+    def merge(self, other: Domain) -> Domain:
+        """Return the domain of the columns of both; a column of both must be declared alike.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2]}).merge(Domain({"b": [1, 2, 3]})).size
+        6
+        """
+        for column in other:
+            if column.name in self and self[column.name] != column:
+                raise ArgumentError("domain", column.name, "is declared differently in the two domains")
+        return Domain({column.name: column for column in (*self, *other)})
+
+    def codes(self, cells: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return the codes of cells, column by column.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).codes(np.array([0, 5]))
+        [array([0, 1]), array([0, 2])]
+        """
+        found = []
+        for size in reversed(self.shape):
+            cells, code = np.divmod(cells, size)
+            found.append(code)
+        return found[::-1]
+
+    def cells(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the indices of cells from their codes, column by column.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).cells([np.array([0, 1]), np.array([0, 2])])
+        array([0, 5])
+        """
+        index = np.zeros(np.shape(codes[0]) if codes else (), dtype=np.int64)
+        for size, code in zip(self.shape, codes, strict=True):
+            index = index * size + code
+        return index
+
+    def labels(self, cell: int) -> tuple[Any, ...]:
+        """Return what is published for one cell: a label of each column.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": ["x", "y", "z"]}).labels(5)
+        (2, 'z')
+        """
+        codes = self.codes(np.array([cell], dtype=np.int64))
+        return tuple(column.labels[int(code[0])] for column, code in zip(self.columns, codes, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declarations as plain values, fit for JSON."""
+        return {column.name: column.to_dict() for column in self.columns}
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(self.names) if self.is_open else f"{self.size:,} cells"
+        return f"Domain of {kinds}: {' x '.join(map(_described, self.columns))}"
+
+
+def _described(column: Column) -> str:
+    if column.kind == "open":
+        return f"{column.name} (open)"
+    if column.kind == "bins" and column.other is None and column.missing is None:
+        return f"{column.name} ({column.size} bins)"
+    return f"{column.name} ({column.size} levels)"
+
+
+def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever was declared
+    """Return a column from its name and what was declared of it."""
+    if not isinstance(name, str) or not name:
+        raise ArgumentError("domain", name, "the name of a column must be text")
+    if isinstance(declared, Column):
+        if declared.name != name:
+            raise ArgumentError("domain", name, f"is the name of a column that calls itself {declared.name!r}")
+        return declared
+    if not isinstance(declared, Mapping):
+        return Column(name=name, levels=declared)
+    unknown = sorted(set(declared) - set(_KEYS))
+    if unknown:
+        raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; known are {', '.join(_KEYS)}")
+    if ("levels" in declared) == ("edges" in declared):
+        raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have levels or edges, one of the two")
+    return Column(name=name, **declared)

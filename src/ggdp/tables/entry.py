@@ -1,0 +1,257 @@
+"""From a table of rows to private counts: the one call that most users come for.
+
+The plan (noise, threshold, guarantee) is made from the request before the data are opened. The engine counts the cells
+that are not empty; everything after that is the same for every engine. A release is drawn once, here: nothing that is
+returned or written draws noise when it is looked at.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ggdp.releases.adjustments import clip, fit_total
+from ggdp.releases.release import released
+from ggdp.sampling.entropy import checked_source, random_words
+from ggdp.tables.engines import CountQuery, open_source
+from ggdp.tables.on_executors import MOST_ON_DRIVER, WrittenRelease, release_on_executors
+from ggdp.tables.open_keys import kept_keys
+from ggdp.tables.plan import TablePlan, plan_table
+from ggdp.tables.release import TableRelease, tables_of
+from ggdp.tables.request import MOST_IN_MEMORY, TableRequest, too_many_cells
+from ggdp.tables.sparse import sparse_cells
+from ggdp.tables.writing import require_apart, require_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.releases import Release
+    from ggdp.sampling import Source
+    from ggdp.tables.domain import Domain
+    from ggdp.tables.engines import Counted, TableSource
+
+__all__ = ["release_planned", "release_table"]
+
+_KEY_WORDS = 4
+
+
+def release_table(
+    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+    by: str | Sequence[str] | Sequence[Sequence[str]],
+    goal: Guarantee,
+    domain: Domain | Mapping[str, Any] | str | Path | None = None,
+    *,
+    order: float | Literal["auto"] = "auto",
+    unit: str | None = None,
+    max_cells: int | None = None,
+    neighbours: Neighbours = "add-remove",
+    total: int | None = None,
+    nonnegative: bool = False,
+    false_cells: float | None = None,
+    engine: Literal["duckdb", "spark"] | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    source: Source | None = None,
+) -> TableRelease | WrittenRelease:
+    """Count the rows of a table by public columns, and release the counts under differential privacy.
+
+    Parameters
+    ----------
+    data : path or frame
+        A CSV, Parquet or JSON-lines file, or a pattern of several (``data/*.parquet``); or a frame: pandas, polars
+        (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame, counted on its own engine.
+    by : str, sequence of str, or sequence of sequences of str
+        Columns to count by; several lists give several tables, released as one query.
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What must be promised, of all tables together.
+    domain : Domain, mapping or path of a TOML file, optional
+        The public levels of the columns. Of a column that is not declared the levels are chosen privately, which needs
+        a delta.
+    order : float or "auto", default "auto"
+        Order of the noise; by default the best for the goal, found without the data.
+    unit : str, optional
+        Column that says whose row it is. Without one each row is a unit of its own.
+    max_cells : int, optional
+        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random.
+    neighbours : {"add-remove", "replace-one"}, default "add-remove"
+        Whether neighbours differ by a unit more or less, or by one that is replaced.
+    total : int, optional
+        What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
+    nonnegative : bool, default False
+        Whether counts below 0 are put to 0.
+    false_cells : float, optional
+        Asks for a sparse table of a declared domain: how many empty cells may show on average.
+    engine : {"duckdb", "spark"}, optional
+        What reads files; DuckDB by default. A frame has its own.
+    out : path, optional
+        Where to write the tables, .csv or .parquet, with a manifest beside them.
+    overwrite : bool, default False
+        Whether an earlier output may be replaced. Each run spends the budget again.
+    source : Source, optional
+        Where the random bits come from; a seeded one leaves the release without a guarantee.
+
+    Returns
+    -------
+    TableRelease or WrittenRelease
+        The tables with their guarantee. A table of more than 5 million cells that Spark counts is drawn by its
+        executors and written to `out`, a folder of Parquet files; it stays there.
+
+    Raises
+    ------
+    ArgumentError
+        If the request is wrong, or does not fit the columns of the data; no error depends on a value.
+    SourceError
+        If the data cannot be read.
+
+    Notes
+    -----
+    Claim: the release has the guarantee that it carries, for neighbours that differ by one unit. A row has one cell of
+    each table or none, whatever it holds; a unit is counted in at most `max_cells` cells of each, chosen from its own
+    rows alone; so counts move as `TableRequest.sensitivity` says, and the noise is proved for that.
+
+    Examples
+    --------
+    >>> import ggdp, polars as pl
+    >>> visits = pl.DataFrame({"person": [1, 1, 2, 3], "ward": ["a", "b", "a", "c"]})
+    >>> goal, domain = ggdp.PureDP(1.0), ggdp.Domain({"ward": ["a", "b", "c"]})
+    >>> release = ggdp.release_table(visits, by="ward", goal=goal, domain=domain, unit="person", max_cells=2)
+    >>> release.to_polars()["ward"].to_list()
+    ['a', 'b', 'c']
+    >>> release.manifest["table"]["unit"]
+    {'kind': 'column', 'column': 'person', 'max_cells': 2}
+    """
+    bits = checked_source(source)
+    request = TableRequest(
+        by=by,  # type: ignore[arg-type]
+        goal=goal,
+        domain=domain,  # type: ignore[arg-type]
+        order=order,
+        unit=unit,
+        max_cells=max_cells,
+        neighbours=neighbours,
+        total=total,
+        nonnegative=nonnegative,
+        false_cells=false_cells,
+    )
+    if out is not None:
+        require_apart(data, require_writable(Path(out), len(request.by), overwrite=overwrite))
+    release = release_planned(data, plan_table(request), engine=engine, out=out, source=bits)
+    if out is not None and isinstance(release, TableRelease):
+        release.write(out, overwrite=overwrite)
+    return release
+
+
+def release_planned(
+    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+    plan: TablePlan,
+    *,
+    engine: Literal["duckdb", "spark"] | None = None,
+    out: str | Path | None = None,
+    source: Source | None = None,
+) -> TableRelease | WrittenRelease:
+    """Answer a request that is planned already: open the data, count, draw.
+
+    Large tables of Spark are written to `out` on the way; all others are not written here.
+    """
+    bits, request = checked_source(source), plan.request
+    # The key is secret, and new for every release: who knew it would know which cells of a unit are left out.
+    key = random_words(bits, _KEY_WORDS).tobytes() if request.unit is not None else b""
+    query = CountQuery(marginals=request.domains, unit=request.unit, max_cells=request.max_cells or 1, key=key)
+    with open_source(data, engine=engine, columns=request.columns) as opened:
+        if opened.engine == "spark" and out is not None and _is_large(request):
+            return release_on_executors(opened, query, plan, bits, Path(out))
+        if request.regime == "declared" and request.cells is not None and request.cells > MOST_IN_MEMORY:
+            raise too_many_cells(request, MOST_IN_MEMORY)
+        answer = {"declared": _declared, "sparse": _sparse, "open": _open}[request.regime]
+        release, keys = answer(opened, query, plan, bits)
+    return TableRelease(request=request, release=release, tables=tables_of(release, request.domains, keys))
+
+
+def _is_large(request: TableRequest) -> bool:
+    """Tell, from the request alone, whether a table that Spark counts is drawn by its executors."""
+    return (
+        request.cells is not None and request.cells > MOST_ON_DRIVER and len(request.by) == 1 and request.total is None
+    )
+
+
+def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
+    """Release every cell of the domain."""
+    request, domains = plan.request, plan.request.domains
+    cells, counts = _laid_out(opened.count(query), domains)
+    every = np.zeros(sum(domain.size for domain in domains), dtype=np.int64)
+    every[cells] = counts
+    noisy = plan.mechanism.release(every, source=bits)
+    # The same release, with the request's goal among its facts.
+    release = released(noisy.values, plan.facts, noisy.guarantee)
+    ends = np.cumsum([0, *(domain.size for domain in domains)])
+    parts = [slice(start, stop) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    if request.total is not None:
+        release = fit_total(release, request.total, nonnegative=request.nonnegative, parts=parts)
+    elif request.nonnegative:
+        release = clip(release, lower=0)
+    return release, [_keys(domain, np.arange(domain.size)) for domain in domains]
+
+
+def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
+    """Release the cells whose noisy counts are at least the threshold, empty ones too."""
+    domains, threshold = plan.request.domains, plan.threshold
+    assert threshold is not None
+    cells, counts = _laid_out(opened.count(query), domains)
+    shown, noisy = sparse_cells(
+        cells,
+        counts,
+        total_cells=sum(domain.size for domain in domains),
+        order=plan.mechanism.order,
+        scale=plan.mechanism.scale,
+        threshold=threshold.value,
+        source=bits,
+    )
+    keys, start = [], 0
+    for domain in domains:
+        stop = start + domain.size
+        keys.append(_keys(domain, shown[(shown >= start) & (shown < stop)] - start))
+        start = stop
+    return _thresholded(noisy, plan, bits), keys
+
+
+def _open(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
+    """Release the keys whose noisy counts are at least the threshold."""
+    assert plan.threshold is not None
+    keys, values = [], []
+    for table in opened.keys(query):
+        places, noisy = kept_keys(
+            table["count"].to_numpy(),
+            order=plan.mechanism.order,
+            scale=plan.mechanism.scale,
+            threshold=plan.threshold.value,
+            source=bits,
+        )
+        keys.append(table.drop_columns("count").take(places).combine_chunks())
+        values.append(noisy)
+    return _thresholded(np.concatenate(values), plan, bits), keys
+
+
+def _thresholded(noisy: NDArray[np.int64], plan: TablePlan, bits: Source) -> Release:
+    release = released(noisy, plan.facts, plan.guarantee if bits.private is True else None)
+    return clip(release, lower=0) if plan.request.nonnegative else release
+
+
+def _laid_out(counted: list[Counted], domains: tuple[Domain, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the cells of all tables in one numbering, one table after another, and their counts."""
+    starts = np.cumsum([0, *(domain.size for domain in domains[:-1])], dtype=np.int64)
+    cells = [one.cells + start for one, start in zip(counted, starts, strict=True)]
+    return np.concatenate(cells), np.concatenate([one.counts for one in counted])
+
+
+def _keys(domain: Domain, cells: NDArray[np.int64]) -> pa.Table:
+    """Return the keys of cells, from the domain alone."""
+    import pyarrow as pa
+
+    codes = domain.codes(cells)
+    return pa.table({column.name: column.values.take(code) for column, code in zip(domain, codes, strict=True)})

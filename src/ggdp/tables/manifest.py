@@ -1,0 +1,94 @@
+"""The manifest of released tables: that of the release, with the request, the unit and the files.
+
+The part ``table`` of a manifest (`ggdp.releases.manifest_schema`):
+
+=========  ========================================================================================
+request    what was asked for, with the public domain
+unit       what one unit is: a row, or all rows with one value of a column
+regime     declared, sparse or open (`ggdp.tables.request`)
+cells      how many cells the tables have; null where nobody knows
+warnings   what a reader should think twice about
+tables     for each table its columns, in the manner of CSV on the Web, and its file with its SHA-256
+=========  ========================================================================================
+
+References
+----------
+W3C, "Metadata Vocabulary for Tabular Data", 2015, section 5.6 (columns) and 4.11.1 (datatypes).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ggdp.releases.manifest import manifest_of
+from ggdp.tables.column import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ggdp.releases import Release
+    from ggdp.tables.domain import Domain
+    from ggdp.tables.request import TableRequest
+
+__all__ = ["protected_unit", "table_manifest"]
+
+_DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
+_INTERVAL = "95 % interval for the true count, from the raw noisy count"
+_COUNTS = {
+    "count": "count after the adjustments that the manifest names",
+    "noisy_count": "raw noisy count; it may be negative",
+    "lower": f"lower end of the {_INTERVAL}",
+    "upper": f"upper end of the {_INTERVAL}",
+}
+
+
+def table_manifest(
+    request: TableRequest, release: Release, files: Sequence[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return the manifest of tables; `files` has the ``url`` and ``sha256`` of each, once they are written."""
+    written = files or [{"url": None, "sha256": None}] * len(request.by)
+    return {
+        **manifest_of(release, protected=protected_unit(request)),
+        "table": {
+            "request": request.to_dict(),
+            "unit": _unit(request),
+            "regime": request.regime,
+            "cells": request.cells,
+            "warnings": list(request.warnings),
+            "tables": [
+                {**file, "tableSchema": {"columns": _columns(domain), "primaryKey": list(domain.names)}}
+                for file, domain in zip(written, request.domains, strict=True)
+            ],
+        },
+    }
+
+
+def protected_unit(request: TableRequest) -> str:
+    """Return in words what one neighbour has and the other has not."""
+    return "one row" if request.unit is None else f"all rows with one value of the column {request.unit!r}"
+
+
+def _unit(request: TableRequest) -> dict[str, Any]:
+    """Return what one unit is; without a column of units nothing is said of persons."""
+    if request.unit is None:
+        return {"kind": "row", "column": None, "max_cells": 1}
+    return {"kind": "column", "column": request.unit, "max_cells": request.max_cells}
+
+
+def _columns(domain: Domain) -> list[dict[str, Any]]:
+    keys = [{"name": column.name, "datatype": _datatype(column), "dc:description": _said(column)} for column in domain]
+    counts = [{"name": name, "datatype": "integer", "dc:description": said} for name, said in _COUNTS.items()]
+    return [{**column, "required": True} for column in (*keys, *counts)]
+
+
+def _datatype(column: Column) -> str:
+    labels = column.labels
+    return _DATATYPES[Column(name=column.name, levels=labels[:1]).kind] if labels else "string"
+
+
+def _said(column: Column) -> str:
+    if column.kind == "open":
+        return "levels chosen privately, as text"
+    what = "public bins of numbers" if column.kind == "bins" else "public levels"
+    extra = [f"{label!r} for {role}" for role, label in (("others", column.other), ("none", column.missing)) if label]
+    return ", ".join([what, *extra])

@@ -1,0 +1,238 @@
+"""Released tables: keys, counts and intervals, with the guarantee they carry.
+
+======================  ===============================================================================
+the columns of `by`     the keys, rebuilt from the public domain (or, where it is open, from released rows)
+count                   the count after the adjustments that were asked for
+noisy_count             the raw noisy count
+lower, upper            95 % interval for the true count, from the raw noisy count
+======================  ===============================================================================
+
+Nothing in a table is made from the data but through the mechanism: rows are in domain order, and types and metadata
+follow from the request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.tables.manifest import table_manifest
+from ggdp.tables.request import COUNTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.releases import Release
+    from ggdp.tables.domain import Domain
+    from ggdp.tables.request import TableRequest
+
+__all__ = ["Table", "TableRelease", "tables_of"]
+
+_SHOWN_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Table:
+    """One released table of counts.
+
+    Attributes
+    ----------
+    domain : Domain
+        The public domain of its keys.
+    keys : pyarrow.Table
+        The key of each row.
+    count, noisy_count, lower, upper : numpy.ndarray
+        What is published of each row.
+    """
+
+    domain: Domain
+    keys: pa.Table
+    count: NDArray[np.int64]
+    noisy_count: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that were counted by."""
+        return self.domain.names
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table as an Arrow table."""
+        import pyarrow as pa
+
+        counts = {name: pa.array(getattr(self, name)) for name in COUNTS}
+        return pa.table({**dict(zip(self.by, self.keys.columns, strict=True)), **counts})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas frame."""
+        _needed("pandas")
+        return self.to_arrow().to_pandas(date_as_object=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars frame."""
+        frame: pl.DataFrame = _needed("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def to_numpy(self) -> NDArray[np.int64]:
+        """Return the counts as an array of your own."""
+        return self.count.copy()
+
+    def __len__(self) -> int:
+        return int(self.count.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class TableRelease:
+    """Private tables with their guarantee. Made by `ggdp.release_table`.
+
+    Attributes
+    ----------
+    request : TableRequest
+        What was asked for.
+    release : Release
+        All counts as one vector, the tables one after another, with the guarantee of all of them together.
+    tables : tuple of Table
+        The tables.
+
+    Examples
+    --------
+    >>> import ggdp, pyarrow as pa
+    >>> people = pa.table({"sex": ["f", "m", "f"], "smokes": ["no", "no", "yes"]})
+    >>> domain = ggdp.Domain({"sex": ["f", "m"], "smokes": ["no", "yes"]})
+    >>> release = ggdp.release_table(people, by=["sex", "smokes"], goal=ggdp.PureDP(1.0), domain=domain)
+    >>> release.to_arrow().column_names
+    ['sex', 'smokes', 'count', 'noisy_count', 'lower', 'upper']
+    >>> print(release.guarantee)
+    1-DP under add-remove neighbours
+    """
+
+    request: TableRequest
+    release: Release
+    tables: tuple[Table, ...]
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is proved of all tables together; None if they are not private, since their noise came from a seed."""
+        return self.release.guarantee
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation of neighbours that the guarantee is made for."""
+        return self.request.neighbours
+
+    @property
+    def order(self) -> float | None:
+        """Order of the noise."""
+        return self.release.order
+
+    @property
+    def scale(self) -> float | None:
+        """Scale of the noise."""
+        return self.release.scale
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """All that a reader must know to use the tables, as plain values fit for JSON.
+
+        It follows `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but through the mechanism.
+        """
+        return table_manifest(self.request, self.release)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the one table as an Arrow table; of several, take one of `tables`."""
+        return self._one().to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the one table as a pandas frame; of several, take one of `tables`."""
+        return self._one().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the one table as a polars frame; of several, take one of `tables`."""
+        return self._one().to_polars()
+
+    def to_numpy(self) -> NDArray[np.int64]:
+        """Return the counts as an array of your own; of several tables, one after another."""
+        return self.release.to_numpy()
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+        """Write the tables to .csv or .parquet, with the manifest beside them, and return the files.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to: ``table.csv`` comes with ``table.manifest.json``. Several tables are ``table-1.csv`` and so on.
+        overwrite : bool, default False
+            Whether files that are there may be replaced. All are written, or none.
+        """
+        from ggdp.tables.writing import write
+
+        return write(self, path, overwrite=overwrite)
+
+    def plot(self, *, title: str | None = None, unit: str | None = None) -> Figure:
+        """Return a figure of the one table with its intervals; needs the extra `plots`.
+
+        The parameters are those of `ggdp.plots.plot_table`, which also draws one of several tables.
+        """
+        from ggdp.plots.tables import plot_table
+
+        self._one()
+        return plot_table(self, title=title, unit=unit)
+
+    def __repr__(self) -> str:
+        promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
+        lines = [f"TableRelease, {promise}", f"  made by: {self.release.mechanism}"]
+        lines += [f"  then: {step}" for step in self.release.adjustments]
+        for table in self.tables:
+            lines.append(f"  {' x '.join(table.by)}: {len(table):,} rows")
+            for row in table.to_arrow().slice(0, _SHOWN_ROWS).to_pylist():
+                key = ", ".join(str(row[name]) for name in table.by)
+                lines.append(f"    {key}: {row['count']} ({row['lower']} to {row['upper']})")
+            if len(table) > _SHOWN_ROWS:
+                lines.append("    ...")
+        return "\n".join(lines)
+
+    def _one(self) -> Table:
+        if len(self.tables) != 1:
+            raise ArgumentError(
+                "release", f"of {len(self.tables)} tables", "take one of them: release.tables[0].to_pandas()"
+            )
+        return self.tables[0]
+
+
+def tables_of(release: Release, domains: tuple[Domain, ...], keys: list[pa.Table]) -> tuple[Table, ...]:
+    """Return the tables of a release of all their counts, one after another, given the keys of each."""
+    lower, upper = release.interval()
+    tables, start = [], 0
+    for domain, key in zip(domains, keys, strict=True):
+        part = slice(start, start + key.num_rows)
+        start = part.stop
+        tables.append(
+            Table(
+                domain=domain,
+                keys=key,
+                count=release.values[part],
+                noisy_count=release.noisy[part],
+                lower=lower[part],
+                upper=upper[part],
+            )
+        )
+    return tuple(tables)
+
+
+def _needed(name: str) -> Any:  # noqa: ANN401 - a module
+    try:
+        return import_module(name)
+    except ImportError:
+        message = f"this needs {name}: pip install {name}"
+        raise MissingExtraError(message) from None

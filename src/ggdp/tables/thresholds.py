@@ -1,0 +1,262 @@
+"""The least noisy count that is shown: in sparse tables of declared cells, and in tables whose keys are not public.
+
+=======  =================================================================================================
+K        integer noise of one cell; T(k) = P(K >= k)
+tau      the threshold: a cell is shown if its noisy count is at least tau
+N        number of declared cells
+M        cells that one unit can be in, over all marginals
+d        T(tau - 1), the probability that a cell with one unit in it is shown
+t_X      (1 - d)^|X|, the probability that none of the cells X, each with one unit in it, is shown
+delta_n  the delta of the noise, for all cells that can move: M of them, 2 M under replace-one
+=======  =================================================================================================
+
+Sparse tables. Every declared cell gets noise, and those below tau are left out, which is post-processing: tau is free,
+and the guarantee is that of the noise. Of at most N empty cells N T(tau) are shown on average.
+
+Unknown keys. Only cells that hold a unit get noise, so that which cells can be shown depends on the data, and tau must
+hide those of a single unit.
+
+Claim. Let the noise be (eps, delta_n)-aDP for the cells that can move. The keys and counts that are shown are
+
+- (eps, max(delta_n, d))-aDP under add-remove if M = 1,
+- (eps, delta_n + 1 - (1 - d)^M)-aDP in every other case, under replace-one too: the exponent is M and not 2 M.
+
+Proof. Let A be the cells that hold units in D alone, B those in D' alone, C the others with a unit in either. A cell
+of A or B holds nobody but the unit in which D and D' differ, so |A|, |B| <= M. For a set S of outputs let S_0 be those
+of S that show nothing of A and B, x and x' the probabilities of S from D and D', and c, c' those that the cells of C
+give S_0. The cells are independent, so x <= (1 - t_A) + t_A c and x' >= t_B c'. On C the noise and the leaving-out are
+the mechanism for declared cells, so c <= e^eps c' + delta_n. Together
+
+    x - e^eps x' <= (1 - t_A) + t_A c - t_B (c - delta_n) = (1 - t_A) + (t_A - t_B) c + t_B delta_n,
+
+which for c in [0, 1] is at most 1 - min(t_A, t_B) + delta_n <= 1 - (1 - d)^M + delta_n. Under add-remove with M = 1
+either the one cell is in A or B, and C is the same in both, so that delta_n can be left out; or it is in C, and A and B
+are empty, so that d can.
+
+With M new keys, and S the outputs that show any of them, x - e^eps x' is 1 - (1 - d)^M: no smaller tau will do.
+
+Never probabilistic: to show fewer cells is post-processing, which that does not survive.
+
+Rounding: tau up, delta up. Every comparison is made in balls (`ggdp.distributions.integer_tails`).
+
+References
+----------
+Korolova, Kenthapadi, Mishra and Ntoulas, "Releasing Search Queries and Clicks Privately", WWW 2009 (unknown keys by a
+threshold); Cormode, Procopiuc, Srivastava and Tran, "Differentially Private Publication of Sparse Data", ICDT 2012
+(sparse tables).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from flint import arb
+
+from ggdp import _validate
+from ggdp._rounding import rounded_up
+from ggdp.distributions.integer_sums import tail
+from ggdp.distributions.integer_tails import least_with_tail
+from ggdp.errors import ArgumentError
+from ggdp.loss.enclosed import sharpened
+from ggdp.privacy import ApproxDP
+
+if TYPE_CHECKING:
+    from ggdp.privacy import Guarantee, Neighbours
+
+__all__ = [
+    "MOST_CELLS",
+    "MOST_FALSE_CELLS",
+    "key_delta",
+    "key_threshold",
+    "noise_share",
+    "open_guarantee",
+    "sparse_threshold",
+    "threshold_share",
+]
+
+MOST_CELLS = 10**18
+# All of them are held in memory at once.
+MOST_FALSE_CELLS = 10**7
+
+
+def sparse_threshold(order: float, scale: float, *, cells: int, false_cells: float) -> int:
+    """Return the least threshold, at least 1, with which so many empty cells are shown on average, or fewer.
+
+    Parameters
+    ----------
+    order, scale : float
+        Order and scale of the noise.
+    cells : int
+        Number of declared cells, at most 10^18.
+    false_cells : float
+        How many empty cells may be shown on average: above 0, below `cells`, at most 10^7.
+
+    Notes
+    -----
+    Claim: cells T(tau) <= false_cells, and it is the least integer of at least 1 with that, unless no precision tells.
+    Rounding: up.
+
+    References
+    ----------
+    Cormode et al., ICDT 2012.
+
+    Examples
+    --------
+    >>> sparse_threshold(1, 1.0, cells=19_440_000_000_000, false_cells=1)  # the adult data at epsilon = 1
+    31
+    """
+    order, scale = _validate.order(order=order), _validate.positive(scale=scale)
+    cells = checked_cells(cells)
+    most = _validate.positive(false_cells=false_cells)
+    if most >= cells:
+        raise ArgumentError(
+            "false_cells", false_cells, f"must be below the number of cells, {cells:,}: nothing would be left out"
+        )
+    if most > MOST_FALSE_CELLS:
+        raise ArgumentError("false_cells", false_cells, "must be at most 10^7")
+    return least_with_tail(order, scale, lambda: arb(most) / cells, at_least=1)
+
+
+def key_threshold(order: float, scale: float, *, delta: float, cells_of_a_unit: int) -> int:
+    """Return the least threshold, at least 1, that hides all keys of one unit but with probability `delta`.
+
+    Parameters
+    ----------
+    order, scale : float
+        Order and scale of the noise.
+    delta : float
+        Above 0 and below 1; of the whole delta the share that `threshold_share` gives.
+    cells_of_a_unit : int
+        M, the cells that one unit can be in over all marginals; not twice that under replace-one.
+
+    Notes
+    -----
+    Claim: 1 - (1 - T(tau - 1))^M <= delta, and it is the least integer of at least 1 with that, unless no precision
+    tells. Rounding: up.
+
+    References
+    ----------
+    Korolova et al., WWW 2009.
+
+    Examples
+    --------
+    >>> key_threshold(1, 1.0, delta=1e-6, cells_of_a_unit=1), key_threshold(1, 1.0, delta=1e-6, cells_of_a_unit=10)
+    (15, 17)
+    """
+    order, scale = _validate.order(order=order), _validate.positive(scale=scale)
+    m = _validate.integer(cells_of_a_unit=cells_of_a_unit, at_least=1)
+    share = _delta(delta)
+    return least_with_tail(order, scale, lambda: -((-arb(share)).log1p() / m).expm1(), at_least=0) + 1
+
+
+def key_delta(order: float, scale: float, *, threshold: int, cells_of_a_unit: int) -> float:
+    """Return the least float proved not to be below 1 - (1 - T(threshold - 1))^M.
+
+    Examples
+    --------
+    >>> key_delta(1, 1.0, threshold=15, cells_of_a_unit=1) <= 1e-6 < key_delta(1, 1.0, threshold=14, cells_of_a_unit=1)
+    True
+    """
+    return sharpened(lambda: -((-tail(order, scale, threshold - 1)).log1p() * cells_of_a_unit).expm1()).upper
+
+
+def noise_share(delta: float, *, cells_of_a_unit: int, neighbours: Neighbours) -> float:
+    """Return how much of the whole delta noise that is not pure may take: all of it, or half.
+
+    Examples
+    --------
+    >>> noise_share(1e-6, cells_of_a_unit=1, neighbours="add-remove")
+    1e-06
+    >>> noise_share(1e-6, cells_of_a_unit=3, neighbours="add-remove")
+    5e-07
+    """
+    whole = _delta(delta)
+    return whole if _apart(cells_of_a_unit, neighbours) else whole / 2
+
+
+def threshold_share(delta: float, noise: Guarantee, *, cells_of_a_unit: int) -> float:
+    """Return how much of the whole delta the noise leaves to the threshold: all of it if the noise is pure.
+
+    Parameters
+    ----------
+    delta : float
+        The whole.
+    noise : PureDP, ProbabilisticDP or ApproxDP
+        What is proved of the noise, under its neighbours.
+    cells_of_a_unit : int
+        The cells that one unit can be in over all marginals.
+
+    Notes
+    -----
+    Rounding: down, so that `open_guarantee` is not above the whole.
+
+    Examples
+    --------
+    >>> from ggdp import ApproxDP, PureDP
+    >>> threshold_share(1e-6, PureDP(1.0, "replace-one"), cells_of_a_unit=3)
+    1e-06
+    >>> threshold_share(1e-6, ApproxDP(1.0, 2.5e-7, "replace-one"), cells_of_a_unit=3)
+    7.49999...e-07
+    """
+    whole = _delta(delta)
+    if _apart(cells_of_a_unit, noise.neighbours):
+        return whole
+    if not noise.delta < whole:
+        raise ArgumentError("noise", str(noise), f"leaves nothing of delta = {whole!r} to the threshold")
+    return -rounded_up(Fraction(noise.delta) - Fraction(whole), of="delta")
+
+
+def open_guarantee(noise: Guarantee, *, order: float, scale: float, threshold: int, cells_of_a_unit: int) -> ApproxDP:
+    """Return what is proved of keys and counts that are shown from a threshold on.
+
+    Parameters
+    ----------
+    noise : PureDP, ProbabilisticDP or ApproxDP
+        What is proved of the noise for all cells that can move, with the neighbours that it is proved for.
+    order, scale : float
+        Order and scale of the noise.
+    threshold : int
+        From which noisy count on a key is shown.
+    cells_of_a_unit : int
+        M, the cells that one unit can be in over all marginals.
+
+    Notes
+    -----
+    Claim: the module's. Rounding: delta up.
+
+    Examples
+    --------
+    >>> from ggdp import PureDP
+    >>> print(open_guarantee(PureDP(1.0, "add-remove"), order=1, scale=1.0, threshold=15, cells_of_a_unit=1))
+    (1, 6.0789...e-07)-aDP under add-remove neighbours
+    """
+    order, scale = _validate.order(order=order), _validate.positive(scale=scale)
+    threshold = _validate.integer(threshold=threshold, at_least=1)
+    apart = _apart(cells_of_a_unit, noise.neighbours)
+    of_keys = key_delta(order, scale, threshold=threshold, cells_of_a_unit=cells_of_a_unit)
+    delta = max(noise.delta, of_keys) if apart else rounded_up(Fraction(noise.delta) + Fraction(of_keys), of="delta")
+    return ApproxDP(noise.epsilon, delta, noise.neighbours)
+
+
+def checked_cells(cells: object) -> int:
+    """Return a number of declared cells, if a sparse table can have so many."""
+    number = _validate.integer(cells=cells, at_least=1)
+    if number > MOST_CELLS:
+        raise ArgumentError("cells", cells, "must be at most 10^18")
+    return number
+
+
+def _apart(cells_of_a_unit: int, neighbours: Neighbours | None) -> bool:
+    """Tell whether noise and threshold never spend their deltas on the same pair of neighbours."""
+    m = _validate.integer(cells_of_a_unit=cells_of_a_unit, at_least=1)
+    if neighbours is None:
+        raise ArgumentError("neighbours", neighbours, "must be 'add-remove' or 'replace-one'")
+    return m == 1 and neighbours == "add-remove"
+
+
+def _delta(delta: object) -> float:
+    number = _validate.probability(delta=delta)
+    if number == 0.0:
+        raise ArgumentError("delta", delta, "must be above 0: keys that are not public cannot be shown without it")
+    return number

@@ -1,0 +1,224 @@
+r"""Released tables as files: the counts as CSV or Parquet, and the manifest that says what they are.
+
+=======================  =====================================================================
+``table.csv``            one table, UTF-8, lines that end in ``\n``, quotes where they are needed
+``table.parquet``        the same with its types
+``table-1.csv``, ...     several tables of one release
+``table.manifest.json``  what they promise, with the sha256 of each file
+=======================  =====================================================================
+
+Claim. The bytes of all files are a function of the request, the released values and the versions of ggdp and pyarrow:
+no time, no name of a machine or a source, no metadata of a frame. All files are written, or none.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ggdp._files import write_together
+from ggdp.errors import ArgumentError
+from ggdp.tables.manifest import table_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from ggdp.tables.release import TableRelease
+
+__all__ = ["FORMATS", "contents", "put", "require_apart", "require_free", "require_writable", "targets", "write"]
+
+FORMATS = (".csv", ".parquet")
+# Lines that are made at once, so that a large table does not need its text twice.
+_ROWS = 1 << 20
+_NEED_QUOTES = '[,"\\r\\n]|^$'
+
+
+def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
+    """Return the files of a release of so many tables: one for each, the manifest last.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the release is to be written; must end in ``.csv`` or ``.parquet``.
+    tables : int
+        How many tables there are.
+
+    Examples
+    --------
+    >>> [file.name for file in targets("out/people.csv", 1)]
+    ['people.csv', 'people.manifest.json']
+    >>> [file.name for file in targets("people.parquet", 2)]
+    ['people-1.parquet', 'people-2.parquet', 'people.manifest.json']
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise ArgumentError("out", type(path).__name__, "must be the path of a file")
+    file = Path(path)
+    # Nothing can be looked up under a name with a null character.
+    if file.suffix.lower() not in FORMATS or "\0" in str(file):
+        raise ArgumentError("out", str(path), "must end in " + " or ".join(FORMATS))
+    several = [file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, tables + 1)]
+    return (*(several if tables > 1 else [file]), file.with_name(f"{file.stem}.manifest.json"))
+
+
+def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bool) -> tuple[Path, ...]:
+    """Return the files of a release if they can be written; to be called before any data is read.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the release is to be written.
+    tables : int
+        How many tables there are.
+    overwrite : bool
+        Whether files that are there may be replaced.
+
+    Examples
+    --------
+    >>> require_writable("people.xlsx", 1, overwrite=False)
+    Traceback (most recent call last):
+    ggdp.errors.ArgumentError: out = 'people.xlsx': must end in .csv or .parquet
+    """
+    files = targets(path, tables)
+    require_free(files, "out", str(path), overwrite=overwrite)
+    return files
+
+
+def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: bool) -> None:
+    """Refuse files of one folder that could not be written; `argument` and `path` are what was asked for."""
+    folder = files[0].parent
+    try:
+        if not folder.is_dir():
+            raise ArgumentError(argument, path, f"cannot be written: {str(folder)!r} is no folder; make it first")
+        for file in files:
+            if file.is_dir():
+                raise ArgumentError(argument, path, f"cannot be written: {file.name!r} is a folder; name another file")
+            if not overwrite and os.path.lexists(file):
+                raise ArgumentError(
+                    argument,
+                    path,
+                    f"{file.name!r} is there already; name another file, or ask to overwrite it (each run spends the "
+                    "budget again)",
+                )
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise ArgumentError(argument, path, f"cannot be written: nothing may be put into {str(folder)!r}")
+    except OSError as failed:
+        raise _unwritable(path, failed, argument) from None
+
+
+def require_apart(data: object, files: Sequence[Path]) -> None:
+    """Refuse to write over the source."""
+    if not isinstance(data, str | os.PathLike):
+        return
+    source = os.fspath(data)
+    read = {os.path.realpath(path) for path in (source, *glob.glob(str(source), recursive=True))}
+    for file in files:
+        if os.path.realpath(file) in read:
+            raise ArgumentError("out", str(file), "is the source itself; name another file")
+
+
+def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
+    """Write the tables of a release and its manifest, all or none, and return the files.
+
+    Parameters
+    ----------
+    release : TableRelease
+        The release.
+    path : str or Path
+        Where to: ``table.csv`` or ``table.parquet``.
+    overwrite : bool, default False
+        Whether files that are there may be replaced.
+
+    Examples
+    --------
+    >>> import ggdp, pyarrow, tempfile
+    >>> people = pyarrow.table({"smokes": ["no", "yes", "no"]})
+    >>> release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
+    >>> [file.name for file in write(release, tempfile.mkdtemp() + "/smoking.csv")]
+    ['smoking.csv', 'smoking.manifest.json']
+    """
+    files = require_writable(path, len(release.tables), overwrite=overwrite)
+    put(contents(release, files), str(path), overwrite=overwrite)
+    return files
+
+
+def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
+    """Return what the files of a release hold: a table each, the manifest in the last."""
+    encoded = _as_csv if files[0].suffix.lower() == ".csv" else _as_parquet
+    found = {file: encoded(table.to_arrow()) for file, table in zip(files[:-1], release.tables, strict=True)}
+    described = [{"url": file.name, "sha256": hashlib.sha256(content).hexdigest()} for file, content in found.items()]
+    manifest = table_manifest(release.request, release.release, files=described)
+    found[files[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+    return found
+
+
+def put(files: dict[Path, bytes], path: str, *, overwrite: bool) -> None:
+    """Write files, all or none; `path` is what was asked for."""
+    try:
+        write_together(files, overwrite=overwrite)
+    except OSError as failed:
+        raise _unwritable(path, failed) from None
+
+
+def _unwritable(path: str, failed: OSError, argument: str = "out") -> ArgumentError:
+    return ArgumentError(argument, path, f"cannot be written ({failed.strerror or failed}); name another file")
+
+
+def _as_csv(table: pa.Table) -> bytes:
+    """Return a table as CSV; pyarrow's own writer quotes every text, needed or not."""
+    import pyarrow as pa
+
+    header = ",".join(_quoted(pa.array(table.column_names)).to_pylist()).encode() + b"\n"
+    lines = (_lines(table.slice(start, _ROWS)) for start in range(0, table.num_rows, _ROWS))
+    return b"".join([header, *lines])
+
+
+def _lines(rows: pa.Table) -> memoryview:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wide = pa.large_string()
+    columns = [_text(column.combine_chunks()) for column in rows.columns]
+    ended = pc.binary_join_element_wise(columns[-1], pa.scalar("", wide), pa.scalar("\n", wide))
+    lines = pc.binary_join_element_wise(*columns[:-1], ended, pa.scalar(",", wide))
+    # The texts of an array lie one after another: they are the file.
+    _, offsets, text = lines.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[[lines.offset, lines.offset + len(lines)]]
+    return memoryview(text)[ends[0] : ends[1]]
+
+
+def _text(values: pa.Array) -> pa.Array:
+    """Return values as text, with quotes where they are needed; only text can hold what needs them."""
+    import pyarrow as pa
+
+    plain = values.cast(pa.large_string())
+    return _quoted(plain) if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) else plain
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    """Return texts with quotes around those that need them; around the empty one too, or it would be read as null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    needed = pc.match_substring_regex(texts, _NEED_QUOTES)
+    if not pc.any(needed).as_py():
+        return texts
+    doubled = pc.replace_substring(texts, '"', '""')
+    quote, nothing = pa.scalar('"', texts.type), pa.scalar("", texts.type)
+    return pc.if_else(needed, pc.binary_join_element_wise(quote, doubled, quote, nothing), texts)
+
+
+def _as_parquet(table: pa.Table) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    plain = table.replace_schema_metadata(None).combine_chunks()
+    pq.write_table(plain, sink, compression="zstd", store_schema=False, row_group_size=_ROWS, version="2.6")
+    return bytes(sink.getvalue())

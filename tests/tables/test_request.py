@@ -1,0 +1,135 @@
+"""Requests: what follows from them before the data are opened, and which are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import ggdp
+from ggdp.errors import ArgumentError
+from ggdp.tables.domain import Domain
+from ggdp.tables.plan import plan_table
+from ggdp.tables.request import TableRequest
+
+PURE, APPROX = ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 1e-6)
+DOMAIN = Domain({"sex": ["f", "m"], "smokes": ["no", "yes"], "age": {"edges": [0, 18, 65, 120]}})
+
+
+def request_of(**given):
+    return TableRequest(**({"by": ["sex"], "goal": PURE, "domain": DOMAIN} | given))
+
+
+@pytest.mark.parametrize(
+    ("by", "tables"),
+    [
+        ("sex", (("sex",),)),
+        (["sex", "age"], (("sex", "age"),)),
+        ([["sex"], ["sex", "age"]], (("sex",), ("sex", "age"))),
+        (["sex"], (("sex",),)),
+    ],
+)
+def test_one_list_is_one_table_and_lists_of_lists_are_several(by, tables):
+    assert request_of(by=by).by == tables
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("max_cells", [None, 1, 3])
+@pytest.mark.parametrize("tables", [1, 2])
+def test_as_many_counts_move_as_a_unit_has_cells_and_twice_when_it_is_replaced(neighbours, max_cells, tables):
+    by = [["sex"], ["smokes", "age"]][:tables]
+    unit = None if max_cells is None else "person"
+    request = request_of(by=by, unit=unit, max_cells=max_cells, neighbours=neighbours)
+    moving = (max_cells or 1) * tables * (2 if neighbours == "replace-one" else 1)
+    assert (request.sensitivity.moving, request.sensitivity.sizes) == (moving, (1.0,))
+    assert request.sensitivity.neighbours == neighbours
+
+
+def test_the_regime_follows_from_the_request():
+    assert request_of().regime == "declared"
+    assert request_of(by=["sex", "age"], false_cells=1).regime == "sparse"
+    assert request_of(by=["sex", "town"], goal=APPROX).regime == "open"
+    assert request_of(by=["sex", "town"], goal=APPROX).cells is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"by": []}, "must not be empty"),
+        ({"by": [[]]}, "must not be empty"),
+        ({"by": [1]}, "must be a sequence"),
+        ({"by": ["sex", "sex"]}, "names a column twice"),
+        ({"by": [["sex", "age"], ["age", "sex"]]}, "the same table twice"),
+        ({"by": ["count"]}, "is the name of a published column"),
+        ({"goal": 1.0}, "must be a goal"),
+        ({"order": 0.5}, "must be at least 1"),
+        ({"order": "best"}, "must be a real number"),
+        ({"unit": "person"}, "needs max_cells"),
+        ({"max_cells": 2}, "needs a unit"),
+        ({"unit": "person", "max_cells": 0}, "must be at least 1"),
+        ({"unit": "sex", "max_cells": 1}, "cannot be counted by as well"),
+        ({"neighbours": "both"}, "neighbours"),
+        ({"total": 10}, "needs neighbours 'replace-one'"),
+        ({"total": -1, "neighbours": "replace-one"}, "at least 0"),
+        ({"total": 10.0, "neighbours": "replace-one"}, "must be an integer"),
+        ({"total": 10, "neighbours": "replace-one", "false_cells": 1}, "needs all cells"),
+        ({"total": 10, "neighbours": "replace-one", "unit": "person", "max_cells": 2}, "needs max_cells = 1"),
+        ({"by": ["town"]}, "does not declare column 'town'"),
+        ({"by": ["town"], "goal": APPROX, "false_cells": 1}, "needs a declared domain"),
+        ({"false_cells": 0}, "greater than 0"),
+        ({"false_cells": 2}, "must be below the 2 cells"),
+        ({"nonnegative": "yes"}, "True or False"),
+    ],
+)
+def test_a_wrong_request_is_refused_with_the_reason(given, said):
+    with pytest.raises(ArgumentError, match=said):
+        request_of(**given)
+
+
+HUGE = Domain({f"c{k}": list(range(1000)) for k in range(7)})
+
+
+def test_a_huge_domain_asks_for_a_sparse_table_and_beyond_10_18_for_fewer_columns():
+    with pytest.raises(ArgumentError, match="give false_cells"):
+        request_of(by=HUGE.names[:5], domain=HUGE)
+    with pytest.raises(ArgumentError, match="at most 10\\^18"):
+        request_of(by=HUGE.names, domain=HUGE, false_cells=1)
+
+
+def test_a_large_delta_is_warned_about_and_the_usual_ones_are_not():
+    assert "above 1e-05" in request_of(goal=ggdp.ApproxDP(1.0, 1e-3)).warnings[0]
+    assert request_of(goal=ggdp.ApproxDP(1.0, 1e-5)).warnings == ()
+
+
+def test_pure_laplace_noise_is_taken_where_it_is_as_good_and_said_to_be_pure():
+    plan = plan_table(request_of(goal=APPROX))
+    assert (plan.mechanism.order, plan.guarantee) == (1.0, ggdp.PureDP(1.0, "add-remove"))
+
+
+def test_where_many_cells_move_approximate_noise_is_taken_and_better_than_laplace():
+    request = request_of(goal=APPROX, unit="person", max_cells=50)
+    plan = plan_table(request)
+    pure = ggdp.calibrate(PURE, request.sensitivity, order=1, support="integer")
+    assert isinstance(plan.guarantee, ggdp.ApproxDP)
+    assert plan.mechanism.std < 0.9 * pure.std
+    assert plan.guarantee.implies(APPROX)
+
+
+def test_a_probabilistic_goal_is_approximate_after_an_adjustment_and_a_threshold():
+    goal = ggdp.ProbabilisticDP(1.0, 1e-6)
+    assert isinstance(plan_table(request_of(goal=goal, order=2)).guarantee, ggdp.ProbabilisticDP)
+    assert isinstance(plan_table(request_of(goal=goal, order=2, nonnegative=True)).guarantee, ggdp.ApproxDP)
+    sparse = request_of(by=["sex", "age"], goal=goal, order=2, false_cells=1)
+    assert isinstance(plan_table(sparse).guarantee, ggdp.ApproxDP)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("max_cells", [1, 3])
+@pytest.mark.parametrize("order", [1.0, 2.0, "auto"])
+def test_an_open_table_keeps_the_whole_of_its_goal(neighbours, max_cells, order):
+    request = request_of(
+        by=["town"], goal=APPROX, unit="person", max_cells=max_cells, neighbours=neighbours, order=order
+    )
+    plan = plan_table(request)
+    assert isinstance(plan.guarantee, ggdp.ApproxDP)
+    assert plan.guarantee.implies(APPROX)
+    assert plan.guarantee.delta > 0.0
+    assert plan.threshold.value > 1

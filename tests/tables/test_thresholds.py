@@ -1,0 +1,328 @@
+"""Thresholds are safe and tight; the delta of unknown keys is that of the worst pair of neighbours, enumerated."""
+
+import math
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from ggdp.distributions.integer import IntegerGeneralizedGaussian
+from ggdp.errors import ArgumentError
+from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
+from ggdp.tables.thresholds import (
+    key_delta,
+    key_threshold,
+    noise_share,
+    open_guarantee,
+    sparse_threshold,
+    threshold_share,
+)
+
+ADULT = 19_440_000_000_000
+LAWS = [(1.0, 1.0), (1.0, 7.3), (1.5, 4.0), (2.0, 5.98322484490), (3.0, 2.57663333443), (8.0, 20.0), (2.0, 0.05)]
+
+
+@cache
+def tail(order, scale, k):
+    """P(K >= k) for k >= 1, in 50 digits, from the definition."""
+    with mp.workdps(50):
+        p, b = mpf(order), mpf(scale)
+
+        def weights(first):
+            j, terms = first, []
+            while not terms or terms[-1] > terms[0] * mpf(10) ** -60:
+                terms.append(mp.exp(-((mpf(j) / b) ** p)))
+                j += 1
+            return mp.fsum(terms)
+
+        return weights(k) / (1 + 2 * weights(1)) if k >= 1 else 1 - weights(1 - k) / (1 + 2 * weights(1))
+
+
+@pytest.mark.parametrize(("order", "scale"), LAWS)
+@pytest.mark.parametrize(("cells", "most"), [(ADULT, 1.0), (ADULT, 1e-6), (10**18, 1e7), (100, 0.5), (2, 1.9)])
+def test_a_sparse_threshold_is_the_least_with_so_few_false_cells(order, scale, cells, most):
+    tau = sparse_threshold(order, scale, cells=cells, false_cells=most)
+    with mp.workdps(50):
+        assert cells * tail(order, scale, tau) <= mpf(most)
+        assert tau == 1 or cells * tail(order, scale, tau - 1) > mpf(most)
+
+
+def test_the_threshold_of_the_adult_table_is_31_on_the_integers():
+    """On the reals it would be 29.9, and 30 shows 1.33 false cells."""
+    assert sparse_threshold(1, 1.0, cells=ADULT, false_cells=1) == 31
+    assert 1.32 < ADULT * tail(1.0, 1.0, 30) < 1.34
+    assert sparse_threshold(1, 1.0, cells=ADULT, false_cells=1.34) == 30
+
+
+@pytest.mark.parametrize(("order", "scale"), LAWS)
+@pytest.mark.parametrize(
+    ("delta", "m"), [(1e-6, 1), (1e-12, 1), (1e-6, 20), (1e-300, 3), (0.3, 2), (0.99, 1), (1e-9, 10**9)]
+)
+def test_a_threshold_of_keys_is_the_least_that_hides_a_unit(order, scale, delta, m):
+    tau = key_threshold(order, scale, delta=delta, cells_of_a_unit=m)
+    with mp.workdps(50):
+
+        def shown(threshold):
+            return -mp.expm1(m * mp.log1p(-tail(order, scale, threshold - 1)))
+
+        assert shown(tau) <= mpf(delta)
+        assert tau == 1 or shown(tau - 1) > mpf(delta)
+        proved = mpf(key_delta(order, scale, threshold=tau, cells_of_a_unit=m))
+        assert shown(tau) <= proved <= max(shown(tau) * (1 + mpf(10) ** -12), mpf(10) ** -320)
+
+
+@given(st.floats(1.0, 12.0), st.floats(0.3, 60.0), st.floats(1e-15, 0.4), st.integers(1, 50))
+@settings(deadline=None, max_examples=40)
+def test_thresholds_rise_with_what_is_asked_for(order, scale, delta, m):
+    tau = key_threshold(order, scale, delta=delta, cells_of_a_unit=m)
+    assert key_threshold(order, scale, delta=delta / 3, cells_of_a_unit=m) >= tau
+    assert key_threshold(order, scale, delta=delta, cells_of_a_unit=m + 1) >= tau
+    assert key_delta(order, scale, threshold=tau, cells_of_a_unit=m) <= delta
+    cells = 10**6 * m
+    assert sparse_threshold(order, scale, cells=cells, false_cells=delta) <= sparse_threshold(
+        order, scale, cells=2 * cells, false_cells=delta
+    )
+
+
+@pytest.mark.parametrize("scale", [2.0**40, 2.0**55])
+def test_thresholds_of_wide_noise_are_those_of_the_reals_but_for_a_share(scale):
+    tau = key_threshold(1, scale, delta=1e-6, cells_of_a_unit=1)
+    assert tau / scale == pytest.approx(-math.log(2e-6), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"false_cells": 0}, "false_cells"),
+        ({"false_cells": -1.0}, "false_cells"),
+        ({"false_cells": math.nan}, "false_cells"),
+        ({"false_cells": math.inf}, "false_cells"),
+        ({"false_cells": 1000}, "false_cells"),
+        ({"false_cells": 1e8, "cells": 10**12}, "false_cells"),
+        ({"cells": 0}, "cells"),
+        ({"cells": 10**18 + 1}, "cells"),
+        ({"cells": 1e6}, "cells"),
+        ({"order": 0.9}, "order"),
+        ({"scale": 0.0}, "scale"),
+    ],
+    ids=str,
+)
+def test_a_sparse_threshold_that_makes_no_sense_is_refused(change, name):
+    with pytest.raises(ArgumentError) as refused:
+        sparse_threshold(**({"order": 1, "scale": 1.0, "cells": 1000, "false_cells": 1} | change))
+    assert refused.value.argument == name
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"delta": 0.0}, "delta"),
+        ({"delta": 1.0}, "delta"),
+        ({"delta": math.nan}, "delta"),
+        ({"cells_of_a_unit": 0}, "cells_of_a_unit"),
+        ({"cells_of_a_unit": 1.0}, "cells_of_a_unit"),
+        ({"order": math.nan}, "order"),
+    ],
+    ids=str,
+)
+def test_a_threshold_of_keys_that_makes_no_sense_is_refused(change, name):
+    with pytest.raises(ArgumentError) as refused:
+        key_threshold(**({"order": 1, "scale": 1.0, "delta": 1e-6, "cells_of_a_unit": 1} | change))
+    assert refused.value.argument == name
+
+
+# How delta is shared.
+
+
+@pytest.mark.parametrize("m", [1, 2, 7])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [1e-6, 0.1, 3e-11])
+def test_the_shares_never_come_to_more_than_the_whole(delta, neighbours, m):
+    for noise in (
+        PureDP(1.0, neighbours),
+        ApproxDP(1.0, noise_share(delta, cells_of_a_unit=m, neighbours=neighbours), neighbours),
+        ProbabilisticDP(1.0, 0.7 * noise_share(delta, cells_of_a_unit=m, neighbours=neighbours), neighbours),
+    ):
+        left = threshold_share(delta, noise, cells_of_a_unit=m)
+        together = Fraction(left) + Fraction(noise.delta)
+        if m == 1 and neighbours == "add-remove":
+            assert left == delta
+        else:
+            assert Fraction(delta) * (1 - Fraction(1, 10**15)) <= together <= Fraction(delta)
+        tau = key_threshold(2, 3.0, delta=left, cells_of_a_unit=m)
+        proved = open_guarantee(noise, order=2, scale=3.0, threshold=tau, cells_of_a_unit=m)
+        assert type(proved) is ApproxDP
+        assert (proved.epsilon, proved.neighbours) == (1.0, neighbours)
+        assert noise.delta <= proved.delta <= delta
+
+
+def test_noise_that_takes_all_of_delta_leaves_no_threshold():
+    with pytest.raises(ArgumentError, match="leaves nothing of delta"):
+        threshold_share(1e-6, ApproxDP(1.0, 1e-6, "replace-one"), cells_of_a_unit=1)
+
+
+def test_a_guarantee_without_neighbours_is_refused():
+    with pytest.raises(ArgumentError, match="add-remove"):
+        open_guarantee(PureDP(1.0), order=1, scale=1.0, threshold=9, cells_of_a_unit=1)
+
+
+# Every pair of neighbours of a tiny universe.
+
+
+@cache
+def noise_of(order, scale):
+    """The noise as far as a float notices, with its probabilities."""
+    far = math.ceil(scale * 42 ** (1 / order))
+    k = np.arange(-far, far + 1)
+    return k, IntegerGeneralizedGaussian(order=order, scale=scale).pmf(k)
+
+
+@cache
+def cell_law(order, scale, count, threshold, last):
+    """Probabilities of a key's outcomes: not shown, then threshold to last."""
+    k, q = noise_of(order, scale)
+    law = np.zeros(last - threshold + 2)
+    if count == 0:
+        law[0] = 1.0
+        return law
+    np.add.at(law, np.clip(count + k - threshold + 1, 0, law.size - 1), q)
+    return law
+
+
+def divergence(first, second, epsilon):
+    """The hockey-stick divergence of two products of laws, outcome by outcome."""
+    p, q = np.array([1.0]), np.array([1.0])
+    for a, b in zip(first, second, strict=True):
+        if a is b:
+            continue
+        p, q = np.outer(p, a).reshape(-1), np.outer(q, b).reshape(-1)
+        # Outcomes that neither of the two has say nothing.
+        seen = (p > 0) | (q > 0)
+        p, q = p[seen], q[seen]
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+def worst(order, scale, epsilon, threshold, pairs):
+    """The largest divergence over pairs of tables, in both directions."""
+    last = 12 + noise_of(order, scale)[0][-1]
+
+    def laws(counts):
+        return [cell_law(order, scale, count, threshold, last) for count in counts]
+
+    return max(
+        divergence(laws(x), laws(y), epsilon) for first, second in pairs for x, y in ((first, second), (second, first))
+    )
+
+
+def noise_delta(order, scale, epsilon, moving):
+    """The delta of the noise alone, where so many cells move by one, in the worst direction of signs."""
+    _, q = noise_of(order, scale)
+    wide = np.concatenate([[0.0], q, [0.0]])
+    up, down = np.append(wide[1:], 0.0), np.insert(wide[:-1], 0, 0.0)
+    found = 0.0
+    for signs in product((up, down), repeat=moving):
+        p, r = np.array([1.0]), np.array([1.0])
+        for moved in signs:
+            p, r = np.outer(p, wide).reshape(-1), np.outer(r, moved).reshape(-1)
+        found = max(found, float(np.maximum(p - math.exp(epsilon) * r, 0.0).sum()))
+    return found
+
+
+def table(cells, base):
+    return tuple(count + (i in cells) for i, count in enumerate(base))
+
+
+def pairs_of(neighbours, m, universe, bases):
+    """All pairs of neighbours over a universe of keys: one unit in at most m of them, beside some other units."""
+    sets = [frozenset(i for i in range(universe) if bits >> i & 1) for bits in range(1 << universe)]
+    units = [s for s in sets if len(s) <= m]
+    for base in product(bases, repeat=universe):
+        for unit in units:
+            if neighbours == "add-remove":
+                yield base, table(unit, base)
+            else:
+                yield from ((table(unit, base), table(other, base)) for other in units)
+
+
+CASES = [
+    # order, scale, epsilon, threshold
+    (1.0, 1.0, 1.0, 4),
+    (1.0, 1.0, 2.0, 6),
+    (2.0, 1.3, 1.0, 4),
+    (2.0, 1.3, 2.0, 3),
+    (3.0, 1.5, 1.5, 3),
+]
+
+
+@pytest.mark.parametrize(("order", "scale", "epsilon", "threshold"), CASES)
+@pytest.mark.parametrize(
+    ("neighbours", "m", "universe", "bases"),
+    [
+        ("add-remove", 1, 2, (0, 1, 2, 5)),
+        ("add-remove", 2, 3, (0, 1, 3)),
+        ("replace-one", 1, 3, (0, 1, 3)),
+    ],
+)
+def test_no_pair_of_neighbours_has_more_than_the_proved_delta(
+    order, scale, epsilon, threshold, neighbours, m, universe, bases
+):
+    found = worst(order, scale, epsilon, threshold, pairs_of(neighbours, m, universe, bases))
+    moving = m if neighbours == "add-remove" else 2 * m
+    # Rounding of the sums above.
+    delta_n = noise_delta(order, scale, epsilon, moving)
+    noise = PureDP(epsilon, neighbours) if delta_n < 1e-14 else ApproxDP(epsilon, delta_n, neighbours)
+    proved = open_guarantee(noise, order=order, scale=scale, threshold=threshold, cells_of_a_unit=m)
+    assert found <= proved.delta * (1 + 1e-9) + 1e-14
+    of_keys = key_delta(order, scale, threshold=threshold, cells_of_a_unit=m)
+    # A unit with m keys of its own is hidden no better than that.
+    assert found >= of_keys * (1 - 1e-9)
+    if noise.delta == 0.0 or (m == 1 and neighbours == "add-remove" and of_keys >= delta_n):
+        assert found == pytest.approx(proved.delta, rel=1e-9)
+
+
+@pytest.mark.parametrize(("order", "scale", "epsilon"), [(1.0, 0.5, 8.0), (2.0, 0.9, 2.0)])
+def test_two_keys_replaced_by_two_others_are_within_the_exponent_of_two(order, scale, epsilon):
+    """Under replace-one with M = 2: keys of one's own in both tables, beside keys that others have too."""
+    pairs = [
+        ((1, 1, 0, 0), (0, 0, 1, 1)),
+        ((1, 1, 0, 0), (0, 0, 0, 0)),
+        ((1, 3, 0, 2), (0, 2, 1, 3)),
+        ((2, 3, 1, 2), (1, 2, 2, 3)),
+        ((1, 3, 2, 2), (0, 2, 3, 3)),
+        ((1, 1, 2, 2), (0, 0, 3, 3)),
+    ]
+    threshold = 3
+    found = worst(order, scale, epsilon, threshold, pairs)
+    # Laplace noise of four moves of one is pure at this epsilon.
+    delta_n = 0.0 if order == 1.0 else noise_delta(order, scale, epsilon, 4)
+    noise = PureDP(epsilon, "replace-one") if delta_n == 0.0 else ApproxDP(epsilon, delta_n, "replace-one")
+    proved = open_guarantee(noise, order=order, scale=scale, threshold=threshold, cells_of_a_unit=2)
+    of_keys = key_delta(order, scale, threshold=threshold, cells_of_a_unit=2)
+    assert of_keys * (1 - 1e-9) <= found <= proved.delta * (1 + 1e-9) + 1e-14
+    # An exponent of 1 would be too little, and one of 4 more than there is.
+    assert key_delta(order, scale, threshold=threshold, cells_of_a_unit=1) < found
+    assert found < key_delta(order, scale, threshold=threshold, cells_of_a_unit=4) or noise.delta > 0
+
+
+@pytest.mark.parametrize(
+    ("order", "scale", "epsilon", "threshold"), [(3.0, 3.0, 1.0, 4), (1.0, 2.0, 0.1, 3), (2.0, 3.0, 0.1, 3)]
+)
+def test_the_larger_of_the_two_deltas_is_not_enough_under_replace_one(order, scale, epsilon, threshold):
+    """A key of one's own is replaced by one that others have too: both deltas are spent."""
+    found = worst(order, scale, epsilon, threshold, [((1, 20), (0, 21))])
+    delta_n = noise_delta(order, scale, epsilon, 2)
+    proved = open_guarantee(
+        ApproxDP(epsilon, delta_n, "replace-one"), order=order, scale=scale, threshold=threshold, cells_of_a_unit=1
+    )
+    d = key_delta(order, scale, threshold=threshold, cells_of_a_unit=1)
+    assert 1.2 * max(delta_n, d) < found <= proved.delta
+
+
+def test_noise_on_the_keys_that_occur_alone_hides_nobody_without_a_threshold():
+    found = worst(1.0, 1.0, 1.0, 1, [((0,), (1,))])
+    assert found > 0.3
