@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp.cli.calibrate import calibrate
+from ggdp.cli.check import check
 from ggdp.cli.demo import demo
 from ggdp.cli.plan import plan
+from ggdp.cli.release import release
 from ggdp.cli.reproduce import reproduce
 from ggdp.errors import GgdpError
 
@@ -30,8 +32,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(calibrate)
+app.command()(check)
 app.command()(demo)
 app.command()(plan)
+app.command()(release)
 app.command()(reproduce)
 
 

@@ -30,4 +30,5 @@ def print_table(title: str, rows: Iterable[tuple[object, ...]], *, header: tuple
         table.add_column(name, style="bold" if place == 0 and header is None else None, overflow="fold")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
-    Console(highlight=False).print(table)
+    # Words are printed as they are: "[red]" and ":smile:" may be levels of a table.
+    Console(highlight=False, markup=False, emoji=False).print(table)

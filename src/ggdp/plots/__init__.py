@@ -8,6 +8,7 @@ from ggdp.plots.gaussian_bounds import plot_gaussian_bounds
 from ggdp.plots.plans import plot_plan
 from ggdp.plots.releases import plot_release
 from ggdp.plots.scales import plot_scales
+from ggdp.plots.tables import plot_table
 from ggdp.plots.tails import plot_same_tail, plot_tail_ratio, plot_tails
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "plot_release",
     "plot_same_tail",
     "plot_scales",
+    "plot_table",
     "plot_tail_ratio",
     "plot_tails",
 ]

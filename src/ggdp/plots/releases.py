@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["plot_release"]
+__all__ = ["FEW", "MANY", "PLACE", "Drawn", "bands", "bars", "bars_at", "heading", "nothing", "plot_release", "points"]
 
 # So few values that each has a bar and a name of its own.
 FEW = 40
@@ -81,16 +81,16 @@ def plot_release(
         raise ArgumentError("labels", f"{len(names)} of them", f"there must be one for each of {values.size} values")
     # An infinite end is left out by matplotlib, and the line to it.
     lower, upper = (ends.reshape(-1).astype(np.float64) for ends in release.interval(level))
-    drawn = _Drawn(values.astype(np.float64), lower, upper, f"released value ({unit})", f"{100 * level:.6g}% interval")
-    heading = _heading(release, title if title is None else required(str, title=title))
+    drawn = Drawn(values.astype(np.float64), lower, upper, f"released value ({unit})", f"{100 * level:.6g}% interval")
+    said = heading(release, title if title is None else required(str, title=title))
     if not values.size:
-        return _nothing(drawn, heading)
+        return nothing(drawn, said)
     if values.size <= FEW:
-        return _bars(drawn, names, _places(release), heading)
-    return _points(drawn, heading) if values.size < MANY else _bands(drawn, heading)
+        return bars(drawn, names, _places(release), said)
+    return points(drawn, said) if values.size < MANY else bands(drawn, said)
 
 
-class _Drawn(NamedTuple):
+class Drawn(NamedTuple):
     """Values with the ends of their intervals, and what to call both."""
 
     values: NDArray[np.float64]
@@ -100,9 +100,10 @@ class _Drawn(NamedTuple):
     covered: str
 
 
-def _nothing(drawn: _Drawn, heading: str) -> Figure:
+def nothing(drawn: Drawn, said: str) -> Figure:
+    """Return a figure that says that there are no values."""
     figure, (axes,) = new_figure(COLUMN_WIDTH, 1.2)
-    label(axes, x=drawn.what, title=heading)
+    label(axes, x=drawn.what, title=said)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -110,41 +111,49 @@ def _nothing(drawn: _Drawn, heading: str) -> Figure:
     return figure
 
 
-def _bars(drawn: _Drawn, labels: list[str] | None, own: list[str], heading: str) -> Figure:
+def bars(drawn: Drawn, labels: list[str] | None, own: list[str], said: str) -> Figure:
+    """Return a figure of few values: bars with names, or with their own places where there are none."""
     names = own if labels is None else labels
     width = max(COLUMN_WIDTH, 3.0 + 0.06 * max(map(len, names)))
     # The name of the axis of places needs a height of its own.
     figure, (axes,) = new_figure(width, max(0.75 + 0.24 * len(names), 1.75 if labels is None else 0.0))
     places = np.arange(drawn.values.size)
+    label(axes, f"{drawn.what}, with its {drawn.covered}", PLACE if labels is None else "", said)
+    bars_at(axes, places, drawn)
+    axes.set_yticks(places, names, fontsize=SMALL)
+    # As much room beyond the outer bars as between two.
+    axes.margins(y=0.28 / len(names))
+    return figure
+
+
+def bars_at(axes: Axes, places: NDArray[Any], drawn: Drawn) -> None:
+    """Draw horizontal bars with their intervals, from the top down."""
     axes.barh(places, drawn.values, color=SKY, height=0.72)
     axes.hlines(places, drawn.lower, drawn.upper, color=BLACK, linewidth=1.0)
     ends = np.concatenate([drawn.lower, drawn.upper])
     axes.plot(ends, np.concatenate([places, places]), "|", color=BLACK, markersize=5.0)
-    label(axes, f"{drawn.what}, with its {drawn.covered}", PLACE if labels is None else "", heading)
-    axes.set_yticks(places, names, fontsize=SMALL)
-    # As much room beyond the outer bars as between two.
-    axes.margins(y=0.28 / len(names))
     axes.invert_yaxis()
     axes.axvline(0.0, color=BLACK, linewidth=0.6)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.yaxis.grid(visible=False)
     axes.xaxis.grid(visible=True, color=GRID, linewidth=0.6)
-    return figure
 
 
-def _points(drawn: _Drawn, heading: str) -> Figure:
+def points(drawn: Drawn, said: str) -> Figure:
+    """Return a figure of many values: a point with its interval for each."""
     figure, (axes,) = new_figure(DOUBLE_WIDTH, 2.7)
     places = np.arange(drawn.values.size)
     # More whiskers than dots of print across the page would be a blot.
     thin = min(1.0, 240.0 / drawn.values.size)
     axes.vlines(places, drawn.lower, drawn.upper, color=SKY, linewidth=max(0.3, 1.2 * thin))
     axes.plot(places, drawn.values, ".", color=BLUE, markersize=max(0.8, 3.5 * thin), markeredgewidth=0.0)
-    _over_places(axes, f"each with its {drawn.covered}", drawn.what, heading)
+    over_places(axes, f"each with its {drawn.covered}", drawn.what, said)
     return figure
 
 
-def _bands(drawn: _Drawn, heading: str) -> Figure:
+def bands(drawn: Drawn, said: str) -> Figure:
+    """Return a figure of very many values: neighbours together, by their range."""
     figure, (axes,) = new_figure(DOUBLE_WIDTH, 2.7)
     together = -(-drawn.values.size // BINS)
     first = np.arange(0, drawn.values.size, together)
@@ -155,19 +164,19 @@ def _bands(drawn: _Drawn, heading: str) -> Figure:
     axes.fill_between(middle, *ends, color=SKY, alpha=0.45, linewidth=0.0, step="mid")
     axes.vlines(middle, *span, color=BLUE, linewidth=0.5, capstyle="projecting")
     what = f"{together:,} neighbours together: range of the values (dark) and of each with its {drawn.covered} (light)"
-    _over_places(axes, what, drawn.what, heading)
+    over_places(axes, what, drawn.what, said)
     return figure
 
 
-def _over_places(axes: Axes, shown: str, what: str, heading: str) -> None:
+def over_places(axes: Axes, shown: str, what: str, said: str) -> None:
     """Label a panel over the places of the values, which are whole numbers."""
-    label(axes, f"{PLACE}; {shown}", what, heading)
+    label(axes, f"{PLACE}; {shown}", what, said)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.axhline(0.0, color=BLACK, linewidth=0.6)
     axes.margins(x=0.01)
 
 
-def _heading(release: Release, title: str | None) -> str:
+def heading(release: Release, title: str | None) -> str:
     """Return the title, or the guarantee; where there is none that comes first, so that no long title hides it."""
     if release.guarantee is not None:
         return str(release.guarantee) if title is None else title

@@ -1,0 +1,122 @@
+"""``ggdp check``: the curator's own look at a source against its domain. Not private."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ggdp.cli.columns import (
+    Bins,
+    By,
+    DomainFile,
+    Engine,
+    Levels,
+    SourceArgument,
+    Unit,
+    domain_of,
+    marginals_of,
+    named_as_flags,
+    printable,
+    working,
+)
+from ggdp.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from ggdp.tables.check import ColumnCheck, TableCheck, UnitCheck
+
+__all__ = ["check"]
+
+REGIMES = {
+    "declared": "a release would publish every cell, empty ones too",
+    "sparse": "too many cells to publish all: a release needs --false-cells, and leaves out small noisy counts",
+    "open": "a column has no declared levels: a release needs --delta, and levels of few units do not show",
+}
+SHOWN_LEVELS = 10
+
+
+def check(
+    source: SourceArgument,
+    by: By,
+    domain: DomainFile = None,
+    levels: Levels = None,
+    bins: Bins = None,
+    unit: Unit = None,
+    engine: Engine = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Look at a source before its release: what matches no level, and in how many cells units are. NOT PRIVATE."""
+    with named_as_flags():
+        marginals = marginals_of(by)
+        declared = domain_of(domain, levels, bins, marginals)
+        from ggdp.tables.check import NOTICE, check_table
+
+        with working("counting"):
+            found = check_table(source, marginals, declared, unit=unit, engine=engine)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    typer.echo(NOTICE)
+    _print_tables(found)
+    for column in found.columns:
+        _print_column(column)
+    if found.units is not None:
+        _print_units(found.units)
+
+
+def _print_tables(found: TableCheck) -> None:
+    rows = [
+        (
+            " x ".join(table.by),
+            "not known" if table.cells is None else f"{table.cells:,}",
+            f"{table.filled:,}",
+            f"{found.rows - table.rows:,}",
+        )
+        for table in found.marginals
+    ]
+    typer.echo(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
+    print_table("", rows, header=("table", "cells", "with rows in them", "rows counted nowhere"))
+
+
+def _print_column(column: ColumnCheck) -> None:
+    rows: list[tuple[str, str]] = [("nulls", _rows(column.nulls))]
+    if column.declared == "open":
+        rows.append(("different values", f"{column.distinct_unmatched:,}"))
+    else:
+        listed = column.unmatched and column.distinct_unmatched is not None
+        different = f", {column.distinct_unmatched:,} different" if listed else ""
+        rows.append(("match nothing", _rows(column.unmatched) + different))
+    if column.declared == "bins" and column.unmatched:
+        rows.append(("no numbers", _rows(column.unparsable)))
+        rows.append(("outside the edges", _rows(column.unmatched - column.unparsable)))
+    if column.most_frequent:
+        said = ", ".join(f"{printable(value)!r} ({count:,})" for value, count in column.most_frequent)
+        rows.append(("most frequent of these", said))
+    if column.unseen:
+        more = f" and {len(column.unseen) - SHOWN_LEVELS:,} more" if len(column.unseen) > SHOWN_LEVELS else ""
+        shown = ", ".join(printable(level) for level in column.unseen[:SHOWN_LEVELS])
+        rows.append(("declared, never seen", f"{shown}{more} (fine: keep them)"))
+    rows += [("advice", advice) for advice in column.advice]
+    print_table(f"column {printable(column.name)} ({column.declared})", rows)
+
+
+def _print_units(units: UnitCheck) -> None:
+    nowhere = f"{_rows(units.null_rows)} without one, counted nowhere"
+    typer.echo(f"{units.units:,} different values of {printable(units.column)}; {nowhere}")
+    for table in units.tables:
+        quantiles = ", ".join(f"{float(q):.0%}: {cells:,}" for q, cells in table["quantiles"].items())
+        typer.echo(f"cells of a unit in {' x '.join(table['by'])}, quantiles: {quantiles}")
+        rows = [
+            (f"{choice['max_cells']:,}", f"{choice['kept']:.2%}", f"{choice['plus_minus']:,}")
+            for choice in table["choices"]
+        ]
+        typer.echo("what --max-cells keeps, and the noise that comes with it (pure, at epsilon = 1):")
+        print_table(
+            "",
+            rows,
+            header=("--max-cells", "pairs of unit and cell kept", "plus-minus at 95%"),
+        )
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number:,} rows"

@@ -1,0 +1,400 @@
+import csv
+import errno
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from tests.tables.engines import spark_cluster
+
+import ggdp
+from ggdp.cli.app import run
+from ggdp.datasets import czech
+from ggdp.tables import entry
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs" / "examples"
+PEOPLE = """person,town,age
+p1,"Aach, Bodensee",17
+p1,Zell,18
+p2,Zell,
+p3,Bonn,44
+"""
+DOMAIN = '[columns.town]\nlevels = ["Aach, Bodensee", "Zell"]\nother = "elsewhere"\n'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder with a small source and its domain, and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(PEOPLE, encoding="utf-8")
+    Path("people.toml").write_text(DOMAIN, encoding="utf-8")
+    return tmp_path
+
+
+def release(*flags, source="people.csv"):
+    return run(["release", source, "--epsilon", "1", *flags])
+
+
+def written():
+    return sorted(set(os.listdir()) - {"people.csv", "people.toml"})
+
+
+def rows_of(file):
+    with Path(file).open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
+
+
+BY_TOWN = ("--by", "town", "--domain", "people.toml")
+
+
+def test_a_table_and_its_manifest_come_out(capsys):
+    assert release(*BY_TOWN, "--out", "out.csv") == 0
+    said = capsys.readouterr()
+    assert written() == ["out.csv", "out.manifest.json"]
+    rows = rows_of("out.csv")
+    assert [row["town"] for row in rows] == ["Aach, Bodensee", "Zell", "elsewhere"]
+    assert all(int(row["lower"]) <= int(row["noisy_count"]) == int(row["count"]) <= int(row["upper"]) for row in rows)
+    manifest = json.loads(Path("out.manifest.json").read_text("utf-8"))
+    ggdp.verify(manifest["mechanism"]["certificate"])
+    assert manifest["statement"] in said.out
+    assert "1-DP under add-remove neighbours" in said.out
+    assert "Written: out.csv, out.manifest.json" in said.out
+    assert said.err == ""
+
+
+def test_json_is_one_document_and_nothing_else(capsys):
+    assert release(*BY_TOWN, "--delta", "1e-3", "--out", "out.parquet", "--json") == 0
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert document["files"] == ["out.parquet", "out.manifest.json"]
+    assert document["manifest"] == json.loads(Path("out.manifest.json").read_text("utf-8"))
+    assert said.err.startswith("warning: delta = 0.001 is above 1e-05")
+    assert document["manifest"]["table"]["warnings"] != []
+    assert pq.read_table("out.parquet").column_names == ["town", "count", "noisy_count", "lower", "upper"]
+
+
+def test_several_tables_are_one_release(capsys):
+    flags = (
+        "--by",
+        "town",
+        "--by",
+        "town,age",
+        "--domain",
+        "people.toml",
+        "--bins",
+        "age=0,18,inf",
+        "--out",
+        "out.csv",
+    )
+    assert release(*flags, "--plot", "out.svg") == 0
+    assert written() == ["out-1.csv", "out-1.svg", "out-2.csv", "out-2.svg", "out.manifest.json"]
+    assert [row["age"] for row in rows_of("out-2.csv")] == ["[0, 18)", "[18, inf]"] * 3
+    request = json.loads(Path("out.manifest.json").read_text("utf-8"))["table"]["request"]
+    assert request["by"] == [["town"], ["town", "age"]]
+    assert "town x age" in capsys.readouterr().out
+
+
+def test_flags_reach_the_request():
+    flags = (
+        "--by town --domain people.toml --unit person --max-cells 2 --neighbours replace-one --nonnegative "
+        "--order 1 --delta 1e-6 --notion probabilistic --out out.csv --engine duckdb"
+    )
+    assert release(*flags.split()) == 0
+    manifest = json.loads(Path("out.manifest.json").read_text("utf-8"))
+    request = manifest["table"]["request"]
+    assert {name: request[name] for name in ("unit", "max_cells", "neighbours", "nonnegative", "order")} == {
+        "unit": "person",
+        "max_cells": 2,
+        "neighbours": "replace-one",
+        "nonnegative": True,
+        "order": 1.0,
+    }
+    assert request["goal"]["notion"] == "probabilistic"
+    # Laplace noise promises more than was asked for.
+    assert manifest["guarantee"]["notion"] == "pure"
+    assert all(int(row["count"]) >= 0 for row in rows_of("out.csv"))
+
+
+@pytest.mark.parametrize(("flags", "notion"), [([], "probabilistic"), (["--nonnegative"], "approximate")])
+def test_what_is_adjusted_is_not_probabilistic_any_more(capsys, flags, notion):
+    asked = ("--order", "2", "--delta", "1e-6", "--notion", "probabilistic", "--out", "out.csv", "--json")
+    assert release(*BY_TOWN, *asked, *flags) == 0
+    assert json.loads(capsys.readouterr().out)["manifest"]["guarantee"]["notion"] == notion
+
+
+def test_a_public_total_is_kept():
+    flags = (*BY_TOWN, "--total", "4", "--neighbours", "replace-one", "--out", "out.csv")
+    assert release(*flags) == 0
+    assert sum(int(row["count"]) for row in rows_of("out.csv")) == 4
+
+
+def test_levels_and_bins_are_declared_by_flags():
+    flags = ("--by", "town,age", "--levels", 'town="Aach, Bodensee",Zell,"a ""b"""', "--bins", "age=-inf,18,65.5")
+    assert release(*flags, "--out", "out.csv") == 0
+    assert {row["town"] for row in rows_of("out.csv")} == {"Aach, Bodensee", "Zell", 'a "b"'}
+    assert [row["age"] for row in rows_of("out.csv")[:2]] == ["[-inf, 18)", "[18, 65.5]"]
+
+
+def test_a_sparse_table_is_asked_for_by_false_cells(capsys):
+    levels = "town=" + ",".join(f"t{k}" for k in range(500))
+    assert release("--by", "town", "--levels", levels, "--false-cells", "1e-6", "--out", "out.csv") == 0
+    assert json.loads(Path("out.manifest.json").read_text("utf-8"))["table"]["regime"] == "sparse"
+    assert rows_of("out.csv") == []
+    assert "(no cell has a noisy count from the threshold on)" in capsys.readouterr().out
+
+
+def test_undeclared_levels_need_delta(capsys):
+    assert release("--by", "town", "--out", "out.csv") == 1
+    assert "error: --domain = 'nothing': does not declare column 'town'" in capsys.readouterr().err
+    assert release("--by", "town", "--delta", "1e-6", "--out", "out.csv") == 0
+    assert "(no cell has a noisy count from the threshold on)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_a_picture_is_the_same_bytes_for_the_same_table(monkeypatch, suffix):
+    monkeypatch.setattr(entry, "checked_source", lambda _: ggdp.SeededSource(seed=3))
+    for name in ("one", "other"):
+        Path(name).mkdir()
+        assert release(*BY_TOWN, "--out", f"{name}/t.csv", "--plot", f"{name}/t.{suffix}") == 0
+    assert Path(f"one/t.{suffix}").read_bytes() == Path(f"other/t.{suffix}").read_bytes()
+
+
+def test_a_dry_run_opens_nothing(capsys):
+    flags = ("--by", "town,age", "--domain", "people.toml", "--bins", "age=0,18,65", "--dry-run", "--json")
+    assert release(*flags, source="there is no such file") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["cells"], plan["order"], plan["plus_minus"], plan["regime"]) == (6, 1.0, 3, "declared")
+    assert plan["guarantee"] == {"notion": "pure", "epsilon": 1.0, "delta": 0.0, "neighbours": "add-remove"}
+    assert (plan["threshold"], plan["files"]) == (None, [])
+    assert written() == []
+
+
+def test_a_dry_run_says_what_it_would_cost(capsys):
+    flags = "--by town --delta 1e-4 --order 1 --unit person --max-cells 3 --dry-run --out out.csv"
+    assert release(*flags.split(), source="none.csv") == 0
+    said = capsys.readouterr()
+    text = " ".join(said.out.split())
+    for part in ("no data were read", "one value of 'person'", "counted in at most 3 cells", "plus-minus", "-aDP"):
+        assert part in text
+    assert re.search(r"threshold cells with a noisy count of \d+ or more are shown", text)
+    assert "would write out.csv" in text
+    assert "warning: delta" in said.err
+    assert written() == []
+
+
+def test_the_dry_run_promises_what_the_release_then_has(capsys):
+    flags = (*BY_TOWN, "--delta", "1e-6", "--unit", "person", "--max-cells", "1", "--json", "--out", "out.csv")
+    assert release(*flags, "--dry-run") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert release(*flags) == 0
+    manifest = json.loads(capsys.readouterr().out)["manifest"]
+    assert manifest["guarantee"] == plan["guarantee"]
+    assert (manifest["mechanism"]["order"], manifest["mechanism"]["scale"]) == (plan["order"], plan["scale"])
+    row = rows_of("out.csv")[0]
+    assert int(row["upper"]) - int(row["lower"]) == 2 * plan["plus_minus"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--by town --levels town=a --unit person", "--unit = 'person': needs --max-cells: "),
+        ("--by town --levels town=a --max-cells 2", "--max-cells = 2: needs a unit"),
+        ("--by town --levels town=a --total 3", "--total = 3: needs neighbours 'replace-one'"),
+        ("--by town --domain none.toml", "--domain = 'none.toml': cannot be read"),
+        (
+            "--by town --domain people.toml --levels town=a",
+            "--levels = 'town=a': 'town' is declared already, by the file",
+        ),
+        ("--by town --levels town=a --levels town=b", "--levels = 'town=b': 'town' is declared already, by --levels"),
+        ("--by town --levels town=a --bins town=1,2", "--bins = 'town=1,2': 'town' is declared already, by --levels"),
+        ("--by town --levels city=a", "--levels = 'city=a': 'city' is none of the columns of --by"),
+        ("--by town --levels town", "--levels = 'town': must be a column, '=' and its values"),
+        ("--by town --levels =a", "--levels = '=a': must be a column, '=' and its values"),
+        ("--by town --levels town=", "--levels = 'town=': must be values separated by ','"),
+        ("--by town --levels 'town=\"a'", "--levels = 'town=\"a': must be values separated by ','"),
+        ("--by age --bins age=a,b", "--bins = 'a,b': must be numbers"),
+        ("--by age --bins age=2,1", "edges of 'age' = [2.0, 1.0]: must increase"),
+        ("--by town,town --levels town=a", "--by = ['town', 'town']: names a column twice"),
+        ("--by town --by town --levels town=a", "--by = [['town'], ['town']]: asks for the same table twice"),
+        ("--by '' --levels town=a", "--by = '': must be values separated by ','"),
+        ("--by nothing --levels nothing=a", "nothing"),
+        ("--by town --levels town=a --order fast", "--order = 'fast': must be a number from 1 on, or auto"),
+        ("--by town --levels town=a --order 0.5", "--order = 0.5"),
+        ("--by town --levels town=a --false-cells 1", "--false-cells = 1.0: must be below the 1 cells"),
+        (
+            "--by town --levels town=a --notion approximate",
+            "--delta = None: a goal of the notion 'approximate' needs one",
+        ),
+        ("--by town --levels town=a --plot out.jpg", "--plot = 'out.jpg': must end in .png, .pdf, .svg"),
+        ("--by town --levels town=a --plot none/out.png", "--plot = 'none/out.png': cannot be written"),
+    ],
+)
+def test_errors_name_the_flag_and_leave_no_file(capsys, flags, message):
+    assert release(*shlex.split(flags), "--out", "out.csv") == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert written() == []
+
+
+@pytest.mark.parametrize("source", ["none.csv", "none/*.parquet", "people.xyz", "."])
+def test_a_source_that_is_not_there_is_one_line(capsys, source):
+    assert release(*BY_TOWN, "--out", "out.csv", source=source) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert written() == []
+
+
+@pytest.mark.parametrize(
+    "flags", [["--by", "town"], ["--out", "out.csv"], ["--by", "town", "--out", "o.csv", "--engine", "x"]]
+)
+def test_wrong_usage_is_exit_code_2(capsys, flags):
+    assert release(*flags) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert written() == []
+
+
+@pytest.mark.parametrize("out", ["out.txt", "none/out.csv", "people.csv"])
+def test_an_out_that_cannot_be_written_is_refused_before_the_source_is_opened(capsys, out):
+    assert release(*BY_TOWN, "--out", out, source="none.csv") == 1
+    assert f"error: --out = '{out}': " in capsys.readouterr().err
+    assert Path("people.csv").read_text("utf-8") == PEOPLE
+
+
+def test_an_earlier_output_is_replaced_only_when_asked_and_warned_about(capsys):
+    flags = (*BY_TOWN, "--out", "out.csv", "--plot", "out.png")
+    assert release(*flags, "--overwrite") == 0
+    assert capsys.readouterr().err == ""
+    before = {name: Path(name).read_bytes() for name in written()}
+    assert release(*flags) == 1
+    assert "error: --out = 'out.csv': 'out.csv' is there already" in capsys.readouterr().err
+    assert {name: Path(name).read_bytes() for name in written()} == before
+    assert release(*flags, "--overwrite") == 0
+    assert "each run spends the privacy budget again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("source", ["people.csv", "./people.csv", "*.csv", "link.csv"])
+def test_the_source_is_never_overwritten(capsys, source):
+    Path("link.csv").symlink_to("people.csv")
+    assert release(*BY_TOWN, "--out", "people.csv", "--overwrite", source=source) == 1
+    assert "error: --out = 'people.csv': is the source itself" in capsys.readouterr().err
+    assert Path("people.csv").read_text("utf-8") == PEOPLE
+
+
+@pytest.mark.parametrize("fails_at", [1, 2, 3])
+def test_a_full_disk_leaves_nothing_behind(monkeypatch, capsys, fails_at):
+    calls = []
+
+    def full(_):
+        calls.append(1)
+        if len(calls) == fails_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert release(*BY_TOWN, "--out", "out.csv", "--plot", "out.png") == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert written() == []
+
+
+def test_without_matplotlib_no_budget_is_spent_on_a_picture(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(entry, "release_planned", lambda *_, **__: pytest.fail("the data were opened"))
+    assert release(*BY_TOWN, "--out", "out.csv", "--plot", "out.png") == 1
+    assert "pip install 'ggdp[plots]'" in capsys.readouterr().err
+    assert written() == []
+
+
+def test_whatever_fails_inside_is_not_repeated(monkeypatch, capsys):
+    def fails(*_, **__):
+        message = "could not convert 'the secret'"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(entry, "release_planned", fails)
+    assert release(*BY_TOWN, "--out", "out.csv") == 1
+    said = capsys.readouterr()
+    assert "secret" not in said.out + said.err
+    assert said.err.startswith("error: the release failed, and nothing was published.")
+    assert written() == []
+
+
+def test_levels_are_printed_as_they_are_and_move_no_cursor(capsys):
+    levels = 'town=[red],:smile:,"a\x1b[2Jb",[/]'
+    assert release("--by", "town", "--levels", levels, "--out", "out.csv") == 0
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "[red]" in said
+    assert ":smile:" in said
+    assert r"a\x1b[2Jb" in said
+
+
+def test_of_a_long_table_the_first_rows_are_printed(capsys):
+    levels = "town=" + ",".join(f"t{k}" for k in range(50))
+    assert release("--by", "town", "--levels", levels, "--out", "out.csv") == 0
+    said = capsys.readouterr().out
+    assert "t19" in said
+    assert "t20" not in said
+    assert "(30 more rows in out.csv)" in said
+
+
+@pytest.mark.exhaustive
+def test_a_large_table_of_spark_is_a_folder_and_what_is_checked_there_is_the_same(monkeypatch, capsys):
+    spark_cluster.cluster()
+    assert run(["check", "people.csv", *BY_TOWN, "--unit", "person", "--json"]) == 0
+    checked = capsys.readouterr().out
+    assert run(["check", "people.csv", *BY_TOWN, "--unit", "person", "--json", "--engine", "spark"]) == 0
+    assert capsys.readouterr().out == checked
+    monkeypatch.setattr(entry, "MOST_ON_DRIVER", 2)
+    assert release(*BY_TOWN, "--engine", "spark", "--out", "out.csv") == 1
+    assert "error: --out = 'out.csv': must end in .parquet" in capsys.readouterr().err
+    assert release(*BY_TOWN, "--engine", "spark", "--out", "out.parquet", "--plot", "out.png", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["manifest"] == json.loads(Path("out.manifest.json").read_text("utf-8"))
+    assert written() == ["out.manifest.json", "out.parquet", "out.png"]
+    assert pq.read_table("out.parquet")["town"].to_pylist() == ["Aach, Bodensee", "Zell", "elsewhere"]
+    assert release(*BY_TOWN, "--engine", "spark", "--out", "out.parquet", "--overwrite") == 1
+    assert "'out.parquet' is a folder" in capsys.readouterr().err
+
+
+def commands(text):
+    """The commands in the blocks for a shell, in order; those that need Spark are tested with it."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = [shlex.split(line, comments=True) for line in "\n".join(blocks).replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line and "spark" not in line]
+
+
+def test_the_walk_of_the_readme_goes_from_a_csv_file_to_a_published_table_with_a_plot(here, capsys):
+    shutil.copytree(EXAMPLES, here / "docs" / "examples")
+    walk = commands((ROOT / "README.md").read_text("utf-8").split("## Publish a table")[1].split("\n## ")[0])
+    assert [command[:2] for command in walk] == [["ggdp", "check"], ["ggdp", "release"], ["ggdp", "release"]]
+    assert [run(command[1:]) for command in walk] == [0, 0, 0]
+    assert capsys.readouterr().err == ""
+    assert {"smoking.csv", "smoking.manifest.json", "smoking.png"} <= set(written())
+    assert sum(int(row["count"]) for row in rows_of("smoking.csv")) == pytest.approx(1841, abs=200)
+
+
+def test_the_commands_of_the_guide_work_one_after_another(here):
+    shutil.copytree(EXAMPLES, here / "docs" / "examples")
+    guide = commands((ROOT / "docs" / "tables.md").read_text("utf-8"))
+    assert len(guide) >= 8
+    for command in guide:
+        assert command[0] == "ggdp"
+        assert run(command[1:]) == 0, command
+
+
+def test_the_example_is_the_bundled_table_one_row_a_worker():
+    table = czech()
+    with (EXAMPLES / "workers.csv").open(newline="", encoding="utf-8") as text:
+        header, *rows = csv.reader(text)
+    assert tuple(header) == table.columns
+    assert [tuple(row) for row in rows] == table.rows()
+    domain = ggdp.Domain.from_toml(EXAMPLES / "workers.toml")
+    assert {column.name: column.levels for column in domain} == {name: table.levels(name) for name in table.columns}
