@@ -271,3 +271,20 @@ def test_what_cannot_be_read_is_named(data, said):
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(ArgumentError, match="city"):
         ggdp.release_table(PEOPLE, by="city", goal=PURE, domain={"city": ["a"]})
+
+
+def test_the_key_that_chooses_the_cells_of_units_is_new_for_every_release(monkeypatch):
+    from ggdp.tables import entry
+
+    keys = []
+    asked = entry.CountQuery
+
+    def recorded(**given):
+        keys.append(given["key"])
+        return asked(**given)
+
+    monkeypatch.setattr(entry, "CountQuery", recorded)
+    for _ in range(3):
+        ggdp.release_table(PEOPLE, by="town", goal=PURE, domain=DOMAIN, unit="person", max_cells=1)
+    assert len(set(keys)) == 3
+    assert {len(key) for key in keys} == {32}

@@ -15,6 +15,8 @@ DuckDB 1.3 to 2.0, "CSV Import", "JSON Loading" and "Reading and Writing Parquet
 
 from __future__ import annotations
 
+import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -32,18 +34,25 @@ __all__ = ["column_names", "connected", "keeper", "read"]
 
 # No extension is loaded over the network, and nothing is printed.
 _CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+# So many groups are few.
+_FEW = 1 << 18
 # A longer record is left out.
 _LONGEST = 1 << 25
 
 
 def connected() -> Any:  # noqa: ANN401 - duckdb is untyped here
-    """Return a new connection to an empty database in memory."""
+    """Return a new connection to a database in memory that stays empty: what is kept in it ends with the connection."""
+    connection = _database(os.getpid()).cursor()
+    connection.execute("SET enable_progress_bar = false; SET preserve_insertion_order = false")
+    return connection
+
+
+@lru_cache(maxsize=1)
+def _database(process: int) -> Any:  # noqa: ANN401, ARG001 - one for each process: its threads do not survive a fork
+    """Return the database of this process, since to start one takes as long as to count a million rows."""
     import duckdb
 
-    connection = duckdb.connect(":memory:", config=_CONFIG)
-    connection.execute("SET enable_progress_bar = false")
-    connection.execute("SET preserve_insertion_order = false")
-    return connection
+    return duckdb.connect(":memory:", config=_CONFIG)
 
 
 def read(connection: Any, files: Files, columns: Sequence[str], *, parallel: bool = True) -> Any:  # noqa: ANN401
@@ -84,11 +93,14 @@ def column_names(connection: Any, files: Files, columns: Sequence[str]) -> Seque
 
 
 def keeper(connection: Any) -> Callable[[Frame], Frame]:  # noqa: ANN401 - duckdb is untyped here
-    """Return what keeps a frame as a table of the connection, so that it is computed and bound only once."""
+    """Return what computes a frame once and keeps it: in memory, or as a table of the connection where it is large."""
 
     def keep(frame: Frame) -> Frame:
-        nw.to_native(frame).create_view("ggdp_plan", replace=True)
-        connection.execute("CREATE OR REPLACE TEMP TABLE ggdp_groups AS SELECT * FROM ggdp_plan")
+        groups = nw.to_native(frame).sql_query()
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE ggdp_groups AS {groups}")
+        # Few groups are finished in memory, since DuckDB would bind each of the many small steps that are left.
+        if connection.execute("SELECT count(*) FROM ggdp_groups").fetchall()[0][0] <= _FEW:
+            return framed(connection.table("ggdp_groups").to_arrow_table())
         return framed(connection.table("ggdp_groups"))
 
     return keep

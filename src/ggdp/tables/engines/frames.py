@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.tables.column import Column
+    from ggdp.tables.engines.plan import Keep
     from ggdp.tables.engines.sources import CountQuery
 
 __all__ = ["DuckdbFiles", "Frames", "NativeFrames", "PandasFrames", "SparkFiles", "engine_of"]
@@ -63,15 +64,12 @@ class Frames(Protocol):
     can_be_careful: bool
     # Whether units can be bounded.
     can_hash: bool
+    keep: Keep | None
 
     def __init__(self, name: str, data: Any, columns: Sequence[str]) -> None: ...  # noqa: ANN401
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the frame to be counted."""
-        ...
-
-    def keep(self, frame: native.Frame) -> native.Frame:
-        """Return a frame that is asked several times, computed once where the engine can."""
         ...
 
     def around(self) -> AbstractContextManager[None]:
@@ -95,9 +93,7 @@ class _Plain:
     blank_is_null = False
     can_be_careful = False
     can_hash = True
-
-    def keep(self, frame: native.Frame) -> native.Frame:
-        return frame
+    keep: Keep | None = None
 
     def around(self) -> AbstractContextManager[None]:
         if self.engine != "spark":
@@ -192,15 +188,11 @@ class DuckdbFiles(_Plain):
         require_columns(name, columns, duckdb.column_names(self._connection, data, columns))
         self._frames = NativeFrames(name, duckdb.read(self._connection, data, columns), columns, own=True)
         self.kinds = self._frames.kinds
-        self._keep = duckdb.keeper(self._connection)
+        self.keep = duckdb.keeper(self._connection)
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the needed columns of the files."""
         return self._frames.opened(query)
-
-    def keep(self, frame: native.Frame) -> native.Frame:
-        """Return a frame as a table of the connection."""
-        return self._keep(frame)
 
     def be_careful(self) -> None:
         """Read CSV files by one thread, which takes line ends inside quotes as they are."""

@@ -27,6 +27,7 @@ __all__ = [
     "framed",
     "hashed",
     "leveled",
+    "levels_sql",
     "quietly",
     "require_exact",
     "texts",
@@ -92,7 +93,7 @@ def leveled(engine: str, like: Frame, levels: Sequence[str], names: tuple[str, s
     """Return a frame of levels and their codes on the engine, and for DuckDB the connection, of another frame."""
     native = nw.to_native(like)
     if engine == "duckdb":
-        return framed(native.query("ggdp_unused", _levels_sql(levels, names)))
+        return framed(native.query("ggdp_unused", levels_sql(levels, names)))
     table = pa.table({names[0]: pa.array(levels, pa.string()), names[1]: pa.array(range(len(levels)), pa.int64())})
     if engine == "ibis":
         import ibis
@@ -108,7 +109,7 @@ def leveled(engine: str, like: Frame, levels: Sequence[str], names: tuple[str, s
     return framed(table)
 
 
-def _levels_sql(levels: Sequence[str], names: tuple[str, str]) -> str:
+def levels_sql(levels: Sequence[str], names: tuple[str, str]) -> str:
     """Return a query for levels and codes: one literal, since a row of VALUES for each would be slow to parse."""
     joined = "".join(levels)
     separator = next((mark for mark in _SEPARATORS if mark not in joined), None)

@@ -9,7 +9,8 @@ stage   what it does
 ======  ==============================================================================================================
 
 With a column of units the rows are not grouped first: each is given its cell, distinct pairs of units and cells are
-bounded (`ggdp.tables.engines.bounding`), and the units in each cell are counted.
+bounded (`ggdp.tables.engines.bounding`), and the units in each cell are counted. Nor are they where DuckDB counts a
+marginal of many cells: one number for each row is grouped faster than many texts.
 
 Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...), so that no name of
 a table can collide with another.
@@ -17,7 +18,7 @@ a table can collide with another.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 
@@ -30,9 +31,15 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
 
-__all__ = ["Bounds", "cells", "keys"]
+__all__ = ["Bounds", "Keep", "cells", "keys"]
 
 UNIT, COUNT, CELL = "u", "count", "cell"
+# A marginal of more cells may have as many groups.
+_MANY_CELLS = 1 << 18
+
+
+# What computes a frame once where it is asked several times; None where an engine has nothing for it.
+Keep: TypeAlias = "Callable[[native.Frame], native.Frame]"
 
 
 class Bounds(NamedTuple):
@@ -49,9 +56,11 @@ def cells(
     marginal: Domain,
     kinds: Mapping[str, str],
     bounds: Bounds | None,
-    keep: Callable[[native.Frame], native.Frame],
+    keep: Keep | None,
 ) -> native.Frame:
     """Return a frame of the non-empty cells (`cell`, `count`) of a marginal whose columns are all declared."""
+    if engine == "duckdb" and bounds is None and (keep is None or marginal.size > _MANY_CELLS):
+        return _at_once(frame, marginal, kinds)
     coded = _coded(engine, frame, marginal, kinds, bounds, keep)
     index: nw.Expr = nw.lit(0)
     for place, size in enumerate(marginal.shape):
@@ -67,13 +76,38 @@ def keys(
     marginal: Domain,
     kinds: Mapping[str, str],
     bounds: Bounds | None,
-    keep: Callable[[native.Frame], native.Frame],
+    keep: Keep | None,
 ) -> native.Frame:
     """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
     coded = _coded(engine, frame, marginal, kinds, bounds, keep)
     names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(marginal)]
     carried = [COUNT] if bounds is None else [UNIT]
     return _summed(engine, coded.select(*names, *carried), names, bounds)
+
+
+def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) -> native.Frame:
+    """Return the same as `cells`, on DuckDB and in one query, which is bound once."""
+    schema, values, joins, index = frame.collect_schema(), [], "", "0"
+    for place, column in enumerate(marginal):
+        value, kind = nw.col(column.name), kinds[column.name]
+        if column.kind == "bins":
+            values.append(binned(value, kind, column, schema[column.name]).alias(f"k{place}"))
+            code = f"nullif(k{place}, {NOWHERE})"
+        else:
+            values.append(canonical(value, kind, column.kind).alias(f"t{place}"))
+            values.append(is_missing(value, kind).alias(f"a{place}"))
+            levels = native.levels_sql(column.texts, (f"l{place}", f"j{place}"))
+            joins += f" LEFT JOIN ({levels}) ON t{place} = l{place}"
+            missing, other = (
+                "NULL" if code is None else str(code) for code in (column.missing_code, column.other_code)
+            )
+            code = f"CASE WHEN a{place} THEN {missing} ELSE coalesce(j{place}, {other}) END"
+        index = f"({index}) * {column.size} + CAST({code} AS BIGINT)"
+    # A row that is counted nowhere in a column has no index: arithmetic with a null gives a null.
+    query = f"""
+        SELECT {CELL}, count(*) AS {COUNT} FROM (SELECT {index} AS {CELL} FROM ggdp_texts{joins})
+        WHERE {CELL} IS NOT NULL GROUP BY {CELL}"""
+    return native.framed(nw.to_native(frame.select(*values)).query("ggdp_texts", query))
 
 
 def _summed(engine: str, coded: native.Frame, names: list[str], bounds: Bounds | None) -> native.Frame:
@@ -91,7 +125,7 @@ def _coded(
     marginal: Domain,
     kinds: Mapping[str, str],
     bounds: Bounds | None,
-    keep: Callable[[native.Frame], native.Frame],
+    keep: Keep | None,
 ) -> native.Frame:
     """Return a frame with a code, or the text of an open column, for each column; rows counted nowhere are left out."""
     schema = frame.collect_schema()
@@ -108,7 +142,9 @@ def _coded(
             raw.append(value.alias(f"c{place}"))
     if bounds is None:
         names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
-        found = keep(frame.select(*raw).group_by(*names).agg(nw.len().alias(COUNT)))
+        found = frame.select(*raw).group_by(*names).agg(nw.len().alias(COUNT))
+        found = found if keep is None else keep(found)
+        engine = "pyarrow" if found.implementation.is_pyarrow() else engine
     else:
         unit = nw.col(bounds.unit)
         unit = unit.cast(nw.String) if kinds[bounds.unit] == "text" else unit
