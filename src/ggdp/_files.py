@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
+import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["write_together"]
 
 
 def write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:
-    """Write all files or none: beside their targets first, then moved, and what was there stays unless overwritten."""
+    """Write all files or none: beside their targets first, then moved, and what was there stays unless overwritten.
+
+    A process that is killed may leave hidden files beside the targets. One that is killed while it replaces several
+    files leaves some old and some new ones, each of them whole; manifests hold the digests that tell.
+    """
     beside: dict[Path, Path] = {}
-    linked: list[Path] = []
+    made: list[Path] = []
     try:
         for target, content in contents.items():
-            descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            beside[target] = Path(name)
+            hidden = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+            # Created by the umask of whoever runs this, as every other file of theirs.
+            descriptor = _created(hidden)
+            beside[target] = hidden
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside[target].chmod(0o644)
         for target, source in beside.items():
-            if overwrite:
-                source.replace(target)
-            else:
-                # A link is refused where the target is there already, also when another run has just made it.
-                target.hardlink_to(source)
-                linked.append(target)
+            if not overwrite:
+                # Refused where the target is there already, also when another run has just made it.
+                os.close(_created(target))
+                made.append(target)
+            source.replace(target)
     except BaseException:
-        for target in linked:
+        for target in made:
             target.unlink(missing_ok=True)
         raise
     finally:
         for source in beside.values():
             source.unlink(missing_ok=True)
+
+
+def _created(path: Path) -> int:
+    """Make a new file and return its descriptor."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)

@@ -33,7 +33,12 @@ def people(spark):
         return spark.createDataFrame(PEOPLE)
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+def mostly_exhaustive(names, fast):
+    """Parameters of which only a few are run every time: a query takes seconds on a cluster."""
+    return [name if name in fast else pytest.param(name, marks=pytest.mark.exhaustive) for name in names]
+
+
+@pytest.mark.parametrize("name", mostly_exhaustive(REQUESTS, {"marginals", "sparse units", "open"}))
 def test_with_the_same_bits_spark_gives_the_release_of_every_engine(name, people):
     request = {"domain": DOMAIN} | REQUESTS[name]
     here = ggdp.release_table(PEOPLE, **request, source=ggdp.SeededSource(seed=5))

@@ -60,6 +60,7 @@ def test_the_regime_follows_from_the_request():
         ({"by": [["sex", "age"], ["age", "sex"]]}, "the same table twice"),
         ({"by": ["count"]}, "is the name of a published column"),
         ({"goal": 1.0}, "must be a goal"),
+        ({"goal": ggdp.PureDP(1.0, "replace-one")}, "give neighbours='replace-one'"),
         ({"order": 0.5}, "must be at least 1"),
         ({"order": "best"}, "must be a real number"),
         ({"unit": "person"}, "needs max_cells"),

@@ -91,6 +91,12 @@ class TableRequest:
         if self.order != AUTO:
             set_(self, "order", _validate.order(order=self.order))
         set_(self, "neighbours", validated_neighbours(self.neighbours))
+        if self.goal.neighbours not in (None, self.neighbours):
+            raise ArgumentError(
+                "goal",
+                str(self.goal),
+                f"is for other neighbours than the table, {self.neighbours!r}: give neighbours={self.goal.neighbours!r}",
+            )
         if not isinstance(self.nonnegative, bool):
             raise ArgumentError("nonnegative", self.nonnegative, "must be True or False")
         self._check_units()

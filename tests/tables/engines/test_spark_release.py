@@ -191,6 +191,7 @@ def test_thresholded_cells_are_kept_from_the_threshold_on_and_mixed_with_false_o
     assert written.rows is None
 
 
+@pytest.mark.exhaustive
 def test_a_file_holds_the_cells_of_its_part_in_order_however_spark_would_cut_them(spark, tmp_path):
     eager = {
         "spark.sql.adaptive.enabled": "true",
