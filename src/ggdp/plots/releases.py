@@ -16,6 +16,7 @@ from ggdp.plots.style import (
     SIZE,
     SKY,
     SMALL,
+    in_lines,
     items,
     label,
     new_figure,
@@ -103,7 +104,7 @@ class Drawn(NamedTuple):
 def nothing(drawn: Drawn, said: str) -> Figure:
     """Return a figure that says that there are no values."""
     figure, (axes,) = new_figure(COLUMN_WIDTH, 1.2)
-    label(axes, x=drawn.what, title=said)
+    label(axes, x=drawn.what, title=in_lines(axes, said))
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -118,7 +119,7 @@ def bars(drawn: Drawn, labels: list[str] | None, own: list[str], said: str) -> F
     # The name of the axis of places needs a height of its own.
     figure, (axes,) = new_figure(width, max(0.75 + 0.24 * len(names), 1.75 if labels is None else 0.0))
     places = np.arange(drawn.values.size)
-    label(axes, f"{drawn.what}, with its {drawn.covered}", PLACE if labels is None else "", said)
+    label(axes, f"{drawn.what}, with its {drawn.covered}", PLACE if labels is None else "", in_lines(axes, said))
     bars_at(axes, places, drawn)
     axes.set_yticks(places, names, fontsize=SMALL)
     # As much room beyond the outer bars as between two.
@@ -170,7 +171,7 @@ def bands(drawn: Drawn, said: str) -> Figure:
 
 def over_places(axes: Axes, shown: str, what: str, said: str) -> None:
     """Label a panel over the places of the values, which are whole numbers."""
-    label(axes, f"{PLACE}; {shown}", what, said)
+    label(axes, f"{PLACE}; {shown}", what, in_lines(axes, said))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.axhline(0.0, color=BLACK, linewidth=0.6)
     axes.margins(x=0.01)

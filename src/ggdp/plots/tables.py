@@ -10,7 +10,7 @@ import numpy as np
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.plots.releases import FEW, MANY, PLACE, Drawn, bands, bars, bars_at, heading, nothing, points
-from ggdp.plots.style import BLACK, COLUMN_WIDTH, DOUBLE_WIDTH, SIZE, SMALL, label, new_figure, required
+from ggdp.plots.style import BLACK, COLUMN_WIDTH, DOUBLE_WIDTH, SIZE, SMALL, in_lines, label, new_figure, required
 from ggdp.tables.release import TableRelease
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _few(drawn: Drawn, keys: list[list[Level]], by: tuple[str, ...], said: str) 
     names = [_name(level) for level in keys[-1]]
     width = max(COLUMN_WIDTH, 0.8 + LETTER * max(map(len, heads)), 2.6 + LETTER * max(map(len, names)))
     figure, (axes,) = new_figure(width, 0.75 + 0.22 * (len(over) + len(groups)))
-    label(axes, f"{drawn.what}, with its {drawn.covered}", _plain(by[-1]), said)
+    label(axes, f"{drawn.what}, with its {drawn.covered}", _plain(by[-1]), in_lines(axes, said))
     sizes = np.array([size for _, size in groups])
     # A line for the head of each group, and then its bars.
     tops = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
@@ -158,7 +158,7 @@ def _heat_map(drawn: Drawn, keys: list[list[Level]], table: Table, said: str) ->
     # Roots of counts differ alike by chance, so that one large count does not bleach the others.
     top = max(float(np.nanmax(counts)), 1.0)
     picture = axes.imshow(np.clip(counts, 0.0, None), cmap=_colours(), norm=PowerNorm(0.5, 0.0, top), aspect="auto")
-    label(axes, _plain(table.by[across]), _plain(table.by[down]), said)
+    label(axes, _plain(table.by[across]), _plain(table.by[down]), in_lines(axes, said))
     axes.grid(visible=False)
     axes.spines[["left", "bottom"]].set_visible(False)
     axes.set_xticks(range(len(names[across])), names[across], fontsize=SMALL, rotation=90 if upright else 0)

@@ -95,7 +95,7 @@ class TableRequest:
             raise ArgumentError(
                 "goal",
                 str(self.goal),
-                f"is for other neighbours than the table, {self.neighbours!r}: give neighbours={self.goal.neighbours!r}",
+                f"is not for the table's neighbours, {self.neighbours!r}; give neighbours={self.goal.neighbours!r}",
             )
         if not isinstance(self.nonnegative, bool):
             raise ArgumentError("nonnegative", self.nonnegative, "must be True or False")
