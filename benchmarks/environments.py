@@ -7,6 +7,7 @@ import venv
 from hashlib import sha256
 from pathlib import Path
 from subprocess import run
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 _FOLDER = ROOT / ".venv-bench"
@@ -20,13 +21,35 @@ _PEERS = (
     "numpy==2.4.6",
     "scipy==1.17.1",
 )
+# Its polars is the one that this version of OpenDP asks for.
+_TABLE_PEERS = ("opendp[polars]==0.16.0", "numpy==2.4.6", "pyarrow==26.0.1")
+_FRAMES = ("pandas", "polars")
 
 
 def ggdp_python() -> Path:
     """Return the Python of an environment with ggdp; editable, so that a kept one times the code as it is now."""
-    files = ("pyproject.toml", "constraints.txt")
-    wanted = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in files)
-    return _python("ggdp", wanted, "--constraint", "constraints.txt", "--editable", ".")
+    return _python("ggdp", _versions(), "--constraint", "constraints.txt", "--editable", ".")
+
+
+def frames_python() -> Path:
+    """Return the Python of an environment with ggdp and all libraries of frames that the benchmark of tables times."""
+    wanted = "\n".join((_versions(), *_FRAMES))
+    return _python("frames", wanted, "--constraint", "constraints.txt", *_FRAMES, "--editable", ".[spark]")
+
+
+def table_peers_python() -> Path:
+    """Return the Python of an environment with the other that releases tables."""
+    return _python("table-peers", "\n".join(_TABLE_PEERS), *_TABLE_PEERS)
+
+
+def scratch() -> TemporaryDirectory[str]:
+    """Return a folder for large files, which takes itself away; not where temporary files may lie in memory."""
+    _FOLDER.mkdir(exist_ok=True)
+    return TemporaryDirectory(dir=_FOLDER, prefix="data-")
+
+
+def _versions() -> str:
+    return "\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "constraints.txt"))
 
 
 def peers_python() -> Path:

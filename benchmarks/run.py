@@ -1,7 +1,8 @@
 """Time ggdp beside other libraries in one run, each library in an environment of its own.
 
 ``make bench`` runs this; it needs nothing but Python and the package index. ``python3 benchmarks/run.py sampling`` runs
-one part. Each result is printed and written to ``benchmarks/results``.
+one part. Each result is printed and written to ``benchmarks/results``. ``python3 benchmarks/run.py tables --quick``
+tries that part on small tables, and only prints what it finds.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import calibration_report
 import releases_report
 import releases_rounds
 import sampling_report
-from environments import ROOT, ggdp_python, peers_python
+import tables_report
+import tables_rounds
+from environments import ROOT, frames_python, ggdp_python, peers_python, scratch, table_peers_python
 from sampling_rounds import document
 from worker import Worker
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPTS = ROOT / "benchmarks"
 
@@ -63,17 +64,40 @@ def releases(ggdp: Path, others: Path) -> str:
         return releases_report.report(releases_rounds.document(ours, peers))
 
 
-PARTS = {"calibration": calibration, "sampling": sampling, "releases": releases}
+def tables(sizes: tables_rounds.Sizes) -> str:
+    def fresh() -> Worker:
+        return Worker(ggdp, SCRIPTS / "tables.py", threads=tables_rounds.CORES)
+
+    # These have all frames, and OpenDP with polars, which other parts do not need.
+    ggdp, others = frames_python(), table_peers_python()
+    with (
+        scratch() as folder,
+        tables_rounds.two_cores(),
+        Worker(others, SCRIPTS / "tables_peers.py", threads=tables_rounds.CORES) as peers,
+    ):
+        return tables_report.report(tables_rounds.document(fresh, peers, Path(folder), sizes))
+
+
+def part(name: str) -> str:
+    """Run a part and return its page."""
+    if name == "tables":
+        return tables(tables_rounds.Sizes())
+    return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
+
+
+PARTS = ("calibration", "sampling", "releases", "tables")
 
 
 def main() -> None:
-    asked = sys.argv[1:] or list(PARTS)
+    if sys.argv[1:] == ["tables", "--quick"]:
+        print(tables(tables_rounds.QUICK))
+        return
+    asked = sys.argv[1:] or PARTS
     unknown = [name for name in asked if name not in PARTS]
     if unknown:
         sys.exit(f"error: there is no benchmark {unknown[0]!r}; choose from {', '.join(PARTS)}")
-    ggdp, others = ggdp_python(), peers_python()
     for name in asked:
-        text = PARTS[name](ggdp, others)
+        text = part(name)
         result = SCRIPTS / "results" / f"{name}.md"
         result.parent.mkdir(exist_ok=True)
         result.write_text(text, encoding="utf-8")

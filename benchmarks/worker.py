@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 class Worker:
     """Starts a script that calls `serve`, and asks it. It sleeps while another one is asked."""
 
-    def __init__(self, python: Path, script: Path) -> None:
+    def __init__(self, python: Path, script: Path, *, threads: int = 1) -> None:
         self.script = script
+        most = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"), str(threads))
         self._process = subprocess.Popen(
             [python, "-W", "ignore", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            env={**os.environ, **most},
         )
 
     def __enter__(self) -> Worker:
@@ -49,6 +50,9 @@ class Worker:
 
 def serve(tasks: Mapping[str, Callable[..., object]]) -> None:
     """Answer requests from standard input until it ends."""
+    # Whatever else is printed, by libraries and by processes that they start, goes where errors go.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     for line in sys.stdin:
         task, given = json.loads(line)
-        print(json.dumps(tasks[task](**given)), flush=True)
+        print(json.dumps(tasks[task](**given)), file=answers, flush=True)
