@@ -23,10 +23,10 @@ def rounded_up(exact: Fraction, *, of: str) -> float:
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
 
-def shown(value: float) -> str:
-    """Return a number in at most 12 digits, rounded up where it has more: what is shown is not less than it is."""
-    short = f"{value:.12g}"
+def shown(value: float, digits: int = 12) -> str:
+    """Return a number in so many digits at most, rounded up where it has more: what is shown is not less than it is."""
+    short = f"{value:.{digits}g}"
     if float(short) < value:
-        digits = Context(prec=12, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-        short = f"{digits.normalize():.12g}"
+        rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+        short = f"{rounded.normalize():.{digits}g}"
     return short

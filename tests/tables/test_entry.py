@@ -288,3 +288,28 @@ def test_the_key_that_chooses_the_cells_of_units_is_new_for_every_release(monkey
         ggdp.release_table(PEOPLE, by="town", goal=PURE, domain=DOMAIN, unit="person", max_cells=1)
     assert len(set(keys)) == 3
     assert {len(key) for key in keys} == {32}
+
+
+def test_a_statement_says_what_a_count_is_and_whom_it_may_leave_out():
+    def said(**request):
+        return ggdp.release_table(PEOPLE, **({"by": "town", "goal": PURE, "domain": DOMAIN} | request)).manifest[
+            "statement"
+        ]
+
+    assert said().startswith("Each count is a number of rows. Rows whose values have no place in the table are counted")
+    units = said(unit="person", max_cells=2)
+    assert "a number of different values of the column 'person'" in units
+    assert "in at most 2 cells of a table" in units
+    assert "counts can be too low" in units
+    full = {"town": {"levels": ["a"], "other": "o", "missing": "m"}}
+    assert "counted nowhere" not in said(domain=full)
+
+
+def test_a_statement_does_not_say_that_fitted_counts_are_negative_or_do_not_add_up():
+    def said(**request):
+        request = {"by": "town", "goal": PURE, "domain": DOMAIN, "neighbours": "replace-one", "total": 7} | request
+        return ggdp.release_table(PEOPLE, **request).manifest["statement"]
+
+    assert "may be negative" not in said(nonnegative=True)
+    assert "may be negative." in said()
+    assert "need not add up" not in said()

@@ -56,6 +56,7 @@ def test_the_regime_follows_from_the_request():
         ({"by": []}, "must not be empty"),
         ({"by": [[]]}, "must not be empty"),
         ({"by": [1]}, "must be a sequence"),
+        ({"domain": 5}, "must be a Domain"),
         ({"by": ["sex", "sex"]}, "names a column twice"),
         ({"by": [["sex", "age"], ["age", "sex"]]}, "the same table twice"),
         ({"by": ["count"]}, "is the name of a published column"),

@@ -47,6 +47,8 @@ class _Promise:
         @property
         def delta(self) -> float: ...
 
+        def _text(self, digits: int) -> str: ...
+
     def implies(self, other: _Promise) -> bool:
         """Tell whether everything that keeps this promise keeps `other` too, by its notion and numbers alone.
 
@@ -97,6 +99,19 @@ class _Promise:
             "neighbours": self.neighbours,
         }
 
+    def brief(self) -> str:
+        """Return the promise in three digits, rounded up: for readers who need no more.
+
+        Examples
+        --------
+        >>> ApproxDP(1.0, 6.07896e-07, "add-remove").brief()
+        '(1, 6.08e-07)-aDP under add-remove neighbours'
+        """
+        return self._text(3)
+
+    def __str__(self) -> str:
+        return self._text(12)
+
     def _suffix(self) -> str:
         return f" under {self.neighbours} neighbours" if self.neighbours else ""
 
@@ -146,8 +161,8 @@ class PureDP(_Promise):
         """Return what is left after any post-processing: the promise itself."""
         return self
 
-    def __str__(self) -> str:
-        return f"{shown(self.epsilon)}-DP{self._suffix()}"
+    def _text(self, digits: int) -> str:
+        return f"{shown(self.epsilon, digits)}-DP{self._suffix()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +216,8 @@ class ProbabilisticDP(_Promise):
             return PureDP(self.epsilon, self.neighbours)
         return self.to_approximate()
 
-    def __str__(self) -> str:
-        return f"({shown(self.epsilon)}, {shown(self.delta)})-pDP{self._suffix()}"
+    def _text(self, digits: int) -> str:
+        return f"({shown(self.epsilon, digits)}, {shown(self.delta, digits)})-pDP{self._suffix()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +258,8 @@ class ApproxDP(_Promise):
         """Return what is left after any post-processing: the promise itself."""
         return self
 
-    def __str__(self) -> str:
-        return f"({shown(self.epsilon)}, {shown(self.delta)})-aDP{self._suffix()}"
+    def _text(self, digits: int) -> str:
+        return f"({shown(self.epsilon, digits)}, {shown(self.delta, digits)})-aDP{self._suffix()}"
 
 
 Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP

@@ -10,7 +10,7 @@ import json
 import math
 from importlib.metadata import version
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggdp._rounding import shown
 from ggdp.releases.facts import LEVEL, MechanismFacts
@@ -19,10 +19,32 @@ if TYPE_CHECKING:
     from ggdp.releases.release import Release
     from ggdp.releases.steps import Adjustment
 
-__all__ = ["SCHEMA", "manifest_of", "manifest_schema"]
+__all__ = ["SCHEMA", "Wording", "manifest_of", "manifest_schema"]
 
 SCHEMA = "ggdp-release-manifest/1"
-PERSON = "one person's records"
+# Adjustments after which values add up to a public total.
+_ADD_UP = ("normalise", "project", "fit_total")
+
+
+class Wording(NamedTuple):
+    """How a statement calls things.
+
+    Attributes
+    ----------
+    protected : str
+        What one neighbour has and the other has not.
+    first : str
+        What is said of the values before all else.
+    true : str
+        What noisy values are compared with.
+    """
+
+    protected: str = "one person's records"
+    first: str = ""
+    true: str = "the true ones"
+
+
+PLAIN = Wording()
 
 
 def manifest_schema() -> dict[str, Any]:
@@ -37,8 +59,8 @@ def manifest_schema() -> dict[str, Any]:
     return schema
 
 
-def manifest_of(release: Release, *, protected: str = PERSON) -> dict[str, Any]:
-    """Return the manifest of a release; `protected` says in words what one neighbour has and the other has not."""
+def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
+    """Return the manifest of a release."""
     mechanism = release.mechanism
     return {
         "schema": SCHEMA,
@@ -52,7 +74,7 @@ def manifest_of(release: Release, *, protected: str = PERSON) -> dict[str, Any]:
         "error": _errors(release, mechanism) if isinstance(mechanism, MechanismFacts) else None,
         "adjustments": [step.to_dict() for step in release.adjustments],
         "values": {"shape": list(release.values.shape), "type": _type_of(release)},
-        "statement": _statement(release, protected),
+        "statement": _statement(release, wording),
     }
 
 
@@ -71,33 +93,33 @@ def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
     }
 
 
-def _noise_sentence(release: Release, mechanism: MechanismFacts) -> str:
+def _noise_sentence(release: Release, mechanism: MechanismFacts, true: str) -> str:
     """Return how far the noise moves values; said of those that neither bounds nor a clamp moved before."""
     error, law = _errors(release, mechanism), mechanism.law
     if mechanism.threshold is not None:
-        return _thresholded_sentences(mechanism, error)
+        return _thresholded_sentences(mechanism, error, true)
     values = "raw noisy values" if release.adjustments else "values"
     chosen = any(step.chosen_by_values for step in release.adjustments)
     share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
-    true = "the true ones"
     if law.bounds is not None or mechanism.query_bounds is not None:
         true += ", clamped to the bounds"
     elif law.clamp is not None:
-        true += f", clamped to a size of {law.clamp * (law.step or 1):.6g}"
+        true += f", clamped to a size of {law.clamp * (law.step or 1):.3g}"
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to every value: its root mean square error "
-        f"is at most {error['root_mean_square_error']:.6g}, and {share} are within {error['half_width']:.6g} of {true}."
+        f"is at most {shown(error['root_mean_square_error'], 3)}, and {share} are within "
+        f"{shown(error['half_width'], 6)} of {true}."
     )
 
 
-def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any]) -> str:
+def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any], true: str) -> str:
     """Return the same where cells are left out by a threshold: of all counts, and then of those that are shown."""
     assert mechanism.threshold is not None
     every = "every key that occurs" if mechanism.threshold.cells is None else "every cell"
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to the count of {every}: its root mean "
-        f"square error is at most {error['root_mean_square_error']:.6g}, and {LEVEL:.0%} of all noisy counts are "
-        f"within {error['half_width']:.6g} of the true ones. {mechanism.threshold.in_words()} Counts that are shown "
+        f"square error is at most {shown(error['root_mean_square_error'], 3)}, and {LEVEL:.0%} of all noisy counts are "
+        f"within {error['half_width']:.6g} of {true}. {mechanism.threshold.in_words()} Counts that are shown "
         "tend to be too large where they are near the threshold; the intervals allow for it."
     )
 
@@ -109,7 +131,10 @@ def _may_be_negative(release: Release, mechanism: MechanismFacts) -> bool:
     bounds = mechanism.law.bounds
     if bounds is not None and min(low for low, _ in bounds) >= 0.0:
         return False
-    lifted = (step.name == "project" or _least(step) >= 0.0 for step in release.adjustments)
+    lifted = (
+        step.name == "project" or ("nonnegative", True) in step.parameters or _least(step) >= 0.0
+        for step in release.adjustments
+    )
     return not any(lifted)
 
 
@@ -123,14 +148,17 @@ def _type_of(release: Release) -> str:
     return {"i": "integer", "u": "integer", "f": "number"}.get(release.values.dtype.kind, "label")
 
 
-def _statement(release: Release, protected: str) -> str:
+def _statement(release: Release, wording: Wording) -> str:
     """Return one paragraph fit to be published: who is protected, how much, and how far off the values are."""
     mechanism = release.mechanism
-    sentences = [_protection(release, protected)]
+    sentences = [wording.first] if wording.first else []
+    sentences.append(_protection(release, wording.protected))
     if isinstance(mechanism, MechanismFacts):
-        sentences.append(_noise_sentence(release, mechanism))
+        sentences.append(_noise_sentence(release, mechanism, wording.true))
         if _may_be_negative(release, mechanism):
-            sentences.append("Because of the noise values may be negative, and parts need not add up to their sums.")
+            fitted = any(step.name in _ADD_UP for step in release.adjustments)
+            sums = "" if fitted else ", and parts need not add up to their sums"
+            sentences.append(f"Because of the noise values may be negative{sums}.")
     else:
         sentences.append(
             f"One of {mechanism.candidates - mechanism.excluded:,} candidates was drawn at random, better ones with a "
@@ -150,19 +178,19 @@ def _protection(release: Release, protected: str) -> str:
         "add-remove": f"adding or removing {protected}",
         "replace-one": f"replacing {protected} by any other",
     }[release.neighbours]
-    factor = f"e^{shown(guarantee.epsilon)}"
+    factor = f"e^{shown(guarantee.epsilon, 3)}"
     if guarantee.epsilon < 20.0:
-        factor += f" = {math.exp(guarantee.epsilon):.3g}"
+        factor += f" = {shown(math.exp(guarantee.epsilon), 3)}"
     if guarantee.notion == "pure":
         effect = f"changes the probability of every result by a factor of at most {factor}"
     elif guarantee.notion == "probabilistic":
         effect = (
             f"changes the probability of the result by a factor of at most {factor}, except with a probability "
-            f"of at most {shown(guarantee.delta)}"
+            f"of at most {shown(guarantee.delta, 3)}"
         )
     else:
         effect = (
             f"changes the probability of every set of results by a factor of at most {factor} and an added "
-            f"{shown(guarantee.delta)}"
+            f"{shown(guarantee.delta, 3)}"
         )
-    return f"These values are published under differential privacy, {guarantee}: {change} {effect}."
+    return f"These values are published under differential privacy: {change} {effect} ({guarantee.brief()})."

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines import Counted, TableSource
 
-__all__ = ["release_planned", "release_table"]
+__all__ = ["release_planned", "release_table", "require_size"]
 
 _KEY_WORDS = 4
 
@@ -164,13 +164,19 @@ def release_planned(
     key = random_words(bits, _KEY_WORDS).tobytes() if request.unit is not None else b""
     query = CountQuery(marginals=request.domains, unit=request.unit, max_cells=request.max_cells or 1, key=key)
     with open_source(data, engine=engine, columns=request.columns) as opened:
+        require_size(request, opened.engine, out)
         if opened.engine == "spark" and out is not None and _is_large(request):
             return release_on_executors(opened, query, plan, bits, Path(out))
-        if request.regime == "declared" and request.cells is not None and request.cells > MOST_IN_MEMORY:
-            raise too_many_cells(request, MOST_IN_MEMORY)
         answer = {"declared": _declared, "sparse": _sparse, "open": _open}[request.regime]
         release, keys = answer(opened, query, plan, bits)
     return TableRelease(request=request, release=release, tables=tables_of(release, request.domains, keys))
+
+
+def require_size(request: TableRequest, engine: str | None, out: str | Path | None) -> None:
+    """Refuse a table with more cells than an engine can release one by one; no data are looked at for it."""
+    on_executors = engine == "spark" and out is not None and _is_large(request)
+    if request.regime == "declared" and not on_executors and (request.cells or 0) > MOST_IN_MEMORY:
+        raise too_many_cells(request, MOST_IN_MEMORY)
 
 
 def _is_large(request: TableRequest) -> bool:

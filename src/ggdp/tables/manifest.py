@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ggdp.releases.manifest import manifest_of
+from ggdp.releases.manifest import Wording, manifest_of
 from ggdp.tables.column import Column
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["protected_unit", "table_manifest"]
 
 _DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
-_INTERVAL = "95 % interval for the true count, from the raw noisy count"
+_INTERVAL = "95 % interval for the count without noise, from the raw noisy count"
 _COUNTS = {
     "count": "count after the adjustments that the manifest names",
     "noisy_count": "raw noisy count; it may be negative",
@@ -48,7 +48,7 @@ def table_manifest(
     """Return the manifest of tables; `files` has the ``url`` and ``sha256`` of each, once they are written."""
     written = files or [{"url": None, "sha256": None}] * len(request.by)
     return {
-        **manifest_of(release, protected=protected_unit(request)),
+        **manifest_of(release, _wording(request)),
         "table": {
             "request": request.to_dict(),
             "unit": _unit(request),
@@ -66,6 +66,24 @@ def table_manifest(
 def protected_unit(request: TableRequest) -> str:
     """Return in words what one neighbour has and the other has not."""
     return "one row" if request.unit is None else f"all rows with one value of the column {request.unit!r}"
+
+
+def _wording(request: TableRequest) -> Wording:
+    """Return what a count is, whom it may leave out, and who is protected."""
+    counted = "Each count is a number of rows."
+    if request.unit is not None:
+        most = request.max_cells or 1
+        cells = "one cell" if most == 1 else f"{most:,} cells"
+        tables = "a table" if len(request.by) == 1 else "each table"
+        counted = (
+            f"Each count is a number of different values of the column {request.unit!r}. Each of them is counted in at "
+            f"most {cells} of {tables}; where it is in more, which ones are drawn at random, so that counts can be too "
+            "low."
+        )
+    columns = [column for domain in request.domains for column in domain]
+    if any(column.other is None or column.missing is None for column in columns):
+        counted += " Rows whose values have no place in the table are counted nowhere."
+    return Wording(protected=protected_unit(request), first=counted, true="what they would be without noise")
 
 
 def _unit(request: TableRequest) -> dict[str, Any]:

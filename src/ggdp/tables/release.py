@@ -205,7 +205,9 @@ class TableRelease:
     def _one(self) -> Table:
         if len(self.tables) != 1:
             raise ArgumentError(
-                "release", f"of {len(self.tables)} tables", "take one of them: release.tables[0].to_pandas()"
+                "release",
+                f"of {len(self.tables)} tables",
+                "take one of them: release.tables[0].to_pandas(), or ggdp.plots.plot_table(release, table=0)",
             )
         return self.tables[0]
 

@@ -14,6 +14,7 @@ each marginal or in none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -277,4 +278,8 @@ def _domain(domain: object) -> Domain:
         return Domain({})
     if isinstance(domain, str | Path):
         return Domain.from_toml(domain)
-    return domain if isinstance(domain, Domain) else Domain(domain)  # type: ignore[arg-type]
+    if isinstance(domain, Domain):
+        return domain
+    if not isinstance(domain, Mapping):
+        raise ArgumentError("domain", type(domain).__name__, "must be a Domain, a mapping, or the path of a TOML file")
+    return Domain(domain)
