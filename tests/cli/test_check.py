@@ -85,7 +85,9 @@ def test_values_of_the_data_move_no_cursor(capsys):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--by", "nothing"], "nothing"),
+        (["--by", "ward,nothing"], "--by = 'nothing': there is no such column in visits.csv"),
+        (["--by", "ward", "--unit", "who"], "--unit = 'who': there is no such column in visits.csv"),
+        (["--by", "ward", "--by", "ward"], "--by ward --by ward: asks for the same table twice"),
         (["--by", "ward", "--unit", "ward"], "--unit = 'ward': cannot be counted by as well"),
         (["--by", "ward", "--levels", "age=1"], "--levels = 'age=1': 'age' is none of the columns of --by"),
     ],

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -151,7 +152,9 @@ def test_a_sparse_table_is_asked_for_by_false_cells(capsys):
 
 def test_undeclared_levels_need_delta(capsys):
     assert release("--by", "town", "--out", "out.csv") == 1
-    assert "error: --domain = 'nothing': does not declare column 'town'" in capsys.readouterr().err
+    assert "error: --by = 'town': no domain is given: declare its levels or edges with " in capsys.readouterr().err
+    assert release("--by", "town,age", "--levels", "town=a", "--out", "out.csv") == 1
+    assert "error: --by = 'age': the domain does not declare this column: " in capsys.readouterr().err
     assert release("--by", "town", "--delta", "1e-6", "--out", "out.csv") == 0
     assert "(no cell has a noisy count from the threshold on)" in capsys.readouterr().out
 
@@ -220,10 +223,16 @@ def test_the_dry_run_promises_what_the_release_then_has(capsys):
         ("--by town --levels 'town=\"a'", "--levels = 'town=\"a': must be values separated by ','"),
         ("--by age --bins age=a,b", "--bins = 'a,b': must be numbers"),
         ("--by age --bins age=2,1", "edges of 'age' = [2.0, 1.0]: must increase"),
-        ("--by town,town --levels town=a", "--by = ['town', 'town']: names a column twice"),
-        ("--by town --by town --levels town=a", "--by = [['town'], ['town']]: asks for the same table twice"),
+        ("--by town,town --levels town=a", "--by = 'town,town': names a column twice"),
+        ("--by town,age --by age,town --levels town=a", "--by town,age --by age,town: asks for the same table twice"),
+        ("--by '\"a,b\",c' --by 'c,\"a,b\"'", '--by "a,b",c --by c,"a,b": asks for the same table twice'),
         ("--by '' --levels town=a", "--by = '': must be values separated by ','"),
-        ("--by nothing --levels nothing=a", "nothing"),
+        ("--by town,agee --levels town=a --bins agee=0,1", "--by = 'agee': there is no such column in people.csv"),
+        (
+            "--by town --levels town=a --unit who --max-cells 1",
+            "--unit = 'who': there is no such column in people.csv",
+        ),
+        ("--by town --levels town=a --order 2", "--order = 2.0: needs a delta: give a --delta above 0, or --order 1\n"),
         ("--by town --levels town=a --order fast", "--order = 'fast': must be a number from 1 on, or auto"),
         ("--by town --levels town=a --order 0.5", "--order = 0.5"),
         ("--by town --levels town=a --false-cells 1", "--false-cells = 1.0: must be below the 1 cells"),
@@ -261,6 +270,52 @@ def test_wrong_usage_is_exit_code_2(capsys, flags):
     assert release(*flags) == 2
     assert capsys.readouterr().err.startswith("error: ")
     assert written() == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--delta", "x"), ("--total", "1.5"), ("--max-cells", "--by"), ("--engine", "x")]
+)
+def test_wrong_usage_shows_the_flag_and_its_value(capsys, flag, value):
+    assert release(*BY_TOWN, "--out", "out.csv", flag, value) == 2
+    said = capsys.readouterr().err
+    assert flag in said
+    assert repr(value) in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("dry", [["--dry-run"], []])
+@pytest.mark.parametrize("engine", [[], ["--engine", "duckdb"]])
+def test_a_table_that_is_too_large_is_refused_by_the_dry_run_as_by_the_release(capsys, dry, engine):
+    levels = list(range(9000))
+    Path("people.toml").write_text(
+        f"[columns.town]\nlevels = {levels}\n[columns.age]\nlevels = {levels}\n", encoding="utf-8"
+    )
+    # Nothing is opened for it.
+    flags = ("--by", "town,age", "--domain", "people.toml", "--out", "out.parquet", *dry, *engine)
+    assert release(*flags, source="none.csv") == 1
+    said = capsys.readouterr()
+    assert "error: --by = 'town,age': spans 81,000,000 cells, and at most 50,000,000" in said.err
+    assert said.out == ""
+
+
+def test_a_table_for_the_executors_of_spark_passes_the_dry_run(capsys):
+    levels = list(range(9000))
+    Path("people.toml").write_text(
+        f"[columns.town]\nlevels = {levels}\n[columns.age]\nlevels = {levels}\n", encoding="utf-8"
+    )
+    flags = ("--by", "town,age", "--domain", "people.toml", "--out", "out.parquet", "--engine", "spark")
+    assert release(*flags, "--dry-run", source="none.csv") == 0
+    assert "81,000,000 cells" in capsys.readouterr().out
+
+
+def test_characters_that_no_font_has_are_drawn_without_a_word_on_standard_error(capsys):
+    # A private character, which no font of a usual system has.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flags = ("--by", "town", "--levels", "town=\U0010ff00,東京", "--out", "out.csv", "--plot", "out.png")
+        assert release(*flags) == 0
+    assert capsys.readouterr().err == ""
+    assert Path("out.png").stat().st_size > 0
 
 
 @pytest.mark.parametrize("out", ["out.txt", "none/out.csv", "people.csv"])

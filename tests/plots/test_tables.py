@@ -1,8 +1,12 @@
+import re
 import sys
+from itertools import pairwise
 
+import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.font_manager import fontManager
 
 import ggdp
 from ggdp.errors import ArgumentError, MissingExtraError
@@ -41,7 +45,7 @@ def test_one_column_is_bars_with_the_levels_as_names_and_intervals():
     assert [segment[:, 0].tolist() for segment in segments] == [
         [low, high] for low, high in zip(found.tables[0].lower, found.tables[0].upper, strict=True)
     ]
-    assert axes.get_xlabel() == "count (rows), with its 95% interval"
+    assert axes.get_xlabel() == "count of rows, with its 95% interval"
     assert axes.get_ylabel() == "age"
     assert axes.get_title(loc="left") == "1-DP under add-remove neighbours"
 
@@ -80,7 +84,7 @@ def test_more_cells_of_two_columns_are_a_heat_map_with_the_counts_in_it():
     assert written == {(sex, r): f"{counts[sex, r]:,}" for sex in range(2) for r in range(21)}
     assert np.array_equal(axes.images[0].get_array(), np.clip(counts.T, 0, None))
     assert axes.figure.get_supxlabel() == "95% interval: plus-minus 3 around each noisy count"
-    assert axes.figure.axes[1].get_ylabel() == "count (rows)"
+    assert axes.figure.axes[1].get_ylabel() == "count of rows"
 
 
 def test_cells_that_a_sparse_table_leaves_out_are_not_counts():
@@ -109,7 +113,7 @@ def test_intervals_of_several_widths_are_said_to_reach_so_far():
     most = max((table.noisy_count - table.lower).max(), (table.upper - table.noisy_count).max())
     assert (table.upper - table.lower).min() < (table.upper - table.lower).max()
     caption = drawn(found).figure.get_supxlabel()
-    assert caption == f"95% intervals reach up to {most:,} from the noisy count"
+    assert caption == f"95% intervals reach up to {most:,} from the noisy count; grey: not in the table"
 
 
 def test_many_cells_of_one_column_are_points_with_some_levels_named():
@@ -122,10 +126,36 @@ def test_many_cells_of_one_column_are_points_with_some_levels_named():
     assert len(shown) >= 3
 
 
-@pytest.mark.parametrize("size", [70, 100])
-def test_more_cells_of_several_columns_are_points_or_ranges_in_their_order(size):
-    axes = drawn(release({"a": list(range(size)), "b": list(range(size))}))
+@pytest.mark.parametrize(("rows", "columns"), [(61, 2), (100, 80), (80, 100), (400, 31)])
+def test_a_larger_table_of_two_columns_is_a_heat_map_of_colours_alone(rows, columns):
+    found = release({"a": [f"a{k}" for k in range(rows)], "b": [f"b{k}" for k in range(columns)]})
+    axes = drawn(found)
+    counts = found.tables[0].count.reshape(rows, columns)
+    down, across, shown = ("a", "b", counts) if rows > columns else ("b", "a", counts.T)
+    assert np.array_equal(axes.images[0].get_array(), np.clip(shown, 0, None))
+    assert not axes.texts
+    assert axes.figure.axes[1].get_ylabel() == "count of rows\n95% interval: plus-minus 3 around each noisy count"
+    for name, ticks, names in (
+        (down, axes.get_yticks(), names_down(axes)),
+        (across, axes.get_xticks(), names_across(axes)),
+    ):
+        assert names == [f"{name}{place}" for place in ticks]
+    # As many names as can be read, and no two of them lie on each other.
+    for labels in (axes.get_yticklabels(), axes.get_xticklabels()):
+        boxes = [text.get_window_extent() for text in labels]
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
+
+
+def test_two_columns_beyond_all_heat_maps_are_ranges_in_their_order():
+    axes = drawn(release({"a": list(range(401)), "b": list(range(61))}))
+    assert not axes.images
     assert axes.get_xlabel().startswith("cells by a, b, the last fastest; ")
+
+
+@pytest.mark.parametrize("size", [10, 20])
+def test_more_cells_of_several_columns_are_points_or_ranges_in_their_order(size):
+    axes = drawn(release({"a": list(range(size)), "b": list(range(size)), "c": list(range(5))}))
+    assert axes.get_xlabel().startswith("cells by a, b, c, the last fastest; ")
     assert not axes.images
 
 
@@ -137,8 +167,8 @@ def test_a_table_without_rows_says_so():
 def test_what_is_counted_is_said_without_persons():
     rows = {"who": ["p", "q"], "k": ["a", "a"]}
     of_units = release({"k": ["a"]}, rows, ["k"], unit="who", max_cells=1)
-    assert drawn(of_units).get_xlabel() == "count (units of who), with its 95% interval"
-    assert drawn(of_units, unit="patients").get_xlabel() == "count (patients), with its 95% interval"
+    assert drawn(of_units).get_xlabel() == "count of different values of 'who', with its 95% interval"
+    assert drawn(of_units, unit="patients").get_xlabel() == "count of patients, with its 95% interval"
 
 
 def test_one_of_several_tables_is_drawn():
@@ -165,18 +195,53 @@ def test_levels_and_names_are_never_read_as_formulas(columns):
         assert texts[:4] == ["$5 to $6", r"\frac", "$", "a·b"]
 
 
+BEGINNING = "the same beginning of a name, again and again, "
+
+
+@pytest.mark.parametrize("end", ["", ", and the same end of all of them, again and again"])
 @pytest.mark.parametrize("number", [15, 25])
-def test_levels_that_are_cut_to_the_same_name_stay_apart(number):
-    long = [f"{'the same beginning of a name, again and again, '}{k}" for k in range(number)]
-    found = release({"a": long, "b": ["x", "y"]})
+def test_long_levels_that_differ_in_a_letter_are_cut_to_different_names(number, end):
+    letters = [chr(ord("a") + k) for k in range(number)]
+    found = release({"a": [f"{BEGINNING}{letter}{end}" for letter in letters], "b": ["x", "y"]})
     axes = drawn(found)
     counts = found.tables[0].count
     if number == 15:
         assert [bar.get_width() for bar in axes.patches] == counts.tolist()
-        assert len(axes.texts) == number
+        names = [text.get_text().removeprefix("a: ") for text in axes.texts]
     else:
         assert np.array_equal(axes.images[0].get_array(), np.clip(counts.reshape(number, 2), 0, None))
-        assert len(names_down(axes)) == number
+        names = names_down(axes)
+    assert len(set(names)) == number
+    assert all(len(name) <= 36 and "…" in name and letter in name for name, letter in zip(names, letters, strict=True))
+
+
+def test_wide_signs_have_the_room_that_they_need(recwarn):
+    short, long = (drawn(release({"k": ["w" * 4, sign * 30]})) for sign in ("i", "\N{CJK UNIFIED IDEOGRAPH-6771}"))
+    assert names_down(short)[1] == "i" * 30
+    assert len(names_down(long)[1]) == 18
+    # Whether a font has them depends on the machine.
+    assert all("missing from font" in str(warning.message) for warning in recwarn)
+
+
+def test_text_falls_back_to_fonts_that_are_installed_and_keeps_the_chosen_one_first():
+    with mpl.rc_context({"font.family": "DejaVu Serif"}):
+        figure = plot_table(release({"k": [f"{k:03}" for k in range(100)]}))
+    figure.canvas.draw()
+    installed = set(fontManager.get_font_names())
+    for text in [*figure.axes[0].get_xticklabels(), figure.axes[0].xaxis.label, figure.axes[0].title]:
+        first, *others = text.get_fontfamily()
+        assert first == "DejaVu Serif"
+        assert "DejaVu Sans" in others
+        assert set(others) <= installed
+
+
+@pytest.mark.parametrize("delta", [1.23456e-6, 9.9999e-7, 1e-6, 0.05])
+def test_the_title_has_three_digits_of_delta_and_never_less_than_it_is(delta):
+    found = release({"k": ["a"]}, goal=ggdp.ApproxDP(0.01, delta), order=2)
+    title = drawn(found).get_title(loc="left").replace("\n", " ")
+    shown = re.fullmatch(r"\(0\.01, (.*)\)-aDP under add-remove neighbours", title)[1]
+    assert len(shown.partition("e")[0].replace(".", "").lstrip("0")) <= 3
+    assert found.guarantee.delta <= float(shown) <= 1.01 * found.guarantee.delta
 
 
 def test_no_title_hides_that_a_table_is_not_private():

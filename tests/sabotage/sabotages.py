@@ -388,7 +388,7 @@ SABOTAGES = [
     # Releases.
     Sabotage(
         "a public total under add-remove",
-        "releases/adjustments.py",
+        "releases/totals.py",
         'if release.neighbours != "replace-one":',
         "if False:",
         (

@@ -14,7 +14,7 @@ from ggdp.cli.demo import demo
 from ggdp.cli.plan import plan
 from ggdp.cli.release import release
 from ggdp.cli.reproduce import reproduce
-from ggdp.errors import GgdpError
+from ggdp.errors import ArgumentError, GgdpError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = app(list(arguments) or ["--help"], standalone_mode=False)
     except UsageError as wrong:
-        _report(wrong.format_message())
+        _report(_usage(wrong))
         return 2
     except typer.Abort:
         _report("interrupted")
@@ -80,6 +80,16 @@ def run(arguments: Sequence[str]) -> int:
         _report(f"{failed.filename or 'file'}: {failed.strerror or failed}")
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _usage(wrong: Any) -> str:  # noqa: ANN401 - an error of whichever click there is
+    """Return what is wrong with how a command was typed, with the value that is."""
+    # Typer parses numbers by pydantic, whose words leave out what could not be parsed; its error has it.
+    found: list[dict[str, Any]] = getattr(wrong.__cause__, "errors", list)()
+    kinds = {"float": "must be a number", "int": "must be a whole number"}
+    if len(found) == 1 and wrong.param and (kind := str(found[0]["type"]).partition("_")[0]) in kinds:
+        return str(ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind]))
+    return str(wrong.format_message()).replace(": Value error, ", ": ")
 
 
 def _report(message: str) -> None:

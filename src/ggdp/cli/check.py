@@ -46,7 +46,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Look at a source before its release: what matches no level, and in how many cells units are. NOT PRIVATE."""
-    with named_as_flags():
+    with named_as_flags(unit):
         marginals = marginals_of(by)
         declared = domain_of(domain, levels, bins, marginals)
         from ggdp.tables.check import NOTICE, check_table

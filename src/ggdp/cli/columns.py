@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from ggdp.cli.query import numbers_of
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, GgdpError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,17 +117,33 @@ def domain_of(
 
 
 @contextmanager
-def named_as_flags() -> Iterator[None]:
+def named_as_flags(unit: str | None) -> Iterator[None]:
     """Name the flag that an error comes from, as it is typed."""
     try:
         yield
     except ArgumentError as refused:
-        flag = _FLAGS.get(refused.argument, refused.argument)
+        argument, value = refused.argument, refused.value
+        if argument == "column":
+            # Of the columns that are read all are counted by but the one of units.
+            argument = "by" if unit is None or value != unit else "unit"
         expected = _WORDS.sub(lambda word: _FLAGS[word[0]], refused.expected)
-        value = refused.value
-        if refused.argument == "by" and isinstance(value, tuple):
-            value = " ".join(",".join(names) if isinstance(names, tuple) else str(names) for names in value)
-        raise ArgumentError(flag, value, expected) from None
+        if argument == "by" and isinstance(value, list | tuple):
+            tables = [_typed(names) for names in (value if _is_nested(value) else [value])]
+            if len(tables) > 1:
+                raise GgdpError(" ".join(f"--by {names}" for names in tables) + f": {expected}") from None
+            (value,) = tables
+        raise ArgumentError(_FLAGS.get(argument, argument), value, expected) from None
+
+
+def _is_nested(value: Sequence[object]) -> bool:
+    return any(isinstance(names, list | tuple) for names in value)
+
+
+def _typed(names: object) -> str:
+    """Return the columns of a table as they are typed after --by."""
+    row = io.StringIO(newline="")
+    csv.writer(row, lineterminator="").writerow([names] if isinstance(names, str) else names)  # type: ignore[arg-type]
+    return row.getvalue()
 
 
 @contextmanager

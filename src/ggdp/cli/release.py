@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +34,7 @@ from ggdp.errors import ArgumentError, GgdpError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ggdp.tables.domain import Domain
     from ggdp.tables.on_executors import WrittenRelease
     from ggdp.tables.plan import TablePlan
     from ggdp.tables.release import Table, TableRelease
@@ -98,18 +100,14 @@ def release(
     """Count a table by public columns, and publish the counts under differential privacy."""
     if out is None and not dry_run:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
-    with named_as_flags():
+    with named_as_flags(unit):
         marginals = marginals_of(by)
         goal = goal_of(epsilon, delta, notion)
         declared = domain_of(domain, levels, bins, marginals)
-        from ggdp.tables.plan import plan_table
-        from ggdp.tables.request import TableRequest
-        from ggdp.tables.writing import require_apart
-
-        request = TableRequest(
-            by=marginals,  # type: ignore[arg-type]
+        request = _request(
+            declared,
+            by=marginals,
             goal=goal,
-            domain=declared,
             order=_order(order),
             unit=unit,
             max_cells=max_cells,
@@ -118,6 +116,12 @@ def release(
             nonnegative=nonnegative,
             false_cells=false_cells,
         )
+        from ggdp.tables.entry import require_size
+        from ggdp.tables.plan import plan_table
+        from ggdp.tables.writing import require_apart
+
+        # The dry run refuses what the release would refuse.
+        require_size(request, engine, out)
         files = _files(out, plot, request, overwrite=overwrite, dry_run=dry_run)
         with working("choosing the noise"):
             plan = plan_table(request)
@@ -148,6 +152,27 @@ def _order(text: str) -> Any:  # noqa: ANN401 - the request says what it may be
         return float(text)
     except ValueError:
         raise ArgumentError("order", text, "must be a number from 1 on, or auto") from None
+
+
+def _request(declared: Domain, **asked: Any) -> TableRequest:  # noqa: ANN401 - the request checks them
+    """Return the request; what it lacks is said in flags."""
+    from ggdp.tables.request import TableRequest
+
+    try:
+        request = TableRequest(domain=declared, **asked)
+    except ArgumentError as refused:
+        if refused.argument != "domain":
+            raise
+        unknown = next(name for names in asked["by"] for name in names if name not in declared)
+        lacking = "the domain does not declare this column" if len(declared) else "no domain is given"
+        way_out = (
+            "declare its levels or edges with --domain, --levels or --bins; or give a --delta, then its levels are "
+            "chosen privately and those of few units do not show"
+        )
+        raise ArgumentError("by", unknown, f"{lacking}: {way_out}") from None
+    if request.goal.delta == 0.0 and request.order not in ("auto", 1.0):
+        raise ArgumentError("order", request.order, "needs a delta: give a --delta above 0, or --order 1")
+    return request
 
 
 def _files(
@@ -224,7 +249,9 @@ def _picture(released: TableRelease, number: int, suffix: str) -> bytes:
     from ggdp.plots.tables import plot_table
 
     drawn = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "ggdp"}):
+    with mpl.rc_context({"svg.hashsalt": "ggdp"}), warnings.catch_warnings():
+        # A character that no installed font has is drawn as a box, which says it all.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
         plot_table(released, table=number).savefig(
             drawn, format=suffix[1:], dpi=DOTS_PER_INCH, metadata=DATES.get(suffix)
         )

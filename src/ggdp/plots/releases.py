@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ggdp._rounding import shown
 from ggdp.errors import ArgumentError
 from ggdp.plots.style import (
     BLACK,
@@ -22,6 +24,7 @@ from ggdp.plots.style import (
     new_figure,
     required,
 )
+from ggdp.privacy import PureDP
 from ggdp.releases import Release
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from ggdp.privacy import Guarantee
 
 __all__ = ["FEW", "MANY", "PLACE", "Drawn", "bands", "bars", "bars_at", "heading", "nothing", "plot_release", "points"]
 
@@ -180,8 +185,15 @@ def over_places(axes: Axes, shown: str, what: str, said: str) -> None:
 def heading(release: Release, title: str | None) -> str:
     """Return the title, or the guarantee; where there is none that comes first, so that no long title hides it."""
     if release.guarantee is not None:
-        return str(release.guarantee) if title is None else title
+        return _short(release.guarantee) if title is None else title
     return f"NOT PRIVATE: {title}" if title else "NOT PRIVATE"
+
+
+def _short(guarantee: Guarantee) -> str:
+    """Return a guarantee with three digits of its delta, rounded up: a weaker promise that holds too."""
+    if isinstance(guarantee, PureDP) or (delta := float(shown(guarantee.delta, digits=3))) >= 1.0:
+        return str(guarantee)
+    return str(replace(guarantee, delta=delta))
 
 
 def _places(release: Release) -> list[str]:

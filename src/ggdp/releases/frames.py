@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ggdp.releases.release import Release
 
-__all__ = ["columns", "to_arrow", "to_pandas", "to_polars"]
+__all__ = ["columns", "needed", "to_arrow", "to_pandas", "to_polars"]
 
 
 def columns(release: Release) -> dict[str, NDArray[Any]]:
@@ -54,20 +54,21 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
 
 def to_pandas(release: Release) -> pd.DataFrame:
     """Return the columns of a release as a pandas frame."""
-    return _needed("pandas").DataFrame({name: column.copy() for name, column in columns(release).items()})
+    return needed("pandas").DataFrame({name: column.copy() for name, column in columns(release).items()})
 
 
 def to_polars(release: Release) -> pl.DataFrame:
     """Return the columns of a release as a polars frame."""
-    return _needed("polars").DataFrame(columns(release))
+    return needed("polars").DataFrame(columns(release))
 
 
 def to_arrow(release: Release) -> pa.Table:
     """Return the columns of a release as an Arrow table."""
-    return _needed("pyarrow").table(columns(release))
+    return needed("pyarrow").table(columns(release))
 
 
-def _needed(name: str) -> Any:  # noqa: ANN401 - a module
+def needed(name: str) -> Any:  # noqa: ANN401 - a module
+    """Return a module that a frame needs, or say how to install it."""
     try:
         return import_module(name)
     except ImportError:

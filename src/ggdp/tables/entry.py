@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ggdp.releases.adjustments import clip, fit_total
+from ggdp.errors import ArgumentError
+from ggdp.releases.adjustments import clip
 from ggdp.releases.release import released
+from ggdp.releases.totals import fit_total
 from ggdp.sampling.entropy import checked_source, random_words
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.on_executors import MOST_ON_DRIVER, WrittenRelease, release_on_executors
@@ -175,6 +177,8 @@ def release_planned(
 def require_size(request: TableRequest, engine: str | None, out: str | Path | None) -> None:
     """Refuse a table with more cells than an engine can release one by one; no data are looked at for it."""
     on_executors = engine == "spark" and out is not None and _is_large(request)
+    if on_executors and Path(str(out)).suffix.lower() != ".parquet":
+        raise ArgumentError("out", str(out), "must end in .parquet: Spark writes a table of so many cells as a folder")
     if request.regime == "declared" and not on_executors and (request.cells or 0) > MOST_IN_MEMORY:
         raise too_many_cells(request, MOST_IN_MEMORY)
 

@@ -134,8 +134,6 @@ def release_on_executors(
     Claim: as that of `ggdp.tables.entry`, for counts that are drawn elsewhere (`ggdp.tables.engines.spark_release`).
     Clamping for the sake of probabilistic DP is not done there, so approximate DP is what is left of it.
     """
-    if out.suffix.lower() != ".parquet":
-        raise ArgumentError("out", str(out), "must end in .parquet: Spark writes a table of so many cells as a folder")
     counted = opened.counted_frame(query)
     written = quietly(opened.name, lambda: _written(counted, plan, bits, out))
     promise = plan.guarantee.after_postprocessing() if written.private else None

@@ -14,10 +14,10 @@ follow from the request.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.errors import ArgumentError
+from ggdp.releases.frames import needed
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import COUNTS
 
@@ -76,12 +76,12 @@ class Table:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a pandas frame."""
-        _needed("pandas")
+        needed("pandas")
         return self.to_arrow().to_pandas(date_as_object=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a polars frame."""
-        frame: pl.DataFrame = _needed("polars").from_arrow(self.to_arrow())
+        frame: pl.DataFrame = needed("polars").from_arrow(self.to_arrow())
         return frame
 
     def to_numpy(self) -> NDArray[np.int64]:
@@ -230,11 +230,3 @@ def tables_of(release: Release, domains: tuple[Domain, ...], keys: list[pa.Table
             )
         )
     return tuple(tables)
-
-
-def _needed(name: str) -> Any:  # noqa: ANN401 - a module
-    try:
-        return import_module(name)
-    except ImportError:
-        message = f"this needs {name}: pip install {name}"
-        raise MissingExtraError(message) from None

@@ -239,8 +239,51 @@ def test_a_collation_does_not_make_one_value_two_levels():
         lazy = ibis.duckdb.from_connection(connection).table("t")
     assert counted(lazy, CountQuery(marginals=(domain,))) == [{0: 1, 1: 1, 2: 1}]
     connection.execute("SET default_collation = 'nocase'")
-    with pytest.raises(ArgumentError, match="RESET default_collation"):
-        open_source(connection.table("t"), columns=["x"])
+    for frame in (connection.table("t"), lazy):
+        with pytest.raises(ArgumentError, match="RESET default_collation"):
+            open_source(frame, columns=["x"])
+
+
+DAYS = [18262, 2932896, -719162, 2932897, -719163, 100_000_000, 2**31 - 1, -(2**31), None]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_days_outside_the_calendar_have_no_text_and_no_message(engine, capfd):
+    days = pa.array(DAYS, pa.int32()).cast(pa.date32())
+    frame = ENGINES[engine](pa.table({"x": days, "y": ["a"] * len(DAYS)}))
+    texts = ["2020-01-01", "9999-12-31", "0001-01-01"]
+    full = {"other": "o", "missing": "m"}
+    for levels in (texts, [date.fromisoformat(text) for text in texts]):
+        query = CountQuery(marginals=(Domain({"x": {"levels": levels, **full}}),))
+        assert counted(frame, query) == [{0: 1, 1: 1, 2: 1, 3: 5, 4: 1}]
+    assert keyed(frame, CountQuery(marginals=(_open("x"),))) == [[(text, 1) for text in sorted(texts)]]
+    # As units they are nowhere; two cells of each are one too many, so that they are hashed.
+    twice = ENGINES[engine](pa.table({"x": pa.concat_arrays([days, days]), "y": ["a"] * len(DAYS) + ["b"] * len(DAYS)}))
+    query = CountQuery(marginals=(Domain({"y": ["a", "b"]}),), unit="x", max_cells=1, key=KEY)
+    assert sum(counted(twice, query)[0].values()) == 3
+    assert capfd.readouterr() == ("", "")
+
+
+def _unchecked(texts, kind):
+    raw = pa.array(texts, pa.large_binary() if kind == pa.large_string() else pa.binary())
+    return pa.Array.from_buffers(kind, len(raw), raw.buffers())
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("engine", ["pyarrow", "pandas"])
+def test_text_that_is_no_utf8_is_neither_level_nor_key_nor_unit(engine, packed, kind):
+    texts = [b"a", b"\xff", None, b"a", b"\xe9"]
+    values = _unchecked(texts, kind)
+    if packed:
+        indices = pa.array([0, 1, None, 0, 2], pa.int8())
+        values = pa.DictionaryArray.from_arrays(indices, _unchecked([b"a", b"\xff", b"\xe9"], kind))
+    frame = ENGINES[engine](pa.table({"x": values, "y": [1] * len(texts)}))
+    full = {"other": "o", "missing": "m"}
+    for declared, right in (({"levels": ["\xff", "a"]}, {1: 2, 2: 2, 3: 1}), ({"edges": [0, 1]}, {1: 4, 2: 1})):
+        assert counted(frame, CountQuery(marginals=(Domain({"x": {**declared, **full}}),))) == [right]
+    assert keyed(frame, CountQuery(marginals=(_open("x"),))) == [[("a", 2)]]
+    assert counted(frame, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY)) == [{0: 1}]
 
 
 def test_a_relation_leaves_its_connection_as_it_was():

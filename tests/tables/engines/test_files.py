@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import gzip
+import os
+import subprocess
+import sys
+from collections import Counter
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tables.engines.zoo import KEY, counted
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tables.engines.zoo import KEY, counted, keyed
 
 from ggdp.errors import ArgumentError, SourceError
 from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery, open_source
+from ggdp.tables.engines import CountQuery, duckdb, open_source
 from ggdp.tables.engines.files import found_files
 
 DOMAIN = Domain({"a": {"levels": ["1", "3", "x\ny", 'q"q', "é", " 1 ", "a,b"], "other": "other", "missing": "none"}})
@@ -198,3 +207,201 @@ def test_units_are_told_apart_by_their_text(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,u\n1,x\n1,X\n1,x\n3,x \n3,\n")
     query = CountQuery(marginals=(DOMAIN.project(["a"]),), unit="u", max_cells=1, key=KEY)
     assert counted(tmp_path / "t.csv", query) == [{0: 2, 1: 1}]
+
+
+_PIECES = [
+    '{"a": "1"}',
+    '{"a": 3, "b": "2"}',
+    "[]",
+    "1",
+    '"s"',
+    "true",
+    "null",
+    '[{"a": "1"}]',
+    "{",
+    '"',
+    "\ufeff",
+    "\r",
+]
+LINES = st.one_of(
+    st.sampled_from(
+        [*_PIECES, "", " ", '{"a": "\\ud800"}', '{"a": "1", "a": "3"}', '{"A": 1}', "[" * 2000, '{"a":' * 2000]
+    ),
+    st.lists(st.sampled_from([*_PIECES, "\0", " ", "\t", "\v", "\x1f", ",", "a"]), max_size=4).map("".join),
+    st.text(max_size=8),
+).map(lambda line: line.replace("\n", "").encode(errors="surrogatepass")) | st.binary(max_size=6).map(
+    lambda line: line.replace(b"\n", b"")
+)
+RECORDS = st.lists(LINES, max_size=5)
+ALONE = (DOMAIN,)
+TOGETHER = (Domain({**{c.name: c for c in DOMAIN}, **{c.name: c for c in BOTH}}),)
+
+
+@pytest.mark.parametrize("marginals", [ALONE, TOGETHER])
+@given(before=RECORDS, line=LINES, after=RECORDS)
+def test_a_line_of_json_changes_one_cell_by_one_at_most(tmp_path_factory, marginals, before, line, after):
+    path = tmp_path_factory.getbasetemp() / "line.jsonl"
+    # A mark at the very beginning belongs to the file, not to a line.
+    first = b'{"a": "1", "b": "4"}'
+    tallies = []
+    for lines in ([first, *before, *after], [first, *before, line, *after]):
+        path.write_bytes(b"\n".join(lines))
+        (tally,) = counted(path, CountQuery(marginals=marginals))
+        tallies.append(Counter(tally))
+    without, with_it = tallies
+    assert without <= with_it
+    assert (with_it - without).total() <= 1
+
+
+@given(lines=RECORDS)
+def test_lines_of_json_are_read_alike_in_the_careful_way(tmp_path_factory, lines):
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "fast.jsonl").write_bytes(b"\n".join([b"{}", *lines]))
+    (folder / "careful.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\n".join([b"{}", *lines]))
+    query = CountQuery(marginals=TOGETHER)
+    assert counted(folder / "fast.jsonl", query) == counted(folder / "careful.jsonl", query)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda data: pa.Codec("zstd").compress(data, asbytes=True)])
+def test_a_byte_order_mark_is_no_part_of_the_first_line_of_json(tmp_path, pack):
+    suffix = {bytes: "", gzip.compress: ".gz"}.get(pack, ".zst")
+    content = b'\xef\xbb\xbf{"a": "1"}\r\n\n{"a": "3"}'
+    assert _tally(tmp_path / f"t.jsonl{suffix}", pack(content)) == {0: 1, 1: 1}
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_line_of_json_of_any_length_changes_no_other(tmp_path, end):
+    long = b'{"a": "1"}\n{"a": "' + b"x" * 34_000_000 + b'"}' + end
+    assert _tally(tmp_path / "t.jsonl", long) == {0: 1, OTHER: 1}
+
+
+def test_a_line_of_json_that_is_nested_deeply_is_read(tmp_path):
+    deep = b"[" * 5000 + b"]" * 5000
+    assert _tally(tmp_path / "t.jsonl", b'{"a": "1", "z": ' + deep + b'}\n{"a": ' + deep + b"}\n") == {0: 1, OTHER: 1}
+
+
+def test_json_columns_may_have_any_name(tmp_path):
+    names = ['it\'s "x"', "é\\", "$.a", "/a"]
+    record = b'{"it\'s \\"x\\"": "1", "\\u00e9\\\\": "1", "$.a": "1", "/a": "1"}\n'
+    for name in names:
+        for mark in (b"", b"\xef\xbb\xbf"):
+            assert _tally(tmp_path / "t.jsonl", mark + record, Domain({name: ["1"]})) == {0: 1}
+
+
+def test_a_file_is_read_once_by_whatever_names(tmp_path):
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "t.csv").write_bytes(b"a,b\n1,2\n")
+    query = CountQuery(marginals=(DOMAIN,))
+    assert counted(str(tmp_path / "**" / "**" / "*.csv"), query) == [{0: 1}]
+    (folder / "s.csv").symlink_to(folder / "t.csv")
+    os.link(folder / "t.csv", folder / "u.csv")
+    assert counted(str(folder / "*.csv"), query) == [{0: 1}]
+    (folder / "v.csv").write_bytes(b"a,b\n1,2\n")
+    assert counted(str(folder / "*.csv"), query) == [{0: 2}]
+
+
+def test_a_name_is_no_pattern_where_a_file_has_it(tmp_path):
+    other = b"a,b\n3,4\n3,4\n"
+    for name, like in (("d[1].csv", "d1.csv"), ("x*.csv", "xy.csv"), ("q?.csv", "qq.csv"), ("a[[]b.csv", "a[b.csv")):
+        (tmp_path / like).write_bytes(other)
+        assert _tally(tmp_path / name, b"a,b\n1,2\n") == {0: 1}
+    folder = tmp_path / "[f]"
+    folder.mkdir()
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "t.csv").write_bytes(other)
+    assert _tally(folder / "t.csv", b"a,b\n1,2\n") == {0: 1}
+    assert counted(str(tmp_path / "x*"), CountQuery(marginals=(DOMAIN,))) == [{0: 1, 1: 2}]
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there are no such names")
+@pytest.mark.parametrize(("name", "said"), [(b"a\\[.csv", "backslash"), (b"\xff.csv", "no UTF-8")])
+def test_a_name_that_duckdb_cannot_be_told_is_refused(tmp_path, name, said):
+    path = tmp_path / os.fsdecode(name)
+    path.write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(ArgumentError, match=said):
+        open_source(path, columns=["a"])
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (pa.int64(), pa.string()),
+        (pa.int32(), pa.int64()),
+        (pa.null(), pa.string()),
+        (pa.decimal128(9, 2), pa.float64()),
+    ],
+)
+def test_parquet_files_with_a_column_of_two_types_are_refused_before_any_value(tmp_path, engine, one, two):
+    for name, kind in (("1", one), ("2", two)):
+        pq.write_table(pa.table({"a": pa.array([None], kind), "b": [name]}), tmp_path / f"{name}.parquet")
+    with pytest.raises(ArgumentError, match=r"is of type .* in .*2\.parquet, and of type"):
+        open_source(str(tmp_path / "*.parquet"), columns=["a"], engine=engine)
+
+
+def test_only_the_needed_columns_of_parquet_files_must_be_alike(tmp_path):
+    pq.write_table(pa.table({"a": ["1"], "c": [1]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"c": ["x"], "a": pa.array(["1"]).dictionary_encode()}), tmp_path / "2.parquet")
+    assert counted(str(tmp_path / "*.parquet"), CountQuery(marginals=(DOMAIN,))) == [{0: 2}]
+    pq.write_table(pa.table({"c": [1]}), tmp_path / "3.parquet")
+    with pytest.raises(ArgumentError, match=r"no such column in .*3\.parquet"):
+        open_source(str(tmp_path / "*.parquet"), columns=["a"])
+
+
+def test_decimals_that_duckdb_would_round_are_refused(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([1], pa.decimal256(39, 0))}), tmp_path / "t.parquet")
+    with pytest.raises(ArgumentError, match="more than 38 digits"):
+        open_source(tmp_path / "t.parquet", columns=["a"])
+
+
+def _not_utf8(*texts):
+    raw = pa.array(texts, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+
+
+def test_text_of_parquet_files_that_is_no_utf8_is_no_level_no_key_and_no_unit(tmp_path):
+    table = pa.table(
+        {"a": _not_utf8(b"1", b"\xff", None, b"\xfe3", b"3"), "u": _not_utf8(b"x", b"y", b"z", b"w", b"\xff")}
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    rows, units = CountQuery(marginals=(DOMAIN,)), CountQuery(marginals=(DOMAIN,), unit="u", max_cells=1, key=KEY)
+    keys = CountQuery(marginals=(Domain({"a": None}),))
+    for source in (tmp_path / "t.parquet", table):
+        assert counted(source, rows) == [{0: 1, 1: 1, OTHER: 2, MISSING: 1}]
+        assert counted(source, units) == [{0: 1, OTHER: 2, MISSING: 1}]
+        assert keyed(source, keys) == [[("1", 1), ("3", 1)]]
+
+
+def test_text_that_is_no_utf8_leaves_columns_of_all_kinds_as_they_are(tmp_path):
+    columns = {
+        "n": pa.array([7, None, 7], pa.uint64()),
+        "f": pa.array([7.0, 7.5, None], pa.float16()),
+        "m": pa.array([Decimal("7.00"), None, Decimal("7.50")], pa.decimal128(20, 2)),
+        "y": pa.array([True, None, False]),
+        "d": pa.array([date(2020, 1, 1), None, date(1, 1, 1)]),
+        "c": pa.array(["x", None, "y"]).dictionary_encode(),
+    }
+    full = {"other": "o", "missing": "m"}
+    levels = {"n": [7], "f": [7], "m": [7], "y": [True, False], "d": [date(2020, 1, 1)], "c": ["x"], "a": ["1"]}
+    marginals = tuple(Domain({name: {"levels": chosen, **full}}) for name, chosen in levels.items())
+    tallies = []
+    for texts in ((b"1", b"2", b"2"), (b"1", b"\xff", b"2")):
+        pq.write_table(pa.table({**columns, "a": _not_utf8(*texts)}), tmp_path / "t.parquet")
+        tallies.append(counted(tmp_path / "t.parquet", CountQuery(marginals=marginals)))
+    assert tallies[0] == tallies[1]
+
+
+def test_rows_that_do_not_fit_in_memory_are_written_to_a_private_folder_that_is_removed(tmp_path):
+    script = (
+        "from ggdp.tables.engines.duckdb import connected\n"
+        "print(connected().execute(\"SELECT current_setting('temp_directory')\").fetchall()[0][0])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert not Path(done.stdout.strip()).exists()
+    assert list(tmp_path.iterdir()) == []
+    here = Path(duckdb.connected().execute("SELECT current_setting('temp_directory')").fetchall()[0][0])
+    assert here.is_dir()
+    assert Path.cwd() not in here.parents
+    if sys.platform != "win32":
+        assert here.stat().st_mode & 0o777 == 0o700

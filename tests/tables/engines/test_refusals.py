@@ -211,6 +211,142 @@ def test_categories_of_python_objects_are_read_one_by_one():
     assert counted(frame, CountQuery(marginals=(domain,))) == [{1: 1, 2: 2, 3: 1}]
 
 
+BIG = 2**53 + 1
+CATEGORIES = [
+    pd.Categorical([None]),
+    pd.Categorical([None], categories=["a"]),
+    pd.Categorical([1, None]),
+    pd.Categorical([1.5, None]),
+    pd.Categorical([True, None]),
+    pd.Categorical([date(2020, 1, 1), None]),
+    pd.Categorical(pd.to_datetime(["2020-01-01", None])),
+    pd.Categorical(["a", None], categories=pd.Index(["a"], dtype=object)),
+    pd.Categorical(["a", None], categories=pd.Index(["a"], dtype="string")),
+]
+
+
+def test_which_categories_there_are_is_no_schema():
+    for kind in ("text", "integer", "boolean", "date", "bins", "open"):
+        query = CountQuery(marginals=(Domain([_column("x", kind)]),))
+        for values in CATEGORIES:
+            frame = pd.DataFrame({"x": values, "y": 1})
+            with open_source(frame, columns=["x", "y"]) as source:
+                assert source.column_kinds["x"] == "text"
+                source.keys(query)
+                source.count(CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY))
+
+
+def test_arrow_dictionaries_have_the_kind_of_their_values():
+    nothing = pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), pa.nulls(0))
+    whole = pa.array([1]).dictionary_encode()
+    table = pa.table({"nothing": nothing, "whole": whole, "text": pa.array(["a"]).dictionary_encode()})
+    for frame in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
+        with open_source(frame, columns=table.column_names) as source:
+            assert source.column_kinds == {"nothing": "text", "whole": "integer", "text": "text"}
+    domain = Domain({"nothing": {"levels": ["a"], "missing": "m"}})
+    assert counted(table, CountQuery(marginals=(domain,))) == [{1: 1}]
+
+
+@pytest.mark.parametrize(
+    ("values", "declared", "right"),
+    [
+        ([1, BIG, None, 1, 3], {"levels": [1, BIG]}, {0: 2, 1: 1, 2: 1, 3: 1}),
+        ([1, BIG, None, 1, 3], {"levels": ["1", str(BIG)]}, {0: 2, 1: 1, 2: 1, 3: 1}),
+        ([1, BIG, None, 1, 3], {"edges": [1, 2, float(BIG - 1)]}, {0: 2, 1: 1, 2: 1, 3: 1}),
+        ([1.0, 1.5, np.inf, None], {"levels": [1]}, {0: 1, 1: 2, 2: 1}),
+        ([1.0, 1.5, np.inf, None], {"edges": [1.25, np.inf]}, {0: 2, 1: 1, 2: 1}),
+        ([True, False, None, True], {"levels": [False, True]}, {0: 1, 1: 2, 3: 1}),
+        (["1", "01", "x"], {"levels": [1]}, {0: 2, 1: 1}),
+    ],
+)
+def test_categories_are_counted_as_the_values_that_they_are(values, declared, right):
+    domain = Domain({"x": {**declared, "other": "o", "missing": "m"}})
+    # Those of objects stay integers beside a null.
+    frames = [pd.DataFrame({"x": pd.Categorical(pd.Series(values, dtype=kind))}) for kind in (None, object)]
+    if BIG in values:
+        frames = [pd.DataFrame({"x": pd.Categorical(pd.array(values, dtype="Int64"))}), frames[1]]
+    for frame in (*frames, pd.DataFrame({"x": pd.Series(values, dtype=object)})):
+        assert counted(frame, CountQuery(marginals=(domain,))) == [right]
+
+
+def test_categories_are_keys_and_units_by_their_text():
+    frame = pd.DataFrame({"x": pd.Categorical([1.0, 1.5, None, 1.0, 7.0]), "y": 1})
+    assert keyed(frame, CountQuery(marginals=(Domain([Column(name="x")]),))) == [[("1", 2), ("7", 1)]]
+    assert counted(frame, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY)) == [{0: 2}]
+
+
+def test_a_column_of_a_query_is_declared_in_one_way():
+    frame = pd.DataFrame({"x": pd.Series([1], dtype=object)})
+    for data in (frame, frame[:0]):
+        with pytest.raises(ArgumentError, match="declared in two ways"):
+            counted(data, CountQuery(marginals=(Domain({"x": [1]}), Domain({"x": {"edges": [0, 1]}}))))
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (np.inf, 4),
+        (-np.inf, 0),
+        (1e300, 4),
+        (-1e300, 0),
+        ("inf", 5),
+        ("1e300", 5),
+        (2**63 - 1, 2),
+        (2**63, 3),
+        (float(2**63), 3),
+        (10**400, 4),
+        (-(10**400), 0),
+        (np.uint64(2**63), 3),
+        (np.float32(0.1), 2),
+        (0.1, 1),
+        (True, 5),
+        ("0.1", 1),
+        ("0.1\n", 5),
+        (np.float32("nan"), 6),
+    ],
+    ids=repr,
+)
+def test_python_numbers_are_binned_as_they_are(value, code):
+    edges = [-np.inf, 0, 0.1 + 1e-17 + 1e-16, 2.0**63, 1e200, np.inf]
+    domain = Domain({"x": {"edges": edges, "other": "o", "missing": "m"}})
+    frame = pd.DataFrame({"x": pd.Series([value], dtype=object)})
+    assert counted(frame, CountQuery(marginals=(domain,))) == [{code: 1}]
+
+
+def test_numbers_outside_all_bins_are_other_or_nowhere():
+    frame = pd.DataFrame({"x": pd.Series([-np.inf, -1, 0, 1, 2, np.inf, "y"], dtype=object)})
+    for role, right in (({"other": "o"}, {0: 2, 1: 5}), ({}, {0: 2})):
+        domain = Domain({"x": {"edges": [0, 1], **role}})
+        assert counted(frame, CountQuery(marginals=(domain,))) == [right]
+
+
+def test_objects_of_polars_are_refused_by_their_type():
+    frame = pl.DataFrame({"x": pl.Series([1, "a", None], dtype=pl.Object), "y": [1, 1, 1]})
+    for data in (frame, frame.lazy(), frame.clear()):
+        for kind in ("text", "integer", "boolean", "date", "bins", "open"):
+            with pytest.raises(ArgumentError, match="make a column of text"):
+                keyed(data, CountQuery(marginals=(Domain([_column("x", kind)]),)))
+        with pytest.raises(ArgumentError, match="cast it to integers or text"):
+            counted(data, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY))
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_databases_that_may_compare_loosely_are_refused_by_their_name(rows, tmp_path):
+    import sqlite3
+
+    import ibis
+
+    path = tmp_path / "people.db"
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE people (x TEXT COLLATE NOCASE)")
+    database.executemany("INSERT INTO people VALUES (?)", [("a",)] * rows)
+    database.commit()
+    database.close()
+    people = ibis.sqlite.connect(path).table("people")
+    with pytest.raises(ArgumentError, match=r"ibis on sqlite.*to_pyarrow"):
+        open_source(people, columns=["x"])
+
+
 def test_objects_are_neither_keys_nor_units():
     frame = pd.DataFrame({"x": pd.Series(["a"], dtype=object), "y": [1]})
     with pytest.raises(ArgumentError, match=r'astype\("string"\)'):

@@ -11,6 +11,8 @@ import pytest
 from tests.tables.engines import spark_cluster
 
 from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines import spark as engine
 
 
@@ -69,7 +71,8 @@ def test_a_line_of_json_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
     path.write_bytes(
         b'\xef\xbb\xbf{"a": 1, "b": "x"}\r\n{"b": null}\n\n  \n{"a": 12345678901234567890123, "b": {"c": [1]}}\n'
         b'no json\n{"a": true, "b": ""}\n[{"a": 1}, {"a": 2}]\n{"a": "1", "b":\n{"A": 3}\n"x"\n'
-        b'{"a":\r1}\n{"a": "\xc3\xa9"}'
+        b'{"a":\r1}\n{"a": "\xc3\xa9"}\n[]\n'
+        b"{'a': '1'}"
     )
     assert read(spark, path, "json", ["a", "b"]) == [
         ("1", "x"),
@@ -83,6 +86,8 @@ def test_a_line_of_json_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
         (None, None),
         ("1", None),
         ("é", None),
+        (None, None),
+        (None, None),
     ]
 
 
@@ -98,9 +103,33 @@ def test_parquet_files_are_read_as_they_are(spark, tmp_path):
     assert sorted(row.n for row in frame.collect() if row.n) == [2**62, 2**62 + 1]
 
 
-@pytest.mark.parametrize("name", ["_x.csv", ".x.csv"])
-def test_a_file_that_spark_would_pass_over_is_refused(name):
-    with pytest.raises(ArgumentError, match="begins with"):
+@pytest.mark.usefixtures("spark")
+def test_text_of_parquet_files_that_is_no_utf8_is_no_level_no_key_and_no_unit(tmp_path):
+    def text(*values):
+        raw = pa.array(values, pa.binary())
+        return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+
+    table = {"a": text(b"1", b"\xff", None, b"3"), "u": text(b"x", b"y", b"z", b"\xff"), "n": pa.array([1, 2, 3, 4])}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    levels = Domain({"a": {"levels": ["1", "3"], "other": "o", "missing": "m"}})
+    queries = [
+        CountQuery(marginals=(levels,)),
+        CountQuery(marginals=(levels,), unit="u", key=bytes(32)),
+        CountQuery(marginals=(Domain({"n": [1, 2]}),)),
+    ]
+    found = []
+    with open_source(tmp_path / "t.parquet", engine="spark", columns=["a", "u", "n"]) as source:
+        for query in queries:
+            ((cells, counts),) = source.count(query)
+            found.append(dict(zip(cells.tolist(), counts.tolist(), strict=True)))
+        (keys,) = source.keys(CountQuery(marginals=(Domain({"a": None}),)))
+    assert found == [{0: 1, 1: 1, 2: 1, 3: 1}, {0: 1, 2: 1, 3: 1}, {0: 1, 1: 1}]
+    assert keys.to_pydict() == {"a": ["1", "3"], "count": [1, 1]}
+
+
+@pytest.mark.parametrize(("name", "said"), [("_x.csv", "begins with"), (".x.csv", "begins with"), ("a:b.csv", "colon")])
+def test_a_file_that_spark_would_pass_over_is_refused(name, said):
+    with pytest.raises(ArgumentError, match=said):
         engine.read_files(None, [name], "csv", ["a"])
 
 

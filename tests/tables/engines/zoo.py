@@ -119,6 +119,8 @@ READINGS = [
 ]
 READINGS += ["9" * 40, "9" * 41, "1e-99", "-0", "100", "99.99999999999999999999", "1 ", "\u0661", None]
 
+_SMALL = pa.array([Decimal(1), Decimal(0), Decimal("-1E-18"), Decimal(0)], pa.decimal128(30, 18))
+
 ZOO = (
     _beast("words", {"x": [*WORDS, *WORDS[:4], None, "zzz"]}, {"x": WORDS}, {"x": {"levels": WORDS[2:], **_FULL}}),
     _beast(
@@ -195,6 +197,12 @@ ZOO = (
         },
         {"x": {"levels": [0, 1, 2, 120], **_FULL}},
         {"x": {"edges": [0, 1.5, 2], **_FULL}},
+    ),
+    _beast(
+        "decimals of many digits",
+        {"x": pa.array([Decimal(0), Decimal("1E-8"), Decimal(1), None], pa.decimal128(12, 8)), "y": _SMALL},
+        {"x": {"levels": [0, 1], **_FULL}, "y": {"levels": [0, 1], **_FULL}},
+        {"x": {"edges": [0, 1], **_FULL}},
     ),
     _beast(
         "booleans",
@@ -427,9 +435,11 @@ def _text(value: Any, column: Column) -> str | None:
         return "true" if value else "false"
     if isinstance(value, float):
         return str(int(value)) if math.isfinite(value) and value == int(value) and -(2**63) <= value < 2**63 else None
-    if isinstance(value, str | Decimal) and column.kind == "integer":
-        whole = re.fullmatch(r"[+-]?[0-9]+(\.0*)?", str(value))
-        return str(int(str(value).split(".")[0])) if whole else None
+    if isinstance(value, Decimal):
+        return str(int(value)) if value == int(value) else None
+    if isinstance(value, str) and column.kind == "integer":
+        whole = re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value)
+        return str(int(value.split(".")[0])) if whole else None
     if isinstance(value, str) and column.kind == "boolean":
         return value.lower() if value.lower() in ("true", "false") else None
     return value.isoformat() if isinstance(value, date) else None if value is None else str(value)

@@ -1,6 +1,7 @@
-"""Files as sources: which they are, their format by their names, and the header of CSV files.
+"""Files as sources: which they are, their format by their names, the header of CSV files, the types of Parquet files.
 
-What is found here depends on names of files, and on headers, which are the schema of a CSV file; never on a record.
+What is found here depends on names of files, and on their schemas, which a CSV file has in its header; never on a
+record. A file is read once, however many names of it a pattern finds: a row that is read twice would be counted twice.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import IO
 
-__all__ = ["FileFormat", "Files", "found_files", "require_columns"]
+    import pyarrow as pa
+
+__all__ = ["FileFormat", "Files", "found_files", "has_mark", "json_lines", "require_columns", "require_one_schema"]
 
 FileFormat: TypeAlias = Literal["csv", "tsv", "json", "parquet"]
 
@@ -34,6 +37,9 @@ _SUFFIXES: dict[str, FileFormat] = {
     ".json": "json",
 }
 _PACKED = (".gz", ".zst")
+# Of the widest decimal that DuckDB and Spark have.
+_DIGITS = 38
+_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +57,8 @@ def found_files(source: str | os.PathLike[str]) -> Files:
     named = os.fspath(source)
     if not isinstance(named, str):
         raise ArgumentError("source", named, "must be a path as text")
-    paths = [named] if Path(named).is_file() else sorted(filter(os.path.isfile, glob.glob(named, recursive=True)))
+    # A file that is there is meant, also where its name could be a pattern.
+    paths = [named] if Path(named).is_file() else _different(sorted(glob.glob(named, recursive=True)))
     if not paths:
         what = "names a folder: write FOLDER/*.parquet" if Path(named).is_dir() else "no such file"
         raise ArgumentError("source", named, what)
@@ -74,6 +81,78 @@ def require_columns(source: str, wanted: Sequence[str], present: Sequence[str]) 
         if (times := list(present).count(name)) != 1:
             what = f"there is no such column in {source}" if times == 0 else f"is the name of {times} columns"
             raise ArgumentError("column", name, f"{what}; its columns are {', '.join(map(str, present))}")
+
+
+def require_one_schema(files: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse Parquet files that have needed columns of different types, or decimals that engines read inexactly.
+
+    An engine would read all of them by the type of the first one, and fail or not by what the values of the others are.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = pq.read_schema(files[0])
+    for name in columns:
+        if (
+            first.names.count(name) == 1
+            and pa.types.is_decimal(kind := _plain(first, name))
+            and kind.precision > _DIGITS
+        ):
+            raise ArgumentError("column", name, f"is of type {kind}, of more than {_DIGITS} digits: cast it first")
+    for path in files[1:]:
+        schema = pq.read_schema(path)
+        require_columns(path, columns, schema.names)
+        for name in columns:
+            # What the first file lacks is refused by whoever reads it.
+            if first.names.count(name) == 1 and (here := _plain(schema, name)) != (there := _plain(first, name)):
+                what = f"is of type {here} in {path}, and of type {there} in {files[0]}: cast one of them first"
+                raise ArgumentError("column", name, what)
+
+
+def _plain(schema: pa.Schema, name: str) -> pa.DataType:
+    """Return the type of a column, without what Arrow adds to the types of Parquet files."""
+    import pyarrow as pa
+
+    found = schema.field(name).type
+    found = found.value_type if pa.types.is_dictionary(found) else found
+    return pa.string() if pa.types.is_large_string(found) or pa.types.is_string_view(found) else found
+
+
+def has_mark(path: str) -> bool:
+    """Return whether a file begins with the byte-order mark of UTF-8."""
+    try:
+        with _unpacked(path) as opened:
+            return opened.read(len(_MARK)) == _MARK
+    except (OSError, EOFError):
+        # Whoever reads it will say so.
+        return False
+
+
+def json_lines(path: str, longest: int) -> Iterator[str | None]:
+    """Yield the lines of a file that are not blank, stripped; None for one that is no UTF-8 or too long."""
+    with _unpacked(path) as packed, io.BufferedReader(packed) as lines:  # type: ignore[type-var]  # it can be read from
+        mark = _MARK
+        while line := lines.readline(longest):
+            line, mark, too_long = line.removeprefix(mark), b"", False
+            while not line.endswith(b"\n") and (rest := lines.readline(longest)):
+                line, too_long = rest, True
+            if too_long:
+                yield None
+            elif stripped := line.strip():
+                try:
+                    yield stripped.decode()
+                except UnicodeDecodeError:
+                    yield None
+
+
+def _different(paths: Sequence[str]) -> list[str]:
+    """Return the files among paths, each by the first of its names: links to it are names of it."""
+    found: dict[object, str] = {}
+    for path in filter(os.path.isfile, paths):
+        state = os.stat(path)
+        linked = state.st_nlink > 1 and state.st_ino
+        found.setdefault((state.st_dev, state.st_ino) if linked else os.path.realpath(path), path)
+    return list(found.values())
 
 
 def _format(path: str) -> FileFormat:

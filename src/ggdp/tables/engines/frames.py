@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.engines import duckdb, from_pandas, native
-from ggdp.tables.engines.files import DELIMITERS, Files, require_columns
+from ggdp.tables.engines.files import DELIMITERS, Files, has_mark, require_columns, require_one_schema
 from ggdp.tables.engines.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ class NativeFrames(_Plain):
                 native.require_exact(self.engine, data)
             schema = frame.collect_schema()
             require_columns(name, columns, _names(self.engine, data, schema))
-            texts = native.texts(self.engine, data)
+            self._frame = _decoded(frame, columns) if self.engine == "pyarrow" else frame
+            texts = native.texts(self.engine, nw.to_native(self._frame))
             self.can_hash = native.can_hash(self.engine, data)
-        self._frame = _decoded(frame, columns) if self.engine == "pyarrow" else frame
         schema = self._frame.collect_schema()
         self.kinds = {name: "text" if name in texts else kind_of(schema[name]) for name in columns}
         # Narwhals does not know these types; as text they are like any other.
@@ -133,13 +133,30 @@ class NativeFrames(_Plain):
                 self.engine, self._frame, [name for name in columns if self.kinds[name] == "text"]
             )
 
-    def opened(self, query: CountQuery) -> native.Frame:  # noqa: ARG002 - the same for all
-        """Return the frame as it is."""
-        return self._frame
+    def opened(self, query: CountQuery) -> native.Frame:
+        """Return the frame as it is, but for text of Arrow, which is not checked by anybody else."""
+        if self.engine != "pyarrow":
+            return self._frame
+        _require_one_way(query, self.kinds)
+        return native.framed(native.readable(nw.to_native(self._frame), _declared(query)))
 
 
 def _names(engine: str, data: Any, schema: nw.Schema) -> Sequence[str]:  # noqa: ANN401 - a frame of any library
     return data.column_names if engine == "pyarrow" else schema.names()
+
+
+def _declared(query: CountQuery) -> dict[str, Column | None]:
+    """Return what is declared of the columns of a query, nothing of the unit."""
+    declared: dict[str, Column | None] = {c.name: c for marginal in query.marginals for c in marginal}
+    return declared if query.unit is None else {**declared, query.unit: None}
+
+
+def _require_one_way(query: CountQuery, kinds: dict[str, str]) -> None:
+    """Refuse columns of text that marginals declare in different ways: their values are read once for all marginals."""
+    declared = _declared(query)
+    for column in (column for marginal in query.marginals for column in marginal):
+        if declared[column.name] != column and kinds[column.name] in ("text", "object"):
+            raise ArgumentError("marginals", column.name, "is declared in two ways: ask for these tables one by one")
 
 
 def _decoded(frame: native.Frame, columns: Sequence[str]) -> native.Frame:
@@ -161,17 +178,18 @@ class PandasFrames(_Plain):
         self.engine = "pandas"
         require_columns(name, columns, list(data.columns))
         self._data = data
-        schema, self._objects = from_pandas.arrow_schema(data, columns)
-        empty = _decoded(native.framed(schema.empty_table()), columns).collect_schema()
-        nulls = native.texts("pyarrow", schema.empty_table())
-        texts = {name: "object" if name in self._objects else "text" for name in {*self._objects, *nulls}}
+        schema, objects = from_pandas.arrow_schema(data, columns)
+        decoded = _decoded(native.framed(schema.empty_table()), columns)
+        empty = decoded.collect_schema()
+        nulls = native.texts("pyarrow", nw.to_native(decoded))
+        texts = {name: "object" if name in objects else "text" for name in {*objects, *nulls}}
         self.kinds = {name: texts.get(name) or kind_of(empty[name]) for name in columns}
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the columns of a query as Arrow."""
-        declared: dict[str, Column | None] = {c.name: c for marginal in query.marginals for c in marginal}
-        declared |= {} if query.unit is None else {query.unit: None}
-        table = from_pandas.arrow_table(self._data, declared, self._objects)
+        _require_one_way(query, self.kinds)
+        declared = _declared(query)
+        table = from_pandas.arrow_table(self._data, declared)
         return NativeFrames("", table, list(declared)).opened(query)
 
 
@@ -183,22 +201,36 @@ class DuckdbFiles(_Plain):
         self._files, self._columns = data, columns
         if len({name.lower() for name in columns}) < len(columns):
             raise ArgumentError("columns", list(columns), "differ in case alone, which DuckDB does not tell apart")
+        duckdb.require_readable(data)
         self._connection = duckdb.connected()
-        self.blank_is_null = self.can_be_careful = data.format in DELIMITERS
+        self.blank_is_null = data.format in DELIMITERS
+        # DuckDB skips the byte-order mark of CSV files alone.
+        self._kept = data.format == "json" and any(map(has_mark, data.paths))
+        self.can_be_careful = not self._kept
         require_columns(name, columns, duckdb.column_names(self._connection, data, columns))
+        if data.format == "parquet":
+            require_one_schema(data.paths, columns)
         self._frames = NativeFrames(name, duckdb.read(self._connection, data, columns), columns, own=True)
         self.kinds = self._frames.kinds
         self.keep = duckdb.keeper(self._connection)
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the needed columns of the files."""
+        if self._kept:
+            declared = _declared(query)
+            relation = duckdb.rows_kept(self._connection, self._files, declared)
+            return NativeFrames("", relation, list(declared), own=True).opened(query)
         return self._frames.opened(query)
 
     def be_careful(self) -> None:
-        """Read CSV files by one thread, which takes line ends inside quotes as they are."""
+        """Read CSV files by one thread, which takes line ends inside quotes as they are, and others not by DuckDB."""
         self.can_be_careful = False
-        relation = duckdb.read(self._connection, self._files, self._columns, parallel=False)
-        self._frames = NativeFrames("", relation, self._columns, own=True)
+        if self._files.format in DELIMITERS:
+            relation = duckdb.read(self._connection, self._files, self._columns, parallel=False)
+            self._frames = NativeFrames("", relation, self._columns, own=True)
+        else:
+            # Rows are read when they are asked for, where an error says nothing.
+            self._kept = True
 
     def close(self) -> None:
         """Close the connection."""
@@ -212,7 +244,10 @@ class SparkFiles(_Plain):
         from ggdp.tables.engines import spark
 
         self.engine = "spark"
+        self._format = data.format
         self.blank_is_null = data.format in DELIMITERS
+        if data.format == "parquet":
+            require_one_schema(data.paths, columns)
         session = spark.session()
         with self.around():
             named = data.header if data.format in DELIMITERS else columns
@@ -222,4 +257,9 @@ class SparkFiles(_Plain):
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the files as a frame."""
-        return self._frames.opened(query)
+        frame = self._frames.opened(query)
+        if self._format != "parquet":
+            return frame
+        from ggdp.tables.engines import spark
+
+        return native.framed(spark.readable(nw.to_native(frame), _declared(query)))

@@ -1,47 +1,53 @@
 """Frames of pandas as Arrow tables, which they are counted as.
 
-Most columns are taken over without a copy. A column of Python objects has no type of its own, so that its values are
-read one by one, as the declared column would have them; see `ggdp.tables.engines.kinds`.
+Most columns are taken over without a copy. A column of Python objects has no type of its own, and the type of
+categories follows from which there are, so that these values are read one by one, as the declared column would have
+them (see `ggdp.tables.engines.kinds`): as texts, or as codes of bins.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
+import re
+from bisect import bisect_right
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from ggdp.tables.engines.kinds import NOWHERE, NUMBER, unparsable
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ggdp.tables.column import Column
 
 __all__ = ["arrow_schema", "arrow_table"]
 
+_NUMBER = re.compile(NUMBER)
+
 
 def arrow_schema(frame: Any, columns: Sequence[str]) -> tuple[pa.Schema, set[str]]:  # noqa: ANN401 - pandas is untyped
     """Return the Arrow types of columns, from their pandas types alone, and which are of Python objects."""
-    objects = {name for name in columns if _of_objects(frame[name].dtype)}
     empty = frame.iloc[:0]
-    return pa.schema([(name, pa.string() if name in objects else _type(empty[name])) for name in columns]), objects
+    objects = {name for name in columns if _of_objects(empty[name].dtype)}
+    texts = {*objects, *(name for name in columns if _of_categories(empty[name].dtype))}
+    return pa.schema([(name, pa.string() if name in texts else _type(empty[name])) for name in columns]), objects
 
 
-def arrow_table(frame: Any, declared: Mapping[str, Column | None], objects: set[str]) -> pa.Table:  # noqa: ANN401
-    """Return columns of a frame as Arrow; those of Python objects as texts, read as they are declared."""
-    return pa.table(
-        {
-            name: _texts(frame[name], column) if name in objects else _array(frame[name], column)
-            for name, column in declared.items()
-        }
-    )
+def arrow_table(frame: Any, declared: Mapping[str, Column | None]) -> pa.Table:  # noqa: ANN401 - pandas is untyped
+    """Return columns of a frame as Arrow; those of Python objects and of categories read as they are declared."""
+    return pa.table({name: _array(frame[name], column) for name, column in declared.items()})
 
 
 def _of_objects(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type
-    categories = getattr(dtype, "categories", None)
-    return dtype == np.dtype(object) or (categories is not None and categories.dtype == np.dtype(object))
+    return bool(dtype == np.dtype(object))
+
+
+def _of_categories(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type
+    return getattr(dtype, "categories", None) is not None
 
 
 def _type(empty: Any) -> pa.DataType:  # noqa: ANN401 - a pandas series without rows
@@ -54,42 +60,68 @@ def _type(empty: Any) -> pa.DataType:  # noqa: ANN401 - a pandas series without 
 
 
 def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a pandas series
+    if _of_categories(series.dtype):
+        codes = series.cat.codes.to_numpy()
+        return _read(series.cat.categories, column).take(pa.array(codes, mask=codes < 0))
+    if _of_objects(series.dtype):
+        return _read(series, column)
     try:
         return pa.Array.from_pandas(series)
     except UnicodeEncodeError:
         # Text in Python's own strings may hold half of a surrogate pair, which is no text elsewhere.
-        return _texts(series, column)
+        return _read(series, column)
 
 
-def _texts(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a pandas series
-    # No level is as long as this: it stands for values that are none. As a key or a unit they are nowhere.
-    declared = column is not None and column.kind != "open"
-    unparsable = "\0" * (1 + max(map(len, column.texts), default=0)) if column is not None and declared else None
-    binned = column is not None and column.kind == "bins"
-    return pa.array([_text(value, unparsable, binned=binned) for value in series], pa.string())
+def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
+    """Return texts of Python values, or their codes in the bins of a column."""
+    if column is not None and column.kind == "bins":
+        return pa.array([_bin(value, column) for value in values], pa.int64())
+    instead = unparsable(column)
+    return pa.array([_text(value, instead) for value in values], pa.string())
 
 
-def _text(value: Any, unparsable: str | None, *, binned: bool) -> str | None:  # noqa: ANN401 - any Python value
-    """Return the canonical text of a Python value; None of what is null."""
+def _is_null(value: Any) -> bool:  # noqa: ANN401 - any Python value
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any Python value
+    """Return the canonical text of a Python value; None of what is null."""
+    if _is_null(value):
         return None
     if isinstance(value, str):
-        return value if _is_unicode(value) else unparsable
+        return value if _is_unicode(value) else instead
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
-        return str(int(value)) if abs(int(value)) < 10**100 else unparsable
+        return str(int(value)) if abs(int(value)) < 10**100 else instead
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, float | np.floating):
         number = float(value)
-        if math.isnan(number):
-            return None
-        if number.is_integer() and abs(number) < 2.0**63:
-            return str(int(number))
-        # Of a bin a number is enough; the shortest text that rounds to it is read back as it.
-        return repr(number) if binned and math.isfinite(number) else unparsable
-    return unparsable
+        return str(int(number)) if number.is_integer() and -(2.0**63) <= number < 2.0**63 else instead
+    return instead
+
+
+def _bin(value: Any, column: Column) -> int | None:  # noqa: ANN401 - any Python value
+    """Return the code of a Python value in the bins of a column; None of what is null."""
+    if _is_null(value):
+        return None
+    number = _number(value)
+    *lower, last = column.edges or ()
+    # Python compares integers with floats exactly.
+    if number is None or number < lower[0] or number > last:
+        return NOWHERE if column.other_code is None else column.other_code
+    return bisect_right(lower, number) - 1
+
+
+def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value) else None
+    if isinstance(value, numbers.Integral):
+        return None if isinstance(value, bool) else int(value)
+    return float(value) if isinstance(value, float | np.floating) else None
 
 
 def _is_unicode(text: str) -> bool:

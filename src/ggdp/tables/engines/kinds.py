@@ -6,7 +6,7 @@ A column of data has a *kind*, which its schema alone decides; a declared column
 kind of data  what it is                                                                                   declared
 ============  ===========================================================================================  =========
 text          strings, categories, enumerations, dictionaries of strings, UUIDs, columns of nulls;         all
-              every column of a CSV or JSON file
+              every column of a CSV or JSON file; all categorical columns of pandas
 integer       integers of any width, with a sign or without                                                t i b o
 float         floating-point numbers, also pandas' integers with nulls                                     i b
 decimal       decimal numbers                                                                              i b
@@ -16,21 +16,26 @@ object        pandas' columns of Python values                                  
 ============  ===========================================================================================  =========
 
 Declared as text (t), integers (i), booleans (B), dates (d), bins (b), or open (o). Whatever else, and every kind not
-listed (timestamps, lists, ...), is refused before any value is read, by an error that names request and schema only.
+listed (timestamps, lists, polars' Python objects, ...), is refused before any value is read, by an error that names
+request and schema only. The type of pandas' categories follows from the data (without any it is float), so it is no
+schema: whatever it is, each category is read as a Python value, and one without a text is neither key nor unit.
+Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
 
 **Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
 
 - Text as text: the value as it is; no trimming, no folding of case, no normalisation. Nor for dates: yyyy-mm-dd.
 - Text as integers: what matches ``[+-]?[0-9]+(\.0*)?``, as digits without a plus, leading zeros or a fraction; "-0" is
   "0". Decimals likewise. Text as booleans: true and false in any case.
-- Integers: decimal digits. Booleans: true, false. Dates: yyyy-mm-dd.
+- Integers: decimal digits. Booleans: true, false. Dates: yyyy-mm-dd; a day outside the years 1 to 9999 has no text.
+- Text that is no UTF-8 has none either. As a key or a unit what has no text is counted nowhere.
 - Floats as integers: a whole number that fits in 64 bits, as its digits.
 - Python values of an object column: text as it is; integers and whole floats as digits; booleans; dates. None, NaN, NaT
   and pandas.NA are null.
 
-**Bins.** Integers are compared as integers, exactly (bins of text, decimals and floats compare 64-bit floats). Text
-must match ``[+-]?(digits[.digits] | .digits)[e[+-]dd]`` with at most 40 digits on either side of the point and two in
-the exponent, and is rounded to the nearest float. NaN is null; infinite numbers are compared as they are.
+**Bins.** Integers are compared as integers, exactly, also in object columns and among pandas' categories (bins of text,
+decimals and floats compare 64-bit floats). Text must match ``[+-]?(digits[.digits] | .digits)[e[+-]dd]`` with at most
+40 digits on either side of the point and two in the exponent, and is rounded to the nearest float. NaN is null;
+infinite numbers are compared as they are.
 
 **Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
 declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are counted nowhere.
@@ -53,10 +58,24 @@ if TYPE_CHECKING:
 
     from ggdp.tables.column import Column
 
-__all__ = ["NOWHERE", "binned", "canonical", "is_missing", "kind_of", "require_countable", "require_unit"]
+__all__ = [
+    "NOWHERE",
+    "NUMBER",
+    "binned",
+    "canonical",
+    "is_missing",
+    "kind_of",
+    "require_countable",
+    "require_unit",
+    "unparsable",
+]
 
 # The code of rows that are counted nowhere.
 NOWHERE = -1
+# Text that is a number.
+NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
+# What narwhals calls objects; those of pandas are read otherwise, and are the kind "object".
+_PYTHON = "python objects"
 
 _DECLARED = {
     "text": {"text", "integer", "boolean", "date", "bins", "open"},
@@ -74,11 +93,14 @@ _WAY_OUT = {
     "integer": "declare integer levels, edges, or text, or cast the column first",
     "boolean": "declare true and false, or cast the column first",
     "date": "declare dates, or cast the column first",
+    _PYTHON: "make a column of text, integers or dates of it first",
     "object": 'a column of Python objects has no type of its own: use .astype("string") first',
 }
 # `\z` is the end of the text alone; `$` would let a line break pass on some engines.
 _WHOLE = r"^[+-]?[0-9]+(\.0*)?\z"
-_NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?\z"
+_NUMBER = rf"^{NUMBER}\z"
+# How Arrow and Spark write a decimal zero with many digits after the point.
+_SMALL_ZERO = r"^[+-]?0[eE][+-]?[0-9]+\z"
 _TRUE, _FALSE = r"^[tT][rR][uU][eE]\z", r"^[fF][aA][lL][sS][eE]\z"
 _INT64 = 2.0**63
 
@@ -91,7 +113,9 @@ def kind_of(dtype: nw.dtypes.DType) -> str:
         return "integer"
     if dtype.is_float():
         return "float"
-    if isinstance(dtype, nw.Decimal | nw.Boolean | nw.Date | nw.Object):
+    if isinstance(dtype, nw.Object):
+        return _PYTHON
+    if isinstance(dtype, nw.Decimal | nw.Boolean | nw.Date):
         return type(dtype).__name__.lower()
     return str(dtype).split("(")[0].lower()
 
@@ -117,12 +141,21 @@ def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
     return value.is_null() | value.is_nan() if kind == "float" else value.is_null()
 
 
+def unparsable(column: Column | None) -> str | None:
+    """Return a text that stands for values without one: longer than all levels, so it is none; null as key or unit."""
+    if column is None or column.kind == "open":
+        return None
+    return "\0" * (1 + max(map(len, column.texts), default=0))
+
+
 def canonical(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
     """Return the canonical text of values; null where there is none."""
     if kind == "float":
         return _whole_floats(value)
     text = value.cast(nw.String)
-    if kind == "decimal" or (kind in ("text", "object") and declared == "integer"):
+    if kind == "decimal":
+        return _whole_texts(nw.when(text.str.contains(_SMALL_ZERO)).then(nw.lit("0")).otherwise(text))
+    if kind in ("text", "object") and declared == "integer":
         return _whole_texts(text)
     if kind in ("text", "object") and declared == "boolean":
         false = nw.when(text.str.contains(_FALSE)).then(nw.lit("false"))
@@ -148,6 +181,9 @@ def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) ->
     edges, bins = column.edges or (), len(column.edges or ()) - 1
     other = NOWHERE if column.other_code is None else column.other_code
     missing = NOWHERE if column.missing_code is None else column.missing_code
+    if kind in ("text", "object") and dtype.is_integer():
+        # Python values were binned one by one (`ggdp.tables.engines.from_pandas`).
+        return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(value).cast(nw.Int64)
     if kind == "integer":
         passed = _integer_conditions(value, edges, dtype)
         number = value

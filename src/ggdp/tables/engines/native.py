@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from datetime import date
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import narwhals as nw
 import pyarrow as pa
 
 from ggdp.errors import ArgumentError, GgdpError, SourceError
+from ggdp.tables.engines.kinds import unparsable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ggdp.tables.column import Column
 
 __all__ = [
     "DIGITS",
@@ -29,8 +33,10 @@ __all__ = [
     "leveled",
     "levels_sql",
     "quietly",
+    "readable",
     "require_exact",
     "texts",
+    "within_years",
 ]
 
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -127,11 +133,57 @@ def _literal(text: str) -> str:
 
 
 def require_exact(engine: str, native: Any) -> None:  # noqa: ANN401 - a frame of any library
-    """Refuse a DuckDB connection that compares text loosely: one value could then be two levels."""
+    """Refuse what may compare text loosely, a database or a setting: one value could then be two levels."""
+    asked = "SELECT current_setting('default_collation')"
     if engine == "duckdb":
-        collation = native.query("ggdp_unused", "SELECT current_setting('default_collation')").fetchall()[0][0]
-        if collation:
-            raise ArgumentError("source", collation, "is the connection's default_collation: RESET default_collation")
+        answer = native.query("ggdp_unused", asked)
+    elif engine == "ibis":
+        backend = native.get_backend()
+        if backend.name != "duckdb":
+            raise ArgumentError(
+                "source",
+                f"ibis on {backend.name}",
+                "may compare text loosely, so that a row has two levels: of ibis only DuckDB is counted. "
+                "Export the table (to_pyarrow, to_parquet), or pass a frame of DuckDB, polars or pandas",
+            )
+        answer = backend.con.sql(asked)
+    else:
+        return
+    collation = answer.fetchall()[0][0]
+    if collation:
+        raise ArgumentError("source", collation, "is the connection's default_collation: RESET default_collation")
+
+
+def within_years(engine: str, value: nw.Expr) -> nw.Expr:
+    """Return dates of the years 1 to 9999, and null for others: polars panics where it writes those as text."""
+    bounds = ("0001-01-01", "9999-12-31")
+    # PySpark writes the first one as a year of one digit, which Java does not read.
+    first, last = (
+        nw.lit(day).cast(nw.Date) if engine == "spark" else nw.lit(date.fromisoformat(day)) for day in bounds
+    )
+    return nw.when((value >= first) & (value <= last)).then(value)
+
+
+def readable(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table:
+    """Return an Arrow table whose text is UTF-8; what is not has no text (`ggdp.tables.engines.kinds`)."""
+    for place, field in enumerate(table.schema):
+        if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+            continue
+        try:
+            table[field.name].validate(full=True)
+        except pa.ArrowInvalid:
+            instead = unparsable(declared.get(field.name))
+            raw = table[field.name].cast(pa.large_binary()).to_pylist()
+            texts = pa.array([None if text is None else _decoded(text, instead) for text in raw], pa.large_string())
+            table = table.set_column(place, field.name, texts)
+    return table
+
+
+def _decoded(text: bytes, instead: str | None) -> str | None:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return instead
 
 
 def exact(engine: str, frame: Frame, columns: Sequence[str]) -> Frame:
@@ -147,7 +199,7 @@ def exact(engine: str, frame: Frame, columns: Sequence[str]) -> Frame:
         names = ['"' + name.replace('"', '""') + '"' for name in columns]
         replaced = ", ".join(f"decode(encode({name})) AS {name}" for name in names)
         return framed(native.project(f"* REPLACE ({replaced})"))
-    if engine == "ibis" and native.get_backend().name == "duckdb":
+    if engine == "ibis":
         import ibis
 
         def encode(text: str) -> bytes: ...  # type: ignore[empty-body]

@@ -94,7 +94,7 @@ def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) ->
             values.append(binned(value, kind, column, schema[column.name]).alias(f"k{place}"))
             code = f"nullif(k{place}, {NOWHERE})"
         else:
-            values.append(canonical(value, kind, column.kind).alias(f"t{place}"))
+            values.append(canonical(_written("duckdb", value, kind), kind, column.kind).alias(f"t{place}"))
             values.append(is_missing(value, kind).alias(f"a{place}"))
             levels = native.levels_sql(column.texts, (f"l{place}", f"j{place}"))
             joins += f" LEFT JOIN ({levels}) ON t{place} = l{place}"
@@ -147,7 +147,8 @@ def _coded(
         engine = "pyarrow" if found.implementation.is_pyarrow() else engine
     else:
         unit = nw.col(bounds.unit)
-        unit = unit.cast(nw.String) if kinds[bounds.unit] == "text" else unit
+        kind = kinds[bounds.unit]
+        unit = unit.cast(nw.String) if kind == "text" else _written(engine, unit, kind)
         found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
     found = _joined(engine, found, columns, kinds)
     counted = [
@@ -166,15 +167,22 @@ def _joined(
     """Return a frame with canonical texts, and the codes of those that are levels."""
     read = [(place, column) for place, column in columns if column.kind != "bins"]
     leveled = [(place, column) for place, column in read if column.kind != "open"]
-    texts = [
-        canonical(nw.col(f"c{place}"), kinds[column.name], column.kind).alias(f"t{place}") for place, column in read
-    ]
+    texts = []
+    for place, column in read:
+        kind = kinds[column.name]
+        value = _written(engine, nw.col(f"c{place}"), kind)
+        texts.append(canonical(value, kind, column.kind).alias(f"t{place}"))
     found = frame.with_columns(*texts) if texts else frame
     for place, column in leveled:
         levels: Any = native.leveled(engine, found, column.texts, (f"l{place}", f"j{place}"))
         found = found.join(levels, left_on=f"t{place}", right_on=f"l{place}", how="left")
     codes = [_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
     return found.with_columns(*codes) if codes else found
+
+
+def _written(engine: str, value: nw.Expr, kind: str) -> nw.Expr:
+    """Return values that every engine can write as text, the others as null."""
+    return native.within_years(engine, value) if kind == "date" else value
 
 
 def _code(place: int, column: Column, kinds: Mapping[str, str]) -> nw.Expr:

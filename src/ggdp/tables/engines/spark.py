@@ -28,18 +28,21 @@ import threading
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.tables.engines.kinds import unparsable
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FileFormat", "quiet", "read_files", "session"]
+    from ggdp.tables.column import Column
+
+__all__ = ["FileFormat", "quiet", "read_files", "readable", "session"]
 
 FileFormat: TypeAlias = Literal["csv", "tsv", "json", "parquet"]
 
@@ -66,11 +69,16 @@ _CSV = {
     "emptyValue": "",
     "ignoreLeadingWhiteSpace": False,
     "ignoreTrailingWhiteSpace": False,
-    # A record of more fields than this is an error, which a value could then cause.
+    # A record of more fields than this is an error, which a value could then cause; each parser has room for so many.
     "maxColumns": 1 << 20,
     "maxCharsPerColumn": -1,
 }
-_JSON = {"mode": "PERMISSIVE", "primitivesAsString": "true", "allowNonNumericNumbers": "false"}
+_JSON = {
+    "mode": "PERMISSIVE",
+    "primitivesAsString": "true",
+    "allowNonNumericNumbers": "false",
+    "allowSingleQuotes": "false",
+}
 # Dates before 1582 are read as they are written; the other settings rewrite them or fail.
 _PARQUET = {"mergeSchema": False, "datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -232,7 +240,8 @@ def read_files(
     A record is one row, whatever is in it: CSV files are read as a whole, since a quoted field may hold line ends. An
     empty field of a CSV file is a null, quoted or not. A byte-order mark is skipped, and so are blank lines. Records of
     a CSV file end as its header does, and line ends of that kind inside quotes become a single line feed. A number of a
-    JSON file that has a point or an exponent comes as the text of its 64-bit float.
+    JSON file that has a point or an exponent comes as the text of its 64-bit float. Of two fields of one name the last
+    one is read, and what comes after the first object of a line is not.
 
     Examples
     --------
@@ -264,11 +273,28 @@ def read_files(
     )
 
 
+def readable(frame: DataFrame, declared: Mapping[str, Column | None]) -> DataFrame:
+    """Return declared columns of a frame; text that is no UTF-8 has no text (`ggdp.tables.engines.kinds`)."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import StringType
+
+    def column(name: str) -> Any:  # noqa: ANN401 - a column of classic Spark, or of Connect
+        found = functions.col("`" + name.replace("`", "``") + "`")
+        if not isinstance(frame.schema[name].dataType, StringType):
+            return found
+        text = functions.coalesce(functions.try_validate_utf8(found), functions.lit(unparsable(declared[name])))
+        return functions.when(found.isNotNull(), text).alias(name)
+
+    return frame.select(*map(column, declared))
+
+
 def _literal(path: str | os.PathLike[str]) -> str:
     """Return a path as Spark takes it, with what it would read as a pattern escaped."""
     text = os.fspath(path)
     if Path(text).name.startswith(("_", ".")):
         raise ArgumentError("paths", text, "Spark reads no file whose name begins with _ or a dot: rename it")
+    if ":" in Path(text).name:
+        raise ArgumentError("paths", text, "Spark reads no file with a colon in its name: rename it")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
         return text
     return "file://" + re.sub(r"([\\\[\]{}*?])", r"\\\1", os.path.abspath(text))
