@@ -399,14 +399,3 @@ def test_half_a_surrogate_pair_is_no_text_and_no_error():
     assert counted(frame, CountQuery(marginals=(domain,))) == [{0: 2, 1: 1, 2: 1}]
     assert keyed(frame, CountQuery(marginals=(Domain([Column(name="x")]),))) == [[("a", 2)]]
     assert counted(frame, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY)) == [{0: 1}]
-
-
-def test_a_backend_without_hashes_counts_rows_but_no_units():
-    import ibis
-
-    frame = ibis.memtable(TABLE.select(["text", "whole"]))
-    with open_source(frame, columns=["text", "whole"]) as source:
-        source._frames.can_hash = False
-        query = CountQuery(marginals=(Domain({"text": ["a"]}),), unit="whole", key=KEY)
-        with pytest.raises(ArgumentError, match="knows SHA-256"):
-            source.count(query)

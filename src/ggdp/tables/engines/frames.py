@@ -62,8 +62,6 @@ class Frames(Protocol):
     blank_is_null: bool
     # Whether there is a slower way to read that fails less.
     can_be_careful: bool
-    # Whether units can be bounded.
-    can_hash: bool
     keep: Keep | None
 
     def __init__(self, name: str, data: Any, columns: Sequence[str]) -> None: ...  # noqa: ANN401
@@ -92,7 +90,6 @@ class _Plain:
     kinds: dict[str, str]
     blank_is_null = False
     can_be_careful = False
-    can_hash = True
     keep: Keep | None = None
 
     def around(self) -> AbstractContextManager[None]:
@@ -122,7 +119,6 @@ class NativeFrames(_Plain):
             require_columns(name, columns, _names(self.engine, data, schema))
             self._frame = _decoded(frame, columns) if self.engine == "pyarrow" else frame
             texts = native.texts(self.engine, nw.to_native(self._frame))
-            self.can_hash = native.can_hash(self.engine, data)
         schema = self._frame.collect_schema()
         self.kinds = {name: "text" if name in texts else kind_of(schema[name]) for name in columns}
         # Narwhals does not know these types; as text they are like any other.

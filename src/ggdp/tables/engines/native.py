@@ -210,15 +210,6 @@ def exact(engine: str, frame: Frame, columns: Sequence[str]) -> Frame:
     return frame
 
 
-def can_hash(engine: str, native: Any) -> bool:  # noqa: ANN401 - a frame of any library
-    """Return whether the engine knows SHA-256; of the databases behind ibis not all do."""
-    if engine != "ibis":
-        return True
-    from ibis.expr.operations import HexDigest
-
-    return bool(native.get_backend().has_operation(HexDigest))
-
-
 def digests(values: Iterable[str | None]) -> list[str | None]:
     """Return the first hexadecimal digits of the SHA-256 of texts."""
     return [None if text is None else hashlib.sha256(text.encode()).hexdigest()[:DIGITS] for text in values]

@@ -120,8 +120,6 @@ class TableSource:
             if query.unit not in self.column_kinds:
                 raise ArgumentError("unit", query.unit, "is not among the columns that the source was opened with")
             require_unit(query.unit, self.column_kinds)
-            if not self._frames.can_hash:
-                raise ArgumentError("unit", query.unit, "needs an ibis backend that knows SHA-256, such as DuckDB")
 
     def count(self, query: CountQuery) -> list[Counted]:
         """Return the non-empty cells of each marginal; all columns must be declared.
