@@ -405,3 +405,13 @@ def test_rows_that_do_not_fit_in_memory_are_written_to_a_private_folder_that_is_
     assert Path.cwd() not in here.parents
     if sys.platform != "win32":
         assert here.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_values_in_the_place_of_a_header_are_not_told(tmp_path, suffix):
+    path = tmp_path / f"patients.{suffix}"
+    path.write_text("Alice Smith,positive\nBob Jones,negative\n".replace(",", "\t" if suffix == "tsv" else ","))
+    with pytest.raises(ArgumentError, match="the first line of the file must name its columns") as raised:
+        open_source(path, columns=["diagnosis"])
+    assert "Alice" not in str(raised.value)
+    assert "positive" not in repr(raised.value)

@@ -227,11 +227,12 @@ def keeper(connection: Any) -> Callable[[Frame], Frame]:  # noqa: ANN401 - duckd
     """Return what computes a frame once and keeps it: in memory, or as a table of the connection where it is large."""
 
     def keep(frame: Frame) -> Frame:
-        groups = nw.to_native(frame).sql_query()
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE ggdp_groups AS {groups}")
+        groups = nw.to_native(frame)
         # Few groups are finished in memory, since DuckDB would bind each of the many small steps that are left.
-        if connection.execute("SELECT count(*) FROM ggdp_groups").fetchall()[0][0] <= _FEW:
-            return framed(connection.table("ggdp_groups").to_arrow_table())
+        found = groups.limit(_FEW + 1).to_arrow_table()
+        if found.num_rows <= _FEW:
+            return framed(found)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE ggdp_groups AS {groups.sql_query()}")
         return framed(connection.table("ggdp_groups"))
 
     return keep

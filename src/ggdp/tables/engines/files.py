@@ -56,31 +56,39 @@ def found_files(source: str | os.PathLike[str]) -> Files:
     """Return the files that a path or a pattern names, in the order of their names."""
     named = os.fspath(source)
     if not isinstance(named, str):
-        raise ArgumentError("source", named, "must be a path as text")
+        raise ArgumentError("data", named, "must be a path as text")
     # A file that is there is meant, also where its name could be a pattern.
     paths = [named] if Path(named).is_file() else _different(sorted(glob.glob(named, recursive=True)))
     if not paths:
         what = "names a folder: write FOLDER/*.parquet" if Path(named).is_dir() else "no such file"
-        raise ArgumentError("source", named, what)
+        raise ArgumentError("data", named, what)
     formats = {_format(path) for path in paths}
     if len(formats) > 1:
-        raise ArgumentError("source", named, f"names files of several formats: {', '.join(sorted(formats))}")
+        raise ArgumentError("data", named, f"names files of several formats: {', '.join(sorted(formats))}")
     (kind,) = formats
     if kind not in DELIMITERS:
         return Files(named=named, paths=tuple(paths), format=kind)
     headers = [_header(path, DELIMITERS[kind]) for path in paths]
     for path, header in zip(paths, headers, strict=True):
         if header != headers[0]:
-            raise ArgumentError("source", path, f"has another header than {paths[0]}")
+            raise ArgumentError("data", path, f"has another header than {paths[0]}")
     return Files(named=named, paths=tuple(paths), format=kind, header=headers[0])
 
 
-def require_columns(source: str, wanted: Sequence[str], present: Sequence[str]) -> None:
-    """Refuse columns that are not there, or there twice."""
+def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], *, by_header: bool = False) -> None:
+    """Refuse columns that are not there, or there twice.
+
+    The first line of a text file that was written without a header holds values, so its names are not told.
+    """
+    told = "the first line of the file must name its columns" if by_header else f"its columns are {_listed(present)}"
     for name in wanted:
         if (times := list(present).count(name)) != 1:
             what = f"there is no such column in {source}" if times == 0 else f"is the name of {times} columns"
-            raise ArgumentError("column", name, f"{what}; its columns are {', '.join(map(str, present))}")
+            raise ArgumentError("column", name, f"{what}; {told}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(str, names)) or "none"
 
 
 def require_one_schema(files: Sequence[str], columns: Sequence[str]) -> None:
@@ -182,11 +190,11 @@ def _header(path: str, delimiter: str) -> tuple[str, ...]:
     except (UnicodeError, csv.Error, EOFError):
         unreadable = "its first line is no header in UTF-8"
     if unreadable is not None:
-        raise ArgumentError("source", path, f"cannot be read: {unreadable}")
+        raise ArgumentError("data", path, f"cannot be read: {unreadable}")
     if not header:
-        raise ArgumentError("source", path, "is empty: the first line must name the columns")
+        raise ArgumentError("data", path, "is empty: the first line must name the columns")
     if len(set(header)) < len(header):
-        raise ArgumentError("source", path, "names two columns alike in its header")
+        raise ArgumentError("data", path, "names two columns alike in its header")
     return tuple(header)
 
 

@@ -47,7 +47,7 @@ def engine_of(data: Any) -> str | None:  # noqa: ANN401 - perhaps a frame
     try:
         frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
-        raise ArgumentError("source", type(data).__name__, "has two columns of the same name: rename one") from None
+        raise ArgumentError("data", type(data).__name__, "has two columns of the same name: rename one") from None
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return None
     return _ENGINES.get(frame.implementation.value)
@@ -203,7 +203,9 @@ class DuckdbFiles(_Plain):
         # DuckDB skips the byte-order mark of CSV files alone.
         self._kept = data.format == "json" and any(map(has_mark, data.paths))
         self.can_be_careful = not self._kept
-        require_columns(name, columns, duckdb.column_names(self._connection, data, columns))
+        require_columns(
+            name, columns, duckdb.column_names(self._connection, data, columns), by_header=data.format in DELIMITERS
+        )
         if data.format == "parquet":
             require_one_schema(data.paths, columns)
         self._frames = NativeFrames(name, duckdb.read(self._connection, data, columns), columns, own=True)
@@ -247,7 +249,7 @@ class SparkFiles(_Plain):
         session = spark.session()
         with self.around():
             named = data.header if data.format in DELIMITERS else columns
-            require_columns(name, columns, named)
+            require_columns(name, columns, named, by_header=data.format in DELIMITERS)
             self._frames = NativeFrames(name, spark.read_files(session, data.paths, data.format, named), columns)
         self.kinds = self._frames.kinds
 

@@ -151,7 +151,7 @@ def require_exact(engine: str, native: Any) -> None:  # noqa: ANN401 - a frame o
         return
     collation = answer.fetchall()[0][0]
     if collation:
-        raise ArgumentError("source", collation, "is the connection's default_collation: RESET default_collation")
+        raise ArgumentError("data", collation, "is the connection's default_collation: RESET default_collation")
 
 
 def within_years(engine: str, value: nw.Expr) -> nw.Expr:

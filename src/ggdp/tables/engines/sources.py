@@ -142,7 +142,7 @@ class TableSource:
     def counted_frame(self, query: CountQuery) -> Any:  # noqa: ANN401 - a frame of the engine
         """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of Spark."""
         if self.engine != "spark" or len(query.marginals) != 1:
-            raise ArgumentError("source", self.name, "only one marginal of a Spark source is counted as a frame")
+            raise ArgumentError("data", self.name, "only one marginal of a Spark source is counted as a frame")
         self.check(query)
 
         def work() -> Any:  # noqa: ANN401 - a frame of the engine
