@@ -216,10 +216,13 @@ def _decoded(text: bytes, instead: str | None) -> str | None:
         return instead
 
 
-def column_names(connection: Any, files: Files, columns: Sequence[str]) -> Sequence[str]:  # noqa: ANN401
+def column_names(files: Files, columns: Sequence[str]) -> Sequence[str]:
     """Return the names of the columns that files have; JSON files have no schema, and so all that are asked for."""
     if files.format == "parquet":
-        return list(connection.sql(f"SELECT * FROM {_parquet(files)}").columns)
+        import pyarrow.parquet as pq
+
+        names: list[str] = pq.read_schema(files.paths[0]).names
+        return names
     return columns if files.format == "json" else files.header
 
 

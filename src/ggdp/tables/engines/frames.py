@@ -203,9 +203,7 @@ class DuckdbFiles(_Plain):
         # DuckDB skips the byte-order mark of CSV files alone.
         self._kept = data.format == "json" and any(map(has_mark, data.paths))
         self.can_be_careful = not self._kept
-        require_columns(
-            name, columns, duckdb.column_names(self._connection, data, columns), by_header=data.format in DELIMITERS
-        )
+        require_columns(name, columns, duckdb.column_names(data, columns), by_header=data.format in DELIMITERS)
         if data.format == "parquet":
             require_one_schema(data.paths, columns)
         self._frames = NativeFrames(name, duckdb.read(self._connection, data, columns), columns, own=True)

@@ -18,7 +18,7 @@ a table can collide with another.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import narwhals as nw
 
@@ -174,8 +174,7 @@ def _joined(
         texts.append(canonical(value, kind, column.kind).alias(f"t{place}"))
     found = frame.with_columns(*texts) if texts else frame
     for place, column in leveled:
-        levels: Any = native.leveled(engine, found, column.texts, (f"l{place}", f"j{place}"))
-        found = found.join(levels, left_on=f"t{place}", right_on=f"l{place}", how="left")
+        found = native.looked_up(engine, found, f"t{place}", column.texts, f"j{place}")
     codes = [_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
     return found.with_columns(*codes) if codes else found
 
