@@ -152,9 +152,9 @@ def folder(tmp_path_factory):
 # A failure names its pair; to make a smaller one of it would take minutes.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 # The first example is the simplest, of which nothing is to be learned.
-FEW = settings(deadline=None, max_examples=3, phases=PHASES)
-MANY = settings(deadline=None, max_examples=12, phases=PHASES)
-AT_ONCE = 10
+FEW = settings(deadline=None, max_examples=2, phases=PHASES)
+MANY = settings(deadline=None, max_examples=10, phases=PHASES)
+AT_ONCE = 16
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -33,8 +33,8 @@ def spark():
 
 # A query takes seconds on a cluster.
 FRAMES = {("declared", "a new cell", "replaced", "person"), ("open", "a new cell", "added", "person")}
-FILES = {("declared", "csv", "quotes and newlines", "added", None)}
-FEW = ("a new cell", "unknown levels", "empty fields", "other alphabets")
+FILES = {("declared", "csv", "quotes and newlines", "added", "person")}
+FEW = ("a new cell", "empty fields")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,9 @@ def test_python_is_given_the_same_of_neighbouring_spark_frames(
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("regime", "suffix", "stranger", "change", "unit"),
-    cases(FLAGS, WRITERS, ["quotes and newlines", "a long text"], CHANGES, UNITS, fast=lambda *case: case in FILES),
+    cases(
+        FLAGS, WRITERS, ["quotes and newlines", "a long text"], CHANGES, ["person"], fast=lambda *case: case in FILES
+    ),
 )
 def test_files_that_spark_reads_tell_nothing_but_their_values(
     tmp_path, monkeypatch, capfd, regime, suffix, stranger, change, unit
@@ -100,6 +102,7 @@ def test_executors_write_the_same_of_neighbours_that_differ_below_the_threshold(
         # Names of files are Spark's, and new in every run; so are digests, since encodings are listed in any order.
         parts = [told(folder / part["url"]) for part in table.pop("parts")]
         del table["sha256"]
-        outcomes.append((parts, manifest, repr(release), said.out, said.err, len(list(folder.iterdir()))))
+        said_of_it = repr(release).replace(str(folder), "")
+        outcomes.append((parts, manifest, said_of_it, said.out, said.err, len(list(folder.iterdir()))))
     assert sum(part[2].num_rows for part in outcomes[0][0]) == 3
     assert outcomes[0] == outcomes[1]
