@@ -48,7 +48,7 @@ test-all: lint types imports docs ## the same with slow and exhaustive tests, fr
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
-bench: ## time calibration, sampling and releases beside other libraries, each in its own environment
+bench: ## time calibration, sampling, releases and tables beside other libraries, each in its own environment
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built
