@@ -86,7 +86,15 @@ def test_a_large_table_is_drawn_once_by_the_executors_and_stays_where_it_is_writ
 
 
 @pytest.mark.usefixtures("small_driver")
-@pytest.mark.parametrize("extra", [{}, {"nonnegative": True}, {"false_cells": 2}, {"unit": "person", "max_cells": 1}])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"nonnegative": True},
+        {"false_cells": 2},
+        pytest.param({}, marks=pytest.mark.exhaustive),
+        pytest.param({"unit": "person", "max_cells": 1}, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_large_release_carries_its_guarantee_and_a_manifest_with_the_digests_of_its_parts(people, tmp_path, extra):
     out = tmp_path / "people.parquet"
     release = ggdp.release_table(people, **LARGE, **extra, out=out)

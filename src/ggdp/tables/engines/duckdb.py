@@ -12,7 +12,7 @@ of a CSV file, too.
 
 References
 ----------
-DuckDB 1.3 to 2.0, "CSV Import", "JSON Loading" and "Reading and Writing Parquet Files" (parameters).
+DuckDB 2.0, "CSV Import", "JSON Loading" and "Reading and Writing Parquet Files" (parameters).
 """
 
 from __future__ import annotations
