@@ -90,13 +90,9 @@ def require_readable(files: Files) -> None:
         try:
             os.path.abspath(path).encode()
         except UnicodeEncodeError:
-            raise ArgumentError(
-                "source", ascii(path), "DuckDB reads no file whose name is no UTF-8: rename it"
-            ) from None
+            raise ArgumentError("data", ascii(path), "DuckDB reads no file whose name is no UTF-8: rename it") from None
         if os.sep != "\\" and "\\" in path and re.search(r"[\[*?]", os.path.abspath(path)):
-            raise ArgumentError(
-                "source", path, "DuckDB reads no file with a backslash and one of *, ? and [: rename it"
-            )
+            raise ArgumentError("data", path, "DuckDB reads no file with a backslash and one of *, ? and [: rename it")
 
 
 def read(connection: Any, files: Files, columns: Sequence[str], *, parallel: bool = True) -> Any:  # noqa: ANN401

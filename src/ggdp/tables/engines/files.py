@@ -170,7 +170,7 @@ def _format(path: str) -> FileFormat:
     found = _SUFFIXES.get(Path(name.stem).suffix.lower() if packed else suffix)
     if found is None or (packed and found == "parquet"):
         raise ArgumentError(
-            "source",
+            "data",
             path,
             "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with .gz or .zst, or .parquet",
         )

@@ -217,7 +217,7 @@ def open_source(
     found = engine_of(data)
     if found is None:
         raise ArgumentError(
-            "source", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
+            "data", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
         )
     if engine not in (None, found):
         raise ArgumentError("engine", engine, f"reads files; a frame of {found} is counted by its own engine")
