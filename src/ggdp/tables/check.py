@@ -368,5 +368,5 @@ def _bounds(most: int) -> list[int]:
 
 def _aggregated(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:
     """Return what an engine makes of the non-empty keys of a marginal (`t0` or `k0`, ..., `count`)."""
-    (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda *asked: then(engine_plan.keys(*asked)))
+    (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda asked: then(engine_plan.keys(asked)))
     return table

@@ -155,7 +155,7 @@ def require_exact(engine: str, native: Any) -> None:  # noqa: ANN401 - a frame o
         backend = native.get_backend()
         if backend.name != "duckdb":
             raise ArgumentError(
-                "source",
+                "data",
                 f"ibis on {backend.name}",
                 "may compare text loosely, so that a row has two levels: of ibis only DuckDB is counted. "
                 "Export the table (to_pyarrow, to_parquet), or pass a frame of DuckDB, polars or pandas",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
 
-__all__ = ["Bounds", "Keep", "cells", "keys"]
+__all__ = ["Asked", "Bounds", "Keep", "cells", "keys"]
 
 UNIT, COUNT, CELL = "u", "count", "cell"
 # A marginal of more cells may have as many groups.
@@ -50,39 +50,37 @@ class Bounds(NamedTuple):
     secret: str
 
 
-def cells(
-    engine: str,
-    frame: native.Frame,
-    marginal: Domain,
-    kinds: Mapping[str, str],
-    bounds: Bounds | None,
-    keep: Keep | None,
-) -> native.Frame:
+class Asked(NamedTuple):
+    """What is asked of an engine: a marginal of a frame, by rows or by units."""
+
+    engine: str
+    frame: native.Frame
+    marginal: Domain
+    kinds: Mapping[str, str]
+    bounds: Bounds | None
+    keep: Keep | None
+
+    @property
+    def carried(self) -> str:
+        """The column that is counted: how many rows there are, or which unit."""
+        return COUNT if self.bounds is None else UNIT
+
+
+def cells(asked: Asked) -> native.Frame:
     """Return a frame of the non-empty cells (`cell`, `count`) of a marginal whose columns are all declared."""
-    if engine == "duckdb" and bounds is None and (keep is None or marginal.size > _MANY_CELLS):
-        return _at_once(frame, marginal, kinds)
-    coded = _coded(engine, frame, marginal, kinds, bounds, keep)
+    many = asked.keep is None or asked.marginal.size > _MANY_CELLS
+    if asked.engine == "duckdb" and asked.bounds is None and many:
+        return _at_once(asked.frame, asked.marginal, asked.kinds)
     index: nw.Expr = nw.lit(0)
-    for place, size in enumerate(marginal.shape):
+    for place, size in enumerate(asked.marginal.shape):
         index = index * size + nw.col(f"k{place}")
-    carried = [COUNT] if bounds is None else [UNIT]
-    coded = coded.select(index.cast(nw.Int64).alias(CELL), *carried)
-    return _summed(engine, coded, [CELL], bounds)
+    return _summed(asked, _coded(asked).select(index.cast(nw.Int64).alias(CELL), asked.carried), [CELL])
 
 
-def keys(
-    engine: str,
-    frame: native.Frame,
-    marginal: Domain,
-    kinds: Mapping[str, str],
-    bounds: Bounds | None,
-    keep: Keep | None,
-) -> native.Frame:
+def keys(asked: Asked) -> native.Frame:
     """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
-    coded = _coded(engine, frame, marginal, kinds, bounds, keep)
-    names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(marginal)]
-    carried = [COUNT] if bounds is None else [UNIT]
-    return _summed(engine, coded.select(*names, *carried), names, bounds)
+    names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(asked.marginal)]
+    return _summed(asked, _coded(asked).select(*names, asked.carried), names)
 
 
 def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) -> native.Frame:
@@ -110,24 +108,19 @@ def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) ->
     return native.framed(nw.to_native(frame.select(*values)).query("ggdp_texts", query))
 
 
-def _summed(engine: str, coded: native.Frame, names: list[str], bounds: Bounds | None) -> native.Frame:
+def _summed(asked: Asked, coded: native.Frame, names: list[str]) -> native.Frame:
+    bounds = asked.bounds
     if bounds is None:
         found = coded.group_by(*names).agg(nw.col(COUNT).sum())
     else:
-        kept = bounding.bounded(engine, coded, UNIT, names, bounds.max_cells, bounds.secret)
+        kept = bounding.bounded(asked.engine, coded, UNIT, names, bounds.max_cells, bounds.secret)
         found = kept.group_by(*names).agg(nw.len().alias(COUNT))
     return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
-def _coded(
-    engine: str,
-    frame: native.Frame,
-    marginal: Domain,
-    kinds: Mapping[str, str],
-    bounds: Bounds | None,
-    keep: Keep | None,
-) -> native.Frame:
+def _coded(asked: Asked) -> native.Frame:
     """Return a frame with a code, or the text of an open column, for each column; rows counted nowhere are left out."""
+    engine, frame, marginal, kinds, bounds, keep = asked
     schema = frame.collect_schema()
     columns = list(enumerate(marginal))
     raw = []

@@ -151,7 +151,7 @@ class TableSource:
 
         return native.quietly(self.name, work)
 
-    def answer(self, query: CountQuery, planned: Callable[..., native.Frame]) -> list[pa.Table]:
+    def answer(self, query: CountQuery, planned: Callable[[plan.Asked], native.Frame]) -> list[pa.Table]:
         """Return the engine's answer to a plan of each marginal: `plan.cells`, `plan.keys`, or one built on them."""
         self.check(query)
 
@@ -169,13 +169,13 @@ class TableSource:
         return native.quietly(self.name, work)
 
     def _planned(
-        self, query: CountQuery, planned: Callable[..., native.Frame], place: int, frame: native.Frame
+        self, query: CountQuery, planned: Callable[[plan.Asked], native.Frame], place: int, frame: native.Frame
     ) -> native.Frame:
         bounds = None
         if query.unit is not None:
             bounds = plan.Bounds(query.unit, query.max_cells, bounding.subkey(query.key, place))
         counter = "pyarrow" if self.engine == "pandas" else self.engine
-        return planned(counter, frame, query.marginals[place], self.column_kinds, bounds, self._frames.keep)
+        return planned(plan.Asked(counter, frame, query.marginals[place], self.column_kinds, bounds, self._frames.keep))
 
 
 def open_source(
