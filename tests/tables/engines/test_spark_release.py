@@ -302,13 +302,13 @@ def test_another_way_of_committing_files_is_refused(spark, tmp_path):
 def test_a_path_that_somebody_makes_meanwhile_is_refused(spark, tmp_path, monkeypatch):
     from ggdp.tables.engines import spark_release
 
-    tidied = spark_release._tidied
+    tidied = spark_release.tidied
 
     def makes_it(folder, plan):
         (tmp_path / "x.parquet").mkdir()
         return tidied(folder, plan)
 
-    monkeypatch.setattr(spark_release, "_tidied", makes_it)
+    monkeypatch.setattr(spark_release, "tidied", makes_it)
     with pytest.raises(ArgumentError, match="exists"):
         release_cells(frame(spark, {}), total_cells=9, columns=keys(9), path=tmp_path / "x.parquet")
     assert os.listdir(tmp_path) == ["x.parquet"]

@@ -30,29 +30,28 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
-import re
 import secrets
-import shutil
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError, GgdpError
+from ggdp.errors import ArgumentError
 from ggdp.sampling import IntegerNoise, SecureSource
 from ggdp.sampling.entropy import checked_source
 from ggdp.tables.engines.spark import quiet
+from ggdp.tables.engines.spark_folder import free, hidden, publish, tidied
 from ggdp.tables.engines.spark_noise import NUMBERS, CellPlan, noised
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
@@ -80,7 +79,6 @@ _COMMITTER = {
     "spark.hadoop.outputCommitCoordination.enabled": "true",
 }
 _TYPES = (pa.string(), pa.int64(), pa.bool_(), pa.date32())
-_PART = re.compile(r"part-(\d{5,})-.*\.parquet")
 _LONGEST_WAIT = 60.0
 
 
@@ -181,17 +179,17 @@ def release_cells(
     ... ).rows  # doctest: +SKIP
     4
     """
-    target = _free(path)
+    target = free(path)
     plan = _planned(total_cells, order, scale, columns, half_width, adjust, threshold, certain_above, files, source)
     if false_cells is not None and threshold is None:
         raise ArgumentError("false_cells", "a table", "needs a threshold")
     _require_committer(counted)
-    with quiet(), _hidden(target) as hidden:
+    with quiet(), hidden(target) as folder:
         with _followed(counted):
             noisy = _noised_frame(counted, plan, false_cells)
-            noisy.write.mode("errorifexists").options(**_WRITER).parquet(f"file://{hidden / 'cells'}")
-        names = _tidied(hidden / "cells", plan)
-        _publish(hidden / "cells", target)
+            noisy.write.mode("errorifexists").options(**_WRITER).parquet(f"file://{folder / 'cells'}")
+        names = tidied(folder / "cells", plan)
+        publish(folder / "cells", target)
     return WrittenCells(
         path=target,
         files=names,
@@ -307,33 +305,6 @@ def _require_committer(frame: DataFrame) -> None:
             raise ArgumentError(setting, value, f"must be {needed!r}: otherwise a retried task may leave two draws")
 
 
-def _free(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder that can be made."""
-    text = os.fspath(path)
-    if "://" in text:
-        raise ArgumentError("path", text, "must be a folder on a file system that driver and executors share")
-    target = Path(os.path.abspath(text))
-    if os.path.lexists(target):
-        raise ArgumentError("path", text, "exists; a release is written once, and never over another one")
-    if not target.parent.is_dir():
-        raise ArgumentError("path", text, "the folder to make it in does not exist")
-    return target
-
-
-@contextmanager
-def _hidden(target: Path) -> Iterator[Path]:
-    """Make a folder beside the target, and remove it with all it holds."""
-    hidden = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    hidden.mkdir()
-    try:
-        yield hidden
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-        if hidden.exists():
-            message = f"{hidden} cannot be removed; remove it, and never publish what is in it"
-            raise GgdpError(message)
-
-
 @contextmanager
 def _followed(frame: DataFrame) -> Iterator[None]:
     """Wait, after what is done inside, until no attempt of its tasks is left that could still write a draw."""
@@ -366,44 +337,3 @@ def _followed(frame: DataFrame) -> Iterator[None]:
             if time.monotonic() > end:
                 break
             time.sleep(0.05)
-
-
-def _tidied(folder: Path, plan: CellPlan) -> tuple[str, ...]:
-    """Leave one file for each part and nothing else; return their names in the order of the cells."""
-    import pyarrow.parquet as pq
-
-    found: dict[int, Path] = {}
-    for entry in sorted(folder.iterdir()):
-        match = _PART.fullmatch(entry.name)
-        if match is None:
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        elif found.setdefault(int(match.group(1)), entry) is not entry:
-            message = "Spark has written two files for one part; nothing was released"
-            raise GgdpError(message)
-    if 0 not in found or max(found) >= plan.files or (plan.threshold is None and len(found) != plan.files):
-        message = "Spark has written other files than it was asked for; nothing was released"
-        raise GgdpError(message)
-    # Spark writes no file for a part without rows, but for the first.
-    schema = pq.read_schema(found[0])
-    for part in range(plan.files):
-        if part not in found:
-            found[part] = found[0].with_name(f"part-{part:05d}{found[0].name.removeprefix('part-00000')}")
-            with pq.ParquetWriter(found[part], schema, compression="snappy", store_schema=False) as empty:
-                empty.add_key_value_metadata(schema.metadata)
-    return tuple(found[part].name for part in sorted(found))
-
-
-def _publish(folder: Path, target: Path) -> None:
-    """Rename a folder onto a path that does not exist."""
-    try:
-        # Making it is refused if somebody has made it meanwhile; renaming onto one's own empty folder is not.
-        target.mkdir()
-    except FileExistsError:
-        raise ArgumentError(
-            "path", str(target), "exists; a release is written once, and never over another one"
-        ) from None
-    try:
-        folder.rename(target)
-    except BaseException:
-        target.rmdir()
-        raise
