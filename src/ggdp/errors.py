@@ -11,6 +11,7 @@
     ├── EntropyError                    a source of randomness failed, so no noise was drawn
     ├── DatasetError                    a data set could not be had, or is not the published one
     ├── SourceError                     a source of data could not be read or counted
+    │   └── OutOfMemoryError            it does not fit in memory, and may not be written to disk
     └── MissingExtraError (ImportError) an optional part is not installed
 
 The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
@@ -26,6 +27,7 @@ __all__ = [
     "EntropyError",
     "GgdpError",
     "MissingExtraError",
+    "OutOfMemoryError",
     "SearchError",
     "SourceError",
     "UnattainableError",
@@ -106,6 +108,16 @@ class SourceError(GgdpError):
         return (
             f"source {self.source!r} could not be read or counted. Why is not repeated here, since it may quote "
             "private values; open it with the tools of its own engine to see"
+        )
+
+
+class OutOfMemoryError(SourceError):
+    """A source of data does not fit in memory, and nobody named a directory for temporary files."""
+
+    def __str__(self) -> str:
+        return (
+            f"source {self.source!r} could not be counted in memory. Name a directory for temporary files, on an "
+            "encrypted disk, with temp_dir (--temp-dir, or the environment variable GGDP_TEMP_DIR)"
         )
 
 

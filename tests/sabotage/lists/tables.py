@@ -136,23 +136,16 @@ SABOTAGES = [
     Sabotage(
         "what an engine says is passed on",
         "tables/engines/native.py",
-        "    except BaseException:\n        pass\n",
-        "    except BaseException:\n        raise\n",
+        "    if out_of_memory:\n        raise OutOfMemoryError(source)\n    raise SourceError(source)\n",
+        '    raise SourceError("the engine said so")\n',
         ("tests/tables/engines/test_refusals.py::test_an_error_of_an_engine_is_replaced_and_forgotten",),
     ),
     Sabotage(
         "the fixed message has the engine's as its context",
         "tables/engines/native.py",
-        "    except BaseException:\n        pass\n",
-        "    except BaseException:\n        raise SourceError(source)\n",
+        "    except BaseException as failed:\n",
+        "    except BaseException as failed:\n        raise SourceError(source)\n",
         ("tests/tables/engines/test_refusals.py::test_an_error_of_an_engine_is_replaced_and_forgotten",),
-    ),
-    Sabotage(
-        "a CSV file must be well-formed",
-        "tables/engines/duckdb.py",
-        "null_padding = true, strict_mode = false, ignore_errors = true",
-        "null_padding = false, strict_mode = true, ignore_errors = false",
-        ("tests/tables/engines/test_files.py::test_a_csv_record_is_one_row_whatever_is_in_it",),
     ),
     Sabotage(
         "intervals are centred on the adjusted count",

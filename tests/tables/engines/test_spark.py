@@ -11,9 +11,13 @@ import pytest
 from tests.tables.engines import spark_cluster
 
 from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines import spark as engine
+from ggdp.tables.engines.files import found_files
+
+DECLARED = Column(name="x", levels=["1"])
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +25,10 @@ def spark():
     return spark_cluster.cluster()
 
 
-def read(spark, path, kind, columns):
-    return [tuple(row) for row in engine.read_files(spark, [path], kind, columns).collect()]
+def read(spark, path, columns):
+    declared = dict.fromkeys(columns, DECLARED)
+    with engine.quiet():
+        return [tuple(row) for row in engine.read_text(spark, found_files(path), declared).collect()]
 
 
 def test_a_csv_record_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
@@ -39,14 +45,14 @@ def test_a_csv_record_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
         + b"," * 30_000
         + b"\r\n9007199254740993,1e400,nan"
     )
-    assert read(spark, path, "csv", ["a", "b", "A"]) == [
+    assert read(spark, path, ["a", "b", "A"]) == [
         ("1", "x", "y"),
         ('say "so", do', "two\nlines", None),
         (None, None, None),
         ("short", None, None),
         ("l", "o", "n"),
-        ('st"ray', '"un"closed', "z"),
-        ("\ufffd", "bad", "utf-8"),
+        ('st"ray', "unclosed", "z"),
+        ("\0\0", "bad", "utf-8"),
         (" 01 ", " x ", "é"),
         (None, None, None),
         ("9007199254740993", "1e400", "nan"),
@@ -55,15 +61,15 @@ def test_a_csv_record_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
 
 @pytest.mark.parametrize(("kind", "text"), [("csv", "a,b\n"), ("tsv", "a\tb\n"), ("json", "")])
 def test_a_file_without_records_has_no_rows(spark, tmp_path, kind, text):
-    path = tmp_path / "x"
+    path = tmp_path / f"x.{kind}"
     path.write_text(text)
-    assert read(spark, path, kind, ["a", "b"]) == []
+    assert read(spark, path, ["a", "b"]) == []
 
 
 def test_tabs_separate_the_fields_of_a_tsv_file(spark, tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text('a\tb\n1,2\t"x\ty"\n')
-    assert read(spark, path, "tsv", ["a", "b"]) == [("1,2", "x\ty")]
+    assert read(spark, path, ["a", "b"]) == [("1,2", "x\ty")]
 
 
 def test_a_line_of_json_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
@@ -74,7 +80,7 @@ def test_a_line_of_json_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
         b'{"a":\r1}\n{"a": "\xc3\xa9"}\n[]\n'
         b"{'a': '1'}"
     )
-    assert read(spark, path, "json", ["a", "b"]) == [
+    assert read(spark, path, ["a", "b"]) == [
         ("1", "x"),
         (None, None),
         ("12345678901234567890123", '{"c":[1]}'),
@@ -98,7 +104,7 @@ def test_parquet_files_are_read_as_they_are(spark, tmp_path):
     paths = [tmp_path / f"{part}.parquet" for part in (0, 1)]
     for table, path in zip(tables, paths, strict=True):
         pq.write_table(table, path)
-    frame = engine.read_files(spark, paths, "parquet", [])
+    frame = engine.read_parquet(spark, list(map(str, paths)))
     assert frame.dtypes == [("n", "bigint"), ("day", "date")]
     assert sorted(row.n for row in frame.collect() if row.n) == [2**62, 2**62 + 1]
 
@@ -127,10 +133,12 @@ def test_text_of_parquet_files_that_is_no_utf8_is_no_level_no_key_and_no_unit(tm
     assert keys.to_pydict() == {"a": ["1", "3"], "count": [1, 1]}
 
 
-@pytest.mark.parametrize(("name", "said"), [("_x.csv", "begins with"), (".x.csv", "begins with"), ("a:b.csv", "colon")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("_x.parquet", "begins with"), (".x.parquet", "begins with"), ("a:b.parquet", "colon")]
+)
 def test_a_file_that_spark_would_pass_over_is_refused(name, said):
     with pytest.raises(ArgumentError, match=said):
-        engine.read_files(None, [name], "csv", ["a"])
+        engine.read_parquet(None, [name])
 
 
 def test_the_active_session_is_used(spark):

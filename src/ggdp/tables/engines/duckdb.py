@@ -1,87 +1,110 @@
-"""Files read by DuckDB, in a connection of our own: CSV and JSON as text, Parquet by its own types.
+"""Files and streams as relations of DuckDB, in a database of our own that trusts no statistics and writes no file.
 
-Whether a file of text can be read must not depend on what is in it. So DuckDB is told all columns, and looks for
-nothing itself: neither types, nor delimiters, nor a header. A CSV record that is too short is filled with nulls, one
-that is too long is cut, a stray quote is taken as it is, and a record that is no UTF-8 is left out. A line that is no
-JSON object is a row of nulls. Where DuckDB fails all the same (`rows_kept`), Python reads lines of JSON, and Arrow
-Parquet files whose text is no UTF-8: every other row is then what it was before.
+Parquet files are read by DuckDB, by their own types, and columns are taken by their places. Whatever else is counted
+here comes as a stream of Arrow batches (`Stream`), about which DuckDB knows nothing but its schema: CSV files and lines
+of JSON (`ggdp.tables.engines.text_files`), and relations of other databases.
 
-Claim. Records are told apart by line ends outside of quotes, as RFC 4180 has it, and are then read one by one, so that
-what a table of records is, and what it is without one of them, is well-defined. A carriage return alone ends a record
-of a CSV file, too.
+Claim. Which row of a relation is which row of the data does not depend on other rows. Parquet files hold statistics of
+their row groups, by which an optimiser may decide an expression for all rows of a group at once; writers leave NaN out
+of them, so that one NaN would be read by its neighbours' values. Here no optimiser may use statistics or put a filter
+into a scan (`_NO_STATISTICS`).
 
 References
 ----------
-DuckDB 2.0, "CSV Import", "JSON Loading" and "Reading and Writing Parquet Files" (parameters).
+DuckDB 2.0, "JSON Processing Functions" and "Reading and Writing Parquet Files" (parameters); Apache Parquet,
+``parquet.thrift``, `ColumnOrder` (NaN in statistics).
 """
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
 import re
-import shutil
-import tempfile
 from functools import lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import pyarrow as pa
 
 from ggdp.errors import ArgumentError
-from ggdp.tables.engines.files import DELIMITERS, json_lines
 from ggdp.tables.engines.kinds import unparsable
-from ggdp.tables.engines.native import framed
+from ggdp.tables.engines.native import bound, framed
+from ggdp.tables.engines.temporary import private_directory
+from ggdp.tables.engines.text_files import decoded, json_line_batches, record_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from ggdp.tables.column import Column
     from ggdp.tables.engines.files import Files
     from ggdp.tables.engines.native import Frame
 
-__all__ = ["column_names", "connected", "keeper", "read", "require_readable", "rows_kept"]
+__all__ = [
+    "Stream",
+    "connected",
+    "json_rows",
+    "keeper",
+    "parquet",
+    "parquet_rows",
+    "require_readable",
+    "text_rows",
+    "text_stream",
+]
 
+# Those that use statistics of a source, or let a source use them.
+_NO_STATISTICS = (
+    "statistics_propagation",
+    "filter_pushdown",
+    "join_filter_pushdown",
+    "compressed_materialization",
+    "row_group_pruner",
+    "late_materialization",
+)
 # No extension is loaded over the network, and nothing is printed.
-_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "disabled_optimizers": ",".join(_NO_STATISTICS),
+}
 # So many groups are few.
 _FEW = 1 << 18
-# A longer record is left out.
-_LONGEST = 1 << 25
-# DuckDB's reader of JSON may read a line of up to twice what it is told, which the careful one must read as well.
-_LONGEST_LINE = 4 * _LONGEST
-# Lines in a batch of the careful reader.
-_BATCH = 1 << 14
+_LINE = pa.schema([("line", pa.string_view())])
 
 
-def connected() -> Any:  # noqa: ANN401 - duckdb is untyped here
-    """Return a new connection to a database in memory that stays empty: what is kept in it ends with the connection."""
-    connection = _database(os.getpid()).cursor()
+def connected(temp_dir: Path | None = None) -> Any:  # noqa: ANN401 - duckdb is untyped here
+    """Return a new connection to a database in memory that stays empty: what is kept in it ends with the connection.
+
+    Rows that do not fit in memory go to a private directory within `temp_dir`; without one, counting them fails.
+    """
+    connection = _database(os.getpid(), temp_dir).cursor()
     connection.execute("SET enable_progress_bar = false; SET preserve_insertion_order = false")
     return connection
 
 
-@lru_cache(maxsize=1)
-def _database(process: int) -> Any:  # noqa: ANN401, ARG001 - one for each process: its threads do not survive a fork
-    """Return the database of this process, since to start one takes as long as to count a million rows."""
+@lru_cache(maxsize=4)
+def _database(process: int, temp_dir: Path | None) -> Any:  # noqa: ANN401, ARG001 - threads do not survive a fork
+    """Return a database of this process, since to start one takes as long as to count a million rows."""
     import duckdb
 
-    return duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": _private_folder()})
+    directory = "" if temp_dir is None else str(private_directory(temp_dir))
+    return duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": directory})
 
 
-def _private_folder() -> str:
-    """Return a new folder that only this user can read: rows that do not fit in memory are there for a while."""
-    folder, owner = tempfile.mkdtemp(prefix="ggdp-"), os.getpid()
+class Stream:
+    """Arrow batches that can be read again: `batches` is called each time that they are.
 
-    def remove() -> None:
-        # A fork has this function as well, but not the folder.
-        if os.getpid() == owner:
-            shutil.rmtree(folder, ignore_errors=True)
+    DuckDB asks for the schema without asking for rows.
+    """
 
-    atexit.register(remove)
-    return folder
+    def __init__(self, schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> None:
+        self._schema, self._batches = schema, batches
+
+    def __arrow_c_schema__(self) -> object:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader = pa.RecordBatchReader.from_batches(self._schema, self._batches())
+        return reader.__arrow_c_stream__(requested_schema)
 
 
 def require_readable(files: Files) -> None:
@@ -95,131 +118,109 @@ def require_readable(files: Files) -> None:
             raise ArgumentError("data", path, "DuckDB reads no file with a backslash and one of *, ? and [: rename it")
 
 
-def read(connection: Any, files: Files, columns: Sequence[str], *, parallel: bool = True) -> Any:  # noqa: ANN401
-    """Return a relation of the needed columns of files; nothing is read yet but the schema of Parquet files."""
-    paths = _paths(files)
-    if files.format == "parquet":
-        source = _parquet(files)
-        names: Sequence[str] = columns
-        places = list(columns)
-    elif files.format == "json":
-        # With one column alone DuckDB would look whether all lines are records, and else take each one for the column.
-        source = (
-            f"read_json({paths}, columns = {_struct(columns)}, format = 'newline_delimited', auto_detect = false, "
-            f"records = 'true', "
-            f"ignore_errors = true, hive_partitioning = false, maximum_object_size = {_LONGEST})"
-        )
-        names, places = list(columns), list(columns)
-    else:
-        # Fields have numbers at first, as two names of a header may differ in case alone.
-        names = files.header
-        # A blank line is no record; in a file of one column DuckDB would take it for one, and so is told of two.
-        numbers = [f"c{place}" for place in range(max(2, len(names)))]
-        places = numbers[: len(names)]
-        source = (
-            f"read_csv({paths}, columns = {_struct(numbers)}, auto_detect = false, header = true, "
-            f"delim = {_text(DELIMITERS[files.format])}, quote = '\"', escape = '\"', comment = '', nullstr = '', "
-            f"null_padding = true, strict_mode = false, ignore_errors = true, hive_partitioning = false, "
-            f"max_line_size = {_LONGEST // 8}, parallel = {str(parallel).lower()})"
-        )
-    by_name = dict(zip(names, places, strict=True))
-    taken = ", ".join(f"{_name(by_name[name])} AS {_name(name)}" for name in columns)
-    return connection.sql(f"SELECT {taken} FROM {source}")
+def text_rows(connection: Any, files: Files, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401
+    """Return a relation of declared columns of CSV files."""
+    return connection.from_arrow(Stream(_texts(declared), lambda: text_stream(files, declared)))
 
 
-def rows_kept(
-    connection: Any,  # noqa: ANN401 - duckdb is untyped here
-    files: Files,
-    declared: Mapping[str, Column | None],
-) -> Any:  # noqa: ANN401
-    """Return a relation of declared columns of JSON or Parquet files, read slowly into a table of the connection.
-
-    Claim. Its rows are those that `read` has where that does not fail, save for a byte-order mark: DuckDB takes the
-    first line of JSON for no object then. Text of Parquet files that is no UTF-8 has no text (`kinds`).
-    """
-    columns = list(declared)
-    if files.format == "json":
-        schema, batches = _line_batches(files)
-        struct = "{" + ", ".join(f'{_json_text(name)}: "VARCHAR"' for name in columns) + "}"
-        record = f"json_transform(CASE WHEN json_valid(line) THEN line END, {_text(struct)})"
-        taken = ", ".join(f"record[{_text(name)}] AS {_name(name)}" for name in columns)
-        query = f"SELECT {taken} FROM (SELECT {record} AS record FROM ggdp_batches)"
-    else:
-        relation = read(connection, files, columns)
-        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        instead = {name: unparsable(column) for name, column in declared.items() if types[name] == "VARCHAR"}
-        schema, batches = _parquet_batches(files, columns, instead)
-        taken = ", ".join(f"CAST({_name(name)} AS {types[name]}) AS {_name(name)}" for name in columns)
-        query = f"SELECT {taken} FROM ggdp_batches"
-    connection.register("ggdp_batches", pa.RecordBatchReader.from_batches(schema, batches))
-    try:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE ggdp_rows AS {query}")
-    finally:
-        connection.unregister("ggdp_batches")
-    return connection.table("ggdp_rows")
+def text_stream(files: Files, declared: Mapping[str, Column | None]) -> Iterator[pa.RecordBatch]:
+    """Yield declared columns of CSV files."""
+    columns = [(files.header.index(name), unparsable(column)) for name, column in declared.items()]
+    for path, header in zip(files.paths, files.headers, strict=True):
+        yield from record_batches(path, header, files.text, files.delimiter, columns, _texts(declared))
 
 
-def _line_batches(files: Files) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    schema = pa.schema([("line", pa.large_string())])
+def _texts(declared: Mapping[str, Column | None]) -> pa.Schema:
+    return pa.schema([(bound(name), pa.string_view()) for name in declared])
+
+
+def json_rows(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # noqa: ANN401 - duckdb is untyped here
+    """Return a relation of columns of JSON files, as text: a line is a row, of nulls if it is no JSON object."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path in files.paths:
-            lines = json_lines(path, _LONGEST_LINE)
-            while batch := list(islice(lines, _BATCH)):
-                yield pa.record_batch([pa.array(batch, pa.large_string())], schema)
+            yield from json_line_batches(path, files.text, _LINE)
 
-    return schema, batches()
+    # Fields are taken by pointers, which tell names apart that differ in case.
+    pointers = ", ".join(_text("/" + name.replace("~", "~0").replace("/", "~1")) for name in columns)
+    taken = ", ".join(f"fields[{place}] AS {bound(name)}" for place, name in enumerate(columns, 1))
+    known = "CASE WHEN json_valid(line) THEN CASE WHEN json_type(line) = 'OBJECT' THEN line END END"
+    # A byte-order mark may begin any line, since files with one may have been joined.
+    unmarked = "CASE WHEN starts_with(line, chr(65279)) THEN substr(line, 2) ELSE line END"
+    query = f"""
+        SELECT {taken} FROM (
+            SELECT json_extract_string({known}, [{pointers}]) AS fields
+            FROM (SELECT {unmarked} AS line FROM ggdp_lines)
+            WHERE line IS NULL OR NOT regexp_full_match(line, '[ \\t\\r\\n\\v\\f]*')
+        )"""
+    return connection.from_arrow(Stream(_LINE, batches)).query("ggdp_lines", query)
 
 
-def _parquet_batches(
-    files: Files, columns: Sequence[str], instead: Mapping[str, str | None]
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def parquet(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # noqa: ANN401 - duckdb is untyped here
+    """Return a relation of columns of Parquet files; nothing is read yet but their schemas.
+
+    DuckDB finds the columns of several files by their names, and does not tell names apart that differ in case. So
+    files are read together only if all names of their schemas are the same and differ in more than case.
+    """
     import pyarrow.parquet as pq
 
+    groups: dict[object, tuple[tuple[str, ...], list[str]]] = {}
+    for path in files.paths:
+        names = tuple(pq.read_schema(path).names)
+        together = names if len({name.casefold() for name in names}) == len(names) else path
+        groups.setdefault(together, (names, []))[1].append(path)
+    queries = []
+    for number, (names, paths) in enumerate(groups.values()):
+        places = ", ".join(f"p{place}" for place in range(len(names)))
+        taken = ", ".join(f"p{names.index(name)} AS {bound(name)}" for name in columns)
+        source = f"read_parquet({_paths(paths)}, hive_partitioning = false, union_by_name = false)"
+        queries.append(f"SELECT {taken} FROM {source} AS part{number}({places})")
+    return connection.sql(" UNION ALL ".join(queries))
+
+
+def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401
+    """Return the same as `parquet`, read by Arrow, which takes text that is not valid UTF-8: it has no text (`kinds`).
+
+    It takes several times as long, and is the way only where DuckDB fails.
+    """
+    import pyarrow.parquet as pq
+
+    relation = parquet(connection, files, list(declared))
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    instead = {name: unparsable(column) for name, column in declared.items() if types[bound(name)] == "VARCHAR"}
     first = pq.read_schema(files.paths[0])
-    types = {name: pa.large_string() if name in instead else first.field(name).type for name in columns}
-    # DuckDB takes no halves from Arrow.
-    schema = pa.schema([(name, pa.float32() if pa.types.is_float16(kind) else kind) for name, kind in types.items()])
+    schema = pa.schema(
+        [(bound(name), pa.large_string() if name in instead else _type(first, name)) for name in declared]
+    )
 
     def array(name: str, found: pa.Array) -> pa.Array:
-        return _utf8(found, instead[name]) if name in instead else found.cast(schema.field(name).type)
+        return _utf8(found, instead[name]) if name in instead else found.cast(schema.field(bound(name)).type)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path in files.paths:
             with pq.ParquetFile(path) as opened:
-                for batch in opened.iter_batches(columns=list(columns)):
-                    yield pa.record_batch([array(name, batch.column(name)) for name in columns], schema)
+                for batch in opened.iter_batches(columns=list(declared)):
+                    yield pa.record_batch([array(name, batch.column(name)) for name in declared], schema)
 
-    return schema, batches()
+    taken = ", ".join(f"CAST({bound(name)} AS {types[bound(name)]}) AS {bound(name)}" for name in declared)
+    return connection.from_arrow(Stream(schema, batches)).project(taken)
+
+
+def _type(schema: pa.Schema, name: str) -> pa.DataType:
+    found = schema.field(name).type
+    # DuckDB takes no halves from Arrow.
+    return pa.float32() if pa.types.is_float16(found) else found
 
 
 def _utf8(texts: pa.Array, instead: str | None) -> pa.Array:
-    """Return texts, with another one for those that are no UTF-8."""
+    """Return texts, with another one for those that are not valid UTF-8."""
     texts = texts.dictionary_decode() if pa.types.is_dictionary(texts.type) else texts
     raw = texts.cast(pa.large_binary())
     try:
         return raw.cast(pa.large_string())
     except pa.ArrowInvalid:
-        return pa.array(
-            [None if text is None else _decoded(text, instead) for text in raw.to_pylist()], pa.large_string()
-        )
-
-
-def _decoded(text: bytes, instead: str | None) -> str | None:
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return instead
-
-
-def column_names(files: Files, columns: Sequence[str]) -> Sequence[str]:
-    """Return the names of the columns that files have; JSON files have no schema, and so all that are asked for."""
-    if files.format == "parquet":
-        import pyarrow.parquet as pq
-
-        names: list[str] = pq.read_schema(files.paths[0]).names
-        return names
-    return columns if files.format == "json" else files.header
+        values = [None if text is None else decoded(text, instead) for text in raw.to_pylist()]
+        return pa.array(values, pa.large_string())
 
 
 def keeper(connection: Any) -> Callable[[Frame], Frame]:  # noqa: ANN401 - duckdb is untyped here
@@ -231,33 +232,17 @@ def keeper(connection: Any) -> Callable[[Frame], Frame]:  # noqa: ANN401 - duckd
         found = groups.limit(_FEW + 1).to_arrow_table()
         if found.num_rows <= _FEW:
             return framed(found)
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE ggdp_groups AS {groups.sql_query()}")
+        groups.query("ggdp_found", "CREATE OR REPLACE TEMP TABLE ggdp_groups AS SELECT * FROM ggdp_found")
         return framed(connection.table("ggdp_groups"))
 
     return keep
 
 
-def _parquet(files: Files) -> str:
-    return f"read_parquet({_paths(files)}, hive_partitioning = false)"
-
-
-def _paths(files: Files) -> str:
+def _paths(paths: Sequence[str]) -> str:
     """Return paths as DuckDB takes them, which would read some as patterns, and a tilde as a folder."""
-    literal = (re.sub(r"([\[*?])", r"[\1]", os.path.abspath(path)) for path in files.paths)
+    literal = (re.sub(r"([\[*?])", r"[\1]", os.path.abspath(path)) for path in paths)
     return f"[{', '.join(map(_text, literal))}]"
 
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _name(value: str) -> str:
-    return '"' + value.replace('"', '""') + '"'
-
-
-def _json_text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _struct(names: Sequence[str]) -> str:
-    return "{" + ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names) + "}"

@@ -1,33 +1,31 @@
 """Files as sources: which they are, their format by their names, the header of CSV files, the types of Parquet files.
 
-What is found here depends on names of files, and on their schemas, which a CSV file has in its header; never on a
-record. A file is read once, however many names of it a pattern finds: a row that is read twice would be counted twice.
+What is found here depends on names of files, on what the file system says of them, and on their schemas, which a CSV
+file has in its header; never on a record. A file is read once, however many names of it a pattern finds: a row that is
+read twice would be counted twice.
 """
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
-import io
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ggdp.errors import ArgumentError
+from ggdp.tables.engines.text_files import Header, TextFormat, read_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import IO
+    from collections.abc import Sequence
 
     import pyarrow as pa
 
-__all__ = ["FileFormat", "Files", "found_files", "has_mark", "json_lines", "require_columns", "require_one_schema"]
+__all__ = ["FileFormat", "Files", "found_files", "require_columns", "require_one_schema"]
 
 FileFormat: TypeAlias = Literal["csv", "tsv", "json", "parquet"]
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _SUFFIXES: dict[str, FileFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -39,40 +37,65 @@ _SUFFIXES: dict[str, FileFormat] = {
 _PACKED = (".gz", ".zst")
 # Of the widest decimal that DuckDB and Spark have.
 _DIGITS = 38
-_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Files of one format, and for CSV and TSV their common header."""
+    """Files of one format, how their text is read, and for CSV and TSV the header of each; their names are the same."""
 
     named: str
     paths: tuple[str, ...]
     format: FileFormat
-    header: tuple[str, ...] = ()
+    text: TextFormat = field(default_factory=TextFormat)
+    headers: tuple[Header, ...] = ()
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line of each file names its columns."""
+        return self.format in _DELIMITERS
+
+    @property
+    def delimiter(self) -> str:
+        """What separates fields."""
+        return self.text.delimiter or _DELIMITERS[self.format]
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns of CSV files."""
+        return self.headers[0].names
 
 
-def found_files(source: str | os.PathLike[str]) -> Files:
+def found_files(source: str | os.PathLike[str], text: TextFormat | None = None) -> Files:
     """Return the files that a path or a pattern names, in the order of their names."""
+    text = TextFormat() if text is None else text
     named = os.fspath(source)
     if not isinstance(named, str):
         raise ArgumentError("data", named, "must be a path as text")
     # A file that is there is meant, also where its name could be a pattern.
-    paths = [named] if Path(named).is_file() else _different(sorted(glob.glob(named, recursive=True)))
+    paths = [named] if Path(named).is_file() else _different(named, sorted(glob.glob(named, recursive=True)))
     if not paths:
-        what = "names a folder: write FOLDER/*.parquet" if Path(named).is_dir() else "no such file"
+        what = "is a directory: write DIRECTORY/*.parquet" if Path(named).is_dir() else "no such file"
         raise ArgumentError("data", named, what)
     formats = {_format(path) for path in paths}
     if len(formats) > 1:
         raise ArgumentError("data", named, f"names files of several formats: {', '.join(sorted(formats))}")
     (kind,) = formats
-    if kind not in DELIMITERS:
-        return Files(named=named, paths=tuple(paths), format=kind)
-    headers = [_header(path, DELIMITERS[kind]) for path in paths]
+    _require_text(kind, text)
+    if kind not in _DELIMITERS:
+        return Files(named=named, paths=tuple(paths), format=kind, text=text)
+    headers = [read_header(path, text, text.delimiter or _DELIMITERS[kind]) for path in paths]
     for path, header in zip(paths, headers, strict=True):
-        if header != headers[0]:
+        if header.names != headers[0].names:
             raise ArgumentError("data", path, f"has another header than {paths[0]}")
-    return Files(named=named, paths=tuple(paths), format=kind, header=headers[0])
+    return Files(named=named, paths=tuple(paths), format=kind, text=text, headers=tuple(headers))
+
+
+def _require_text(kind: FileFormat, text: TextFormat) -> None:
+    """Refuse what is said of text where a format does not have it."""
+    if text.delimiter is not None and kind not in _DELIMITERS:
+        raise ArgumentError("delimiter", text.delimiter, f"is for CSV files, and this is a {kind} file")
+    if text.encoding != "utf-8" and kind == "parquet":
+        raise ArgumentError("encoding", text.encoding, "is for text files; text of Parquet files is UTF-8")
 
 
 def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], *, by_header: bool = False) -> None:
@@ -126,40 +149,27 @@ def _plain(schema: pa.Schema, name: str) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(found) or pa.types.is_string_view(found) else found
 
 
-def has_mark(path: str) -> bool:
-    """Return whether a file begins with the byte-order mark of UTF-8."""
-    try:
-        with _unpacked(path) as opened:
-            return opened.read(len(_MARK)) == _MARK
-    except (OSError, EOFError):
-        # Whoever reads it will say so.
-        return False
+def _different(named: str, paths: Sequence[str]) -> list[str]:
+    """Return the files among paths, each by the first of its names: links to it, and mounts of it, are names of it.
 
-
-def json_lines(path: str, longest: int) -> Iterator[str | None]:
-    """Yield the lines of a file that are not blank, stripped; None for one that is no UTF-8 or too long."""
-    with _unpacked(path) as packed, io.BufferedReader(packed) as lines:  # type: ignore[type-var]  # it can be read from
-        mark = _MARK
-        while line := lines.readline(longest):
-            line, mark, too_long = line.removeprefix(mark), b"", False
-            while not line.endswith(b"\n") and (rest := lines.readline(longest)):
-                line, too_long = rest, True
-            if too_long:
-                yield None
-            elif stripped := line.strip():
-                try:
-                    yield stripped.decode()
-                except UnicodeDecodeError:
-                    yield None
-
-
-def _different(paths: Sequence[str]) -> list[str]:
-    """Return the files among paths, each by the first of its names: links to it are names of it."""
+    Mounts of one file system at two places number its files alike, but may have different devices. So two files on
+    different devices that have the same number, size and time of change are refused rather than guessed at.
+    """
     found: dict[object, str] = {}
+    elsewhere: dict[object, tuple[int, str]] = {}
     for path in filter(os.path.isfile, paths):
         state = os.stat(path)
-        linked = state.st_nlink > 1 and state.st_ino
-        found.setdefault((state.st_dev, state.st_ino) if linked else os.path.realpath(path), path)
+        # Some file systems do not number their files.
+        identity = (state.st_dev, state.st_ino) if state.st_ino else os.path.realpath(path)
+        if identity in found:
+            continue
+        alike = (state.st_ino, state.st_size, state.st_mtime_ns)
+        device, other = elsewhere.setdefault(alike, (state.st_dev, path))
+        if device != state.st_dev:
+            raise ArgumentError(
+                "data", named, f"names {other} and {path}, which seem to be one file by two mounts: name it once"
+            )
+        found[identity] = path
     return list(found.values())
 
 
@@ -175,34 +185,3 @@ def _format(path: str) -> FileFormat:
             "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with .gz or .zst, or .parquet",
         )
     return found
-
-
-def _header(path: str, delimiter: str) -> tuple[str, ...]:
-    """Return the first record of a CSV file: the names of its columns."""
-    unreadable = None
-    try:
-        # The reader looks ahead: what it finds in later records must not matter.
-        with _unpacked(path) as packed, io.TextIOWrapper(packed, "utf-8-sig", "surrogateescape", newline="") as lines:
-            header = next(csv.reader(lines, delimiter=delimiter), None)
-            "".join(header or ()).encode()
-    except OSError as failed:
-        unreadable = failed.strerror or "it is not what its name says"
-    except (UnicodeError, csv.Error, EOFError):
-        unreadable = "its first line is no header in UTF-8"
-    if unreadable is not None:
-        raise ArgumentError("data", path, f"cannot be read: {unreadable}")
-    if not header:
-        raise ArgumentError("data", path, "is empty: the first line must name the columns")
-    if len(set(header)) < len(header):
-        raise ArgumentError("data", path, "names two columns alike in its header")
-    return tuple(header)
-
-
-def _unpacked(path: str) -> IO[bytes]:
-    if path.lower().endswith(".gz"):
-        return gzip.open(path, "rb")  # type: ignore[return-value]  # a GzipFile is one
-    if path.lower().endswith(".zst"):
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.OSFile(path), "zstd")  # type: ignore[no-any-return]
-    return open(path, "rb")

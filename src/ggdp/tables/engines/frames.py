@@ -1,12 +1,17 @@
 """The frames that sources are counted as: their schema when they are opened, their rows when they are counted.
 
-=============  =====================================================================================
+=============  =====================================================================================================
 `Frames`       what every source has: an engine, kinds of columns, and a narwhals frame for a query
-NativeFrames   a frame of polars, pyarrow, DuckDB, ibis or Spark, as it is
+NativeFrames   a frame of polars, pyarrow or Spark, counted by its own engine
 PandasFrames   a frame of pandas, counted as Arrow
-DuckdbFiles    files, read in a connection of our own
+StreamFrames   a relation of DuckDB or a table of ibis: its rows, streamed into a database of our own
+DuckdbFiles    files, read in a database of our own
 SparkFiles     files, read by a Spark session
-=============  =====================================================================================
+=============  =====================================================================================================
+
+Columns are found by exact names in the whole schema, and from then on have names of our own (`native.bound`). Between
+a lazy frame and the counting there is a barrier: no condition of ours is moved into the scan of a file, where
+statistics could decide it for many rows at once.
 """
 
 from __future__ import annotations
@@ -19,17 +24,20 @@ import pyarrow as pa
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.engines import duckdb, from_pandas, native
-from ggdp.tables.engines.files import DELIMITERS, Files, has_mark, require_columns, require_one_schema
+from ggdp.tables.engines.files import require_columns, require_one_schema
 from ggdp.tables.engines.kinds import kind_of
+from ggdp.tables.engines.native import bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from ggdp.tables.column import Column
+    from ggdp.tables.engines.files import Files
     from ggdp.tables.engines.plan import Keep
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["DuckdbFiles", "Frames", "NativeFrames", "PandasFrames", "SparkFiles", "engine_of"]
+__all__ = ["DuckdbFiles", "Frames", "NativeFrames", "PandasFrames", "SparkFiles", "StreamFrames", "engine_of"]
 
 _ENGINES = {
     "pandas": "pandas",
@@ -40,6 +48,10 @@ _ENGINES = {
     "pyspark": "spark",
     "pyspark[connect]": "spark",
 }
+# Rows of a relation that are handed over at once.
+_BATCH = 1 << 17
+# Types of DuckDB that Arrow has no exact counterpart of, or has only as text.
+_AS_TEXT = ("HUGEINT", "UHUGEINT", "UUID", "VARINT", "BIGNUM")
 
 
 def engine_of(data: Any) -> str | None:  # noqa: ANN401 - perhaps a frame
@@ -56,15 +68,15 @@ def engine_of(data: Any) -> str | None:  # noqa: ANN401 - perhaps a frame
 class Frames(Protocol):
     """What a source of tables is to those who count it."""
 
+    # The engine that the data are of, and the one that counts them.
     engine: str
+    counter: str
     kinds: dict[str, str]
     # Whether an empty field is a null, so that no level can be the empty text.
     blank_is_null: bool
     # Whether there is a slower way to read that fails less.
     can_be_careful: bool
     keep: Keep | None
-
-    def __init__(self, name: str, data: Any, columns: Sequence[str]) -> None: ...  # noqa: ANN401
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the frame to be counted."""
@@ -87,6 +99,7 @@ class _Plain:
     """What most frames have in common."""
 
     engine: str
+    counter: str
     kinds: dict[str, str]
     blank_is_null = False
     can_be_careful = False
@@ -107,38 +120,57 @@ class _Plain:
 
 
 class NativeFrames(_Plain):
-    """A frame of polars, pyarrow, DuckDB, ibis or Spark."""
+    """A frame of polars, pyarrow or Spark."""
 
-    def __init__(self, name: str, data: Any, columns: Sequence[str], *, own: bool = False) -> None:  # noqa: ANN401
-        self.engine = engine_of(data) or ""
-        frame = native.framed(data)
+    def __init__(self, name: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - of any library
+        self.engine = self.counter = engine_of(data) or ""
         with self.around():
-            if not own:
-                native.require_exact(self.engine, data)
-            schema = frame.collect_schema()
-            require_columns(name, columns, _names(self.engine, data, schema))
-            self._frame = _decoded(frame, columns) if self.engine == "pyarrow" else frame
-            texts = native.texts(self.engine, nw.to_native(self._frame))
-        schema = self._frame.collect_schema()
-        self.kinds = {name: "text" if name in texts else kind_of(schema[name]) for name in columns}
-        # Narwhals does not know these types; as text they are like any other.
-        odd = [nw.col(name).cast(nw.String) for name in columns if name in texts]
-        self._frame = self._frame.with_columns(*odd) if odd else self._frame
-        if not own:
-            self._frame = native.exact(
-                self.engine, self._frame, [name for name in columns if self.kinds[name] == "text"]
-            )
+            self._frame, self.kinds = _kinds(self.engine, _taken(self.engine, name, data, columns), columns)
 
     def opened(self, query: CountQuery) -> native.Frame:
-        """Return the frame as it is, but for text of Arrow, which is not checked by anybody else."""
-        if self.engine != "pyarrow":
-            return self._frame
-        _require_one_way(query, self.kinds)
-        return native.framed(native.readable(nw.to_native(self._frame), _declared(query)))
+        """Return the frame; text that is not valid UTF-8 has no text."""
+        declared = {bound(name): column for name, column in _declared(query).items()}
+        frame = nw.to_native(self._frame)
+        if self.engine == "pyarrow":
+            _require_one_way(query, self.kinds)
+            return native.framed(native.readable(frame, declared))
+        if self.engine == "spark":
+            from ggdp.tables.engines import spark
+
+            return native.framed(spark.readable(frame, declared))
+        return self._frame
 
 
-def _names(engine: str, data: Any, schema: nw.Schema) -> Sequence[str]:  # noqa: ANN401 - a frame of any library
-    return data.column_names if engine == "pyarrow" else schema.names()
+def _taken(engine: str, name: str, data: Any, columns: Sequence[str]) -> Any:  # noqa: ANN401 - a frame of any library
+    """Return the columns of a frame, by their places, under names of our own."""
+    if engine == "pyarrow":
+        require_columns(name, columns, data.column_names)
+        return _plain_arrow(pa.table({bound(column): data[column] for column in columns}))
+    if engine == "polars":
+        import polars as pl
+
+        names = data.collect_schema().names()
+        require_columns(name, columns, names)
+        taken = data.select(pl.nth(names.index(column)).alias(bound(column)) for column in columns)
+        # Predicates do not pass this.
+        return taken.map_batches(_same, streamable=True) if isinstance(taken, pl.LazyFrame) else taken
+    require_columns(name, columns, data.columns)
+    numbered = data.toDF(*(f"p{place}" for place in range(len(data.columns))))
+    return numbered.select(*(numbered[f"p{data.columns.index(column)}"].alias(bound(column)) for column in columns))
+
+
+def _same(frame: Any) -> Any:  # noqa: ANN401 - a frame of polars
+    return frame
+
+
+def _kinds(engine: str, data: Any, columns: Sequence[str]) -> tuple[native.Frame, dict[str, str]]:  # noqa: ANN401
+    """Return a frame, with text for types that narwhals does not know but that are text, and kinds by its schema."""
+    frame = native.framed(data)
+    texts = native.texts(engine, data)
+    schema = frame.collect_schema()
+    kinds = {name: "text" if bound(name) in texts else kind_of(schema[bound(name)]) for name in columns}
+    odd = [nw.col(name).cast(nw.String) for name in schema.names() if name in texts]
+    return (frame.with_columns(*odd) if odd else frame), kinds
 
 
 def _declared(query: CountQuery) -> dict[str, Column | None]:
@@ -155,82 +187,152 @@ def _require_one_way(query: CountQuery, kinds: dict[str, str]) -> None:
             raise ArgumentError("marginals", column.name, "is declared in two ways: ask for these tables one by one")
 
 
-def _decoded(frame: native.Frame, columns: Sequence[str]) -> native.Frame:
-    """Return an Arrow table of the needed columns, without dictionaries and views, which group-bys do not take."""
-    table = nw.to_native(frame).select(list(columns))
+def _plain_arrow(table: pa.Table) -> pa.Table:
+    """Return an Arrow table without dictionaries and views, which group-bys do not take."""
     for place, field in enumerate(table.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_string_view(kind):
             kind = pa.large_string()
         if kind != field.type:
             table = table.set_column(place, field.name, table[field.name].cast(kind))
-    return native.framed(table)
+    return table
 
 
 class PandasFrames(_Plain):
     """A frame of pandas."""
 
     def __init__(self, name: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - pandas is untyped
-        self.engine = "pandas"
+        self.engine, self.counter = "pandas", "pyarrow"
         require_columns(name, columns, list(data.columns))
         self._data = data
         schema, objects = from_pandas.arrow_schema(data, columns)
-        decoded = _decoded(native.framed(schema.empty_table()), columns)
-        empty = decoded.collect_schema()
-        nulls = native.texts("pyarrow", nw.to_native(decoded))
-        texts = {name: "object" if name in objects else "text" for name in {*objects, *nulls}}
-        self.kinds = {name: texts.get(name) or kind_of(empty[name]) for name in columns}
+        empty = NativeFrames("", schema.empty_table(), columns)
+        self.kinds = {name: "object" if name in objects else empty.kinds[name] for name in columns}
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the columns of a query as Arrow."""
         _require_one_way(query, self.kinds)
         declared = _declared(query)
-        table = from_pandas.arrow_table(self._data, declared)
-        return NativeFrames("", table, list(declared)).opened(query)
+        return NativeFrames("", from_pandas.arrow_table(self._data, declared), list(declared)).opened(query)
 
 
-class DuckdbFiles(_Plain):
-    """Files that DuckDB reads, in a connection of our own."""
+class _InOurDatabase(_Plain):
+    """What is counted in a database of our own."""
 
-    def __init__(self, name: str, data: Files, columns: Sequence[str]) -> None:
-        self.engine = "duckdb"
-        self._files, self._columns = data, columns
-        if len({name.lower() for name in columns}) < len(columns):
-            raise ArgumentError("columns", list(columns), "differ in case alone, which DuckDB does not tell apart")
-        duckdb.require_readable(data)
-        self._connection = duckdb.connected()
-        self.blank_is_null = data.format in DELIMITERS
-        # DuckDB skips the byte-order mark of CSV files alone.
-        self._kept = data.format == "json" and any(map(has_mark, data.paths))
-        self.can_be_careful = not self._kept
-        require_columns(name, columns, duckdb.column_names(data, columns), by_header=data.format in DELIMITERS)
-        if data.format == "parquet":
-            require_one_schema(data.paths, columns)
-        self._frames = NativeFrames(name, duckdb.read(self._connection, data, columns), columns, own=True)
-        self.kinds = self._frames.kinds
+    def __init__(self, temp_dir: Path | None) -> None:
+        self.counter = "duckdb"
+        self._connection = duckdb.connected(temp_dir)
         self.keep = duckdb.keeper(self._connection)
-
-    def opened(self, query: CountQuery) -> native.Frame:
-        """Return the needed columns of the files."""
-        if self._kept:
-            declared = _declared(query)
-            relation = duckdb.rows_kept(self._connection, self._files, declared)
-            return NativeFrames("", relation, list(declared), own=True).opened(query)
-        return self._frames.opened(query)
-
-    def be_careful(self) -> None:
-        """Read CSV files by one thread, which takes line ends inside quotes as they are, and others not by DuckDB."""
-        self.can_be_careful = False
-        if self._files.format in DELIMITERS:
-            relation = duckdb.read(self._connection, self._files, self._columns, parallel=False)
-            self._frames = NativeFrames("", relation, self._columns, own=True)
-        else:
-            # Rows are read when they are asked for, where an error says nothing.
-            self._kept = True
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+class StreamFrames(_InOurDatabase):
+    """A relation of DuckDB, or a table of ibis on DuckDB.
+
+    Their own database only hands over its rows. Conditions of ours would be decided there by statistics of the files
+    that it reads, and texts compared by its collations.
+    """
+
+    def __init__(self, name: str, data: Any, columns: Sequence[str], temp_dir: Path | None = None) -> None:  # noqa: ANN401
+        super().__init__(temp_dir)
+        self.engine = engine_of(data) or ""
+        names = list(data.columns)
+        require_columns(name, columns, names)
+        if self.engine == "ibis":
+            _require_told_apart(names)
+        relation = _relation(data) if self.engine == "ibis" else data
+        places = ", ".join(f"p{place}" for place in range(len(names)))
+        kinds = list(map(str, relation.types))
+        taken = ", ".join(_projected(names.index(column), column, kinds) for column in columns)
+        rows = relation.query("ggdp_rows", f"SELECT {taken} FROM ggdp_rows AS ggdp_rows({places})")
+        stream = duckdb.Stream(rows.limit(0).to_arrow_table().schema, lambda: _batches(rows))
+        ours = self._connection.from_arrow(stream)
+        huge = {bound(column): kinds[names.index(column)] for column in columns}
+        back = ", ".join(
+            f"CAST({name} AS {kind}) AS {name}" if kind in ("HUGEINT", "UHUGEINT") else name
+            for name, kind in huge.items()
+        )
+        self._frame, self.kinds = _kinds("duckdb", ours.project(back), columns)
+
+    def opened(self, query: CountQuery) -> native.Frame:  # noqa: ARG002 - the same for every query
+        """Return the rows."""
+        return self._frame
+
+
+def _projected(place: int, column: str, kinds: Sequence[str]) -> str:
+    value = f"CAST(p{place} AS VARCHAR)" if kinds[place] in _AS_TEXT else f"p{place}"
+    return f"{value} AS {bound(column)}"
+
+
+def _batches(rows: Any) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - duckdb is untyped here
+    yield from rows.to_arrow_reader(_BATCH)
+
+
+def _relation(table: Any) -> Any:  # noqa: ANN401 - ibis is untyped here
+    """Return a table of ibis as a relation of the database that it is in."""
+    backend = table.get_backend()
+    if backend.name != "duckdb":
+        raise ArgumentError(
+            "data",
+            f"ibis on {backend.name}",
+            "is not counted; export the table (to_pyarrow, to_parquet), or pass a frame of DuckDB, polars or pandas",
+        )
+    # In-memory tables are registered when a query that uses them is prepared.
+    backend._run_pre_execute_hooks(table)
+    return backend.con.sql(backend.compile(table))
+
+
+def _require_told_apart(names: Sequence[str]) -> None:
+    """Refuse names that differ in case alone, which ibis writes as they are and DuckDB reads as one."""
+    found: dict[str, str] = {}
+    for name in names:
+        other = found.setdefault(name.casefold(), name)
+        if other != name:
+            raise ArgumentError("data", [other, name], "are columns that differ in case alone: rename one of them")
+
+
+class DuckdbFiles(_InOurDatabase):
+    """Files that are read in a database of our own."""
+
+    def __init__(self, name: str, data: Files, columns: Sequence[str], temp_dir: Path | None = None) -> None:
+        super().__init__(temp_dir)
+        self.engine = "duckdb"
+        self._files = data
+        self.blank_is_null = data.has_header
+        duckdb.require_readable(data)
+        if data.format == "parquet":
+            import pyarrow.parquet as pq
+
+            require_columns(name, columns, pq.read_schema(data.paths[0]).names)
+            require_one_schema(data.paths, columns)
+            self.can_be_careful = True
+            relation = duckdb.parquet(self._connection, data, columns)
+            self._frame, self.kinds = _kinds("duckdb", relation, columns)
+        else:
+            if data.has_header:
+                require_columns(name, columns, data.header, by_header=True)
+            self.kinds = dict.fromkeys(columns, "text")
+
+    def opened(self, query: CountQuery) -> native.Frame:
+        """Return the needed columns of the files."""
+        declared = _declared(query)
+        if self._files.format == "parquet":
+            if self.can_be_careful:
+                return self._frame
+            relation = duckdb.parquet_rows(self._connection, self._files, declared)
+        elif self._files.format == "json":
+            relation = duckdb.json_rows(self._connection, self._files, list(declared))
+        else:
+            _require_one_way(query, self.kinds)
+            relation = duckdb.text_rows(self._connection, self._files, declared)
+        return _kinds("duckdb", relation, list(declared))[0]
+
+    def be_careful(self) -> None:
+        """Let Arrow read Parquet files."""
+        self.can_be_careful = False
 
 
 class SparkFiles(_Plain):
@@ -239,23 +341,27 @@ class SparkFiles(_Plain):
     def __init__(self, name: str, data: Files, columns: Sequence[str]) -> None:
         from ggdp.tables.engines import spark
 
-        self.engine = "spark"
-        self._format = data.format
-        self.blank_is_null = data.format in DELIMITERS
+        self.engine = self.counter = "spark"
+        self._files = data
+        self.blank_is_null = data.has_header
+        if data.has_header:
+            require_columns(name, columns, data.header, by_header=True)
         if data.format == "parquet":
+            spark.require_told_apart(data.paths)
             require_one_schema(data.paths, columns)
-        session = spark.session()
-        with self.around():
-            named = data.header if data.format in DELIMITERS else columns
-            require_columns(name, columns, named, by_header=data.format in DELIMITERS)
-            self._frames = NativeFrames(name, spark.read_files(session, data.paths, data.format, named), columns)
-        self.kinds = self._frames.kinds
+        self._session = spark.session()
+        self.kinds = dict.fromkeys(columns, "text")
+        if data.format == "parquet":
+            with self.around():
+                self._frames = NativeFrames(name, spark.read_parquet(self._session, data.paths), columns)
+            self.kinds = self._frames.kinds
 
     def opened(self, query: CountQuery) -> native.Frame:
         """Return the files as a frame."""
-        frame = self._frames.opened(query)
-        if self._format != "parquet":
-            return frame
+        if self._files.format == "parquet":
+            return self._frames.opened(query)
         from ggdp.tables.engines import spark
 
-        return native.framed(spark.readable(nw.to_native(frame), _declared(query)))
+        if self._files.has_header:
+            _require_one_way(query, self.kinds)
+        return native.framed(spark.read_text(self._session, self._files, _declared(query)))

@@ -1,7 +1,10 @@
 """What narwhals does not say for all engines: frames of levels, keyed hashes, exact text, and answers without words.
 
-An engine is named by the library that a frame belongs to: "duckdb", "polars", "pyarrow", "ibis" or "spark"; pandas'
-frames are counted as Arrow (`ggdp.tables.engines.from_pandas`).
+An engine is named by the library that counts: "duckdb", "polars", "pyarrow" or "spark"; pandas' frames are counted as
+Arrow (`ggdp.tables.engines.from_pandas`), tables of ibis by DuckDB.
+
+Columns have names of our own (`bound`), given by their places: names of data may mean something to an engine, be a
+pattern, have a dot in them, or differ in case alone, which some engines do not see.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggdp.errors import ArgumentError, GgdpError, SourceError
+from ggdp.errors import GgdpError, OutOfMemoryError, SourceError
 from ggdp.tables.engines.kinds import unparsable
+from ggdp.tables.engines.text_files import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,16 +30,15 @@ if TYPE_CHECKING:
 __all__ = [
     "DIGITS",
     "Frame",
+    "bound",
     "collected",
     "digests",
-    "exact",
     "framed",
     "hashed",
     "levels_sql",
     "looked_up",
     "quietly",
     "readable",
-    "require_exact",
     "texts",
     "within_years",
 ]
@@ -47,6 +50,17 @@ Answer = TypeVar("Answer")
 DIGITS = 16
 # No text of a domain is split by it: levels are separated by a character that none of them holds.
 _SEPARATORS = [chr(code) for code in (31, 30, 29, 28, *range(0xE000, 0xE100))]
+
+
+def bound(name: str) -> str:
+    """Return what a column is called while it is counted: a word of its own, whatever the name holds.
+
+    Examples
+    --------
+    >>> bound("ID"), bound("id"), bound("^i.*$")
+    ('b4944', 'b6964', 'b5e692e2a24')
+    """
+    return "b" + name.encode("utf-8", "surrogatepass").hex()
 
 
 def framed(frame: Any) -> Frame:  # noqa: ANN401 - a frame of any library
@@ -68,8 +82,10 @@ def quietly(source: str, work: Callable[[], Answer]) -> Answer:
     except (GgdpError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     # A panic of polars is no Exception, and may quote a value too.
-    except BaseException:
-        pass
+    except BaseException as failed:
+        out_of_memory = isinstance(failed, MemoryError) or type(failed).__name__ == "OutOfMemoryException"
+    if out_of_memory:
+        raise OutOfMemoryError(source)
     raise SourceError(source)
 
 
@@ -87,8 +103,6 @@ def texts(engine: str, native: Any) -> set[str]:  # noqa: ANN401 - a frame of an
     if engine == "duckdb":
         types = zip(native.columns, map(str, native.types), strict=True)
         return {name for name, kind in types if kind in ("UUID", '"NULL"', "NULL")}
-    if engine == "ibis":
-        return {name for name, kind in native.schema().items() if kind.is_uuid() or kind.is_null()}
     if engine == "polars":
         return {name for name, kind in native.collect_schema().items() if str(kind) == "Null"}
     if engine == "pyarrow":
@@ -115,10 +129,6 @@ def _leveled(engine: str, like: Frame, levels: Sequence[str], names: tuple[str, 
     if engine == "duckdb":
         return framed(native.query("ggdp_unused", levels_sql(levels, names)))
     table = pa.table({names[0]: pa.array(levels, pa.string()), names[1]: pa.array(range(len(levels)), pa.int64())})
-    if engine == "ibis":
-        import ibis
-
-        return framed(ibis.memtable(table))
     if engine == "spark":
         return framed(native.sparkSession.createDataFrame(table))
     if engine == "polars":
@@ -146,28 +156,6 @@ def _literal(text: str) -> str:
     return " || chr(0) || ".join("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
 
 
-def require_exact(engine: str, native: Any) -> None:  # noqa: ANN401 - a frame of any library
-    """Refuse what may compare text loosely, a database or a setting: one value could then be two levels."""
-    asked = "SELECT current_setting('default_collation')"
-    if engine == "duckdb":
-        answer = native.query("ggdp_unused", asked)
-    elif engine == "ibis":
-        backend = native.get_backend()
-        if backend.name != "duckdb":
-            raise ArgumentError(
-                "data",
-                f"ibis on {backend.name}",
-                "may compare text loosely, so that a row has two levels: of ibis only DuckDB is counted. "
-                "Export the table (to_pyarrow, to_parquet), or pass a frame of DuckDB, polars or pandas",
-            )
-        answer = backend.con.sql(asked)
-    else:
-        return
-    collation = answer.fetchall()[0][0]
-    if collation:
-        raise ArgumentError("data", collation, "is the connection's default_collation: RESET default_collation")
-
-
 def within_years(engine: str, value: nw.Expr) -> nw.Expr:
     """Return dates of the years 1 to 9999, and null for others: polars panics where it writes those as text."""
     bounds = ("0001-01-01", "9999-12-31")
@@ -179,7 +167,10 @@ def within_years(engine: str, value: nw.Expr) -> nw.Expr:
 
 
 def readable(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table:
-    """Return an Arrow table whose text is UTF-8; what is not has no text (`ggdp.tables.engines.kinds`)."""
+    """Return an Arrow table whose text is UTF-8; what is not has no text (`ggdp.tables.engines.kinds`).
+
+    `declared` has the columns by their bound names.
+    """
     for place, field in enumerate(table.schema):
         if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
             continue
@@ -188,40 +179,9 @@ def readable(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table
         except pa.ArrowInvalid:
             instead = unparsable(declared.get(field.name))
             raw = table[field.name].cast(pa.large_binary()).to_pylist()
-            texts = pa.array([None if text is None else _decoded(text, instead) for text in raw], pa.large_string())
+            texts = pa.array([None if text is None else decoded(text, instead) for text in raw], pa.large_string())
             table = table.set_column(place, field.name, texts)
     return table
-
-
-def _decoded(text: bytes, instead: str | None) -> str | None:
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return instead
-
-
-def exact(engine: str, frame: Frame, columns: Sequence[str]) -> Frame:
-    """Return a frame with text columns that are grouped and compared byte by byte.
-
-    A column of DuckDB may have a collation (NOCASE): a value would then equal two levels and be counted twice, or be
-    read as another one that is in its group.
-    """
-    native = nw.to_native(frame)
-    if not columns:
-        return frame
-    if engine == "duckdb":
-        names = ['"' + name.replace('"', '""') + '"' for name in columns]
-        replaced = ", ".join(f"decode(encode({name})) AS {name}" for name in names)
-        return framed(native.project(f"* REPLACE ({replaced})"))
-    if engine == "ibis":
-        import ibis
-
-        def encode(text: str) -> bytes: ...  # type: ignore[empty-body]
-        def decode(text: bytes) -> str: ...  # type: ignore[empty-body]
-
-        encoded, decoded = ibis.udf.scalar.builtin(encode), ibis.udf.scalar.builtin(decode)
-        return framed(native.mutate(**{name: decoded(encoded(native[name].cast("string"))) for name in columns}))
-    return frame
 
 
 def digests(values: Iterable[str | None]) -> list[str | None]:
@@ -238,8 +198,6 @@ def hashed(engine: str, frame: Frame, column: str) -> Frame:
         from pyspark.sql import functions as sql
 
         found = native.withColumn(column, sql.substring(sql.sha2(sql.col(column), 256), 1, DIGITS))
-    elif engine == "ibis":
-        found = native.mutate(**{column: native[column].hexdigest("sha256").substr(0, DIGITS)})
     elif engine == "polars":
         import polars as pl
 

@@ -87,9 +87,9 @@ def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) ->
     """Return the same as `cells`, on DuckDB and in one query, which is bound once."""
     schema, values, joins, index = frame.collect_schema(), [], "", "0"
     for place, column in enumerate(marginal):
-        value, kind = nw.col(column.name), kinds[column.name]
+        value, kind = nw.col(native.bound(column.name)), kinds[column.name]
         if column.kind == "bins":
-            values.append(binned(value, kind, column, schema[column.name]).alias(f"k{place}"))
+            values.append(binned(value, kind, column, schema[native.bound(column.name)]).alias(f"k{place}"))
             code = f"nullif(k{place}, {NOWHERE})"
         else:
             values.append(canonical(_written("duckdb", value, kind), kind, column.kind).alias(f"t{place}"))
@@ -125,9 +125,10 @@ def _coded(asked: Asked) -> native.Frame:
     columns = list(enumerate(marginal))
     raw = []
     for place, column in columns:
-        value = nw.col(column.name)
+        value = nw.col(native.bound(column.name))
         if column.kind == "bins":
-            raw.append(binned(value, kinds[column.name], column, schema[column.name]).alias(f"k{place}"))
+            dtype = schema[native.bound(column.name)]
+            raw.append(binned(value, kinds[column.name], column, dtype).alias(f"k{place}"))
         elif engine == "spark" and kinds[column.name] == "text":
             # A collation of Spark would put different texts in one group.
             raw.append(value.cast(nw.String).alias(f"c{place}"))
@@ -139,7 +140,7 @@ def _coded(asked: Asked) -> native.Frame:
         found = found if keep is None else keep(found)
         engine = "pyarrow" if found.implementation.is_pyarrow() else engine
     else:
-        unit = nw.col(bounds.unit)
+        unit = nw.col(native.bound(bounds.unit))
         kind = kinds[bounds.unit]
         unit = unit.cast(nw.String) if kind == "text" else _written(engine, unit, kind)
         found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())

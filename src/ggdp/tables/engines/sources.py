@@ -24,8 +24,17 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError, SourceError
 from ggdp.tables.engines import bounding, native, plan
 from ggdp.tables.engines.files import found_files
-from ggdp.tables.engines.frames import DuckdbFiles, Frames, NativeFrames, PandasFrames, SparkFiles, engine_of
+from ggdp.tables.engines.frames import (
+    DuckdbFiles,
+    Frames,
+    NativeFrames,
+    PandasFrames,
+    SparkFiles,
+    StreamFrames,
+    engine_of,
+)
 from ggdp.tables.engines.kinds import require_countable, require_unit
+from ggdp.tables.engines.temporary import chosen_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.domain import Domain
+    from ggdp.tables.engines.text_files import TextFormat
 
 __all__ = ["CountQuery", "Counted", "TableSource", "open_source"]
 
@@ -164,7 +174,7 @@ class TableSource:
         if self._frames.can_be_careful:
             with suppress(SourceError):
                 return native.quietly(self.name, work)
-            # A line end inside quotes is beyond a parallel reader of CSV files.
+            # Text that is not valid UTF-8 is beyond DuckDB's reader of Parquet files.
             self._frames.be_careful()
         return native.quietly(self.name, work)
 
@@ -174,7 +184,7 @@ class TableSource:
         bounds = None
         if query.unit is not None:
             bounds = plan.Bounds(query.unit, query.max_cells, bounding.subkey(query.key, place))
-        counter = "pyarrow" if self.engine == "pandas" else self.engine
+        counter = self._frames.counter
         return planned(plan.Asked(counter, frame, query.marginals[place], self.column_kinds, bounds, self._frames.keep))
 
 
@@ -183,6 +193,8 @@ def open_source(
     *,
     engine: Literal["duckdb", "spark"] | None = None,
     columns: Sequence[str],
+    text: TextFormat | None = None,
+    temp_dir: str | os.PathLike[str] | None = None,
 ) -> TableSource:
     """Return a source of data with some of its columns; no row is read.
 
@@ -195,6 +207,11 @@ def open_source(
         Who reads files; DuckDB if nothing is said. A frame is counted by its own engine.
     columns : sequence of str
         The columns that queries will name.
+    text : TextFormat, optional
+        Encoding, delimiter and longest record of text files.
+    temp_dir : path, optional
+        A directory for rows that do not fit in memory, where DuckDB counts; else the one that the environment variable
+        GGDP_TEMP_DIR names; without either, no row is written to disk.
 
     Examples
     --------
@@ -209,10 +226,12 @@ def open_source(
     wanted = tuple(dict.fromkeys(columns))
     if engine is not None:
         _validate.choice(engine=engine, among=("duckdb", "spark"))
+    directory = chosen_directory(temp_dir)
     if isinstance(data, str | os.PathLike):
-        files = found_files(data)
-        frames: type[Frames] = SparkFiles if engine == "spark" else DuckdbFiles
-        return _opened(files.named, frames, files, wanted)
+        files = found_files(data, text)
+        if engine == "spark":
+            return _opened(files.named, lambda: SparkFiles(files.named, files, wanted))
+        return _opened(files.named, lambda: DuckdbFiles(files.named, files, wanted, directory))
     name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
     found = engine_of(data)
     if found is None:
@@ -221,11 +240,15 @@ def open_source(
         )
     if engine not in (None, found):
         raise ArgumentError("engine", engine, f"reads files; a frame of {found} is counted by its own engine")
-    return _opened(name, PandasFrames if found == "pandas" else NativeFrames, data, wanted)
+    if text is not None:
+        raise ArgumentError("data", name, "is a frame; encoding and delimiter are for text files")
+    if found in ("duckdb", "ibis"):
+        return _opened(name, lambda: StreamFrames(name, data, wanted, directory))
+    return _opened(name, lambda: (PandasFrames if found == "pandas" else NativeFrames)(name, data, wanted))
 
 
-def _opened(name: str, frames: type[Frames], data: Any, columns: tuple[str, ...]) -> TableSource:  # noqa: ANN401
-    return native.quietly(name, lambda: TableSource(name, frames(name, data, columns)))
+def _opened(name: str, frames: Callable[[], Frames]) -> TableSource:
+    return native.quietly(name, lambda: TableSource(name, frames()))
 
 
 def _counted(table: pa.Table) -> Counted:

@@ -1,19 +1,20 @@
 """Spark: a session that keeps quiet, and files read by it as text.
 
 A session that ggdp starts is a local one, bound to loopback, without a web page. Its Java process has no standard
-output and no standard error at all, so that no row can reach them by a log, whatever the levels of logging are. A
-session that somebody else has started is used as it is.
+output and no standard error at all, so that no row can reach them by a log, whatever the levels of logging are. What
+it writes to disk between stages is encrypted, with a key that is only in memory. A session that somebody else has
+started is used as it is.
 
 PySpark itself writes the messages of failed queries, with the values that they failed on, to the standard error of the
 process that asked: `quiet` is around every call that makes Spark work.
 
-CSV and JSON lines are read as text, by a schema that somebody passes: whether reading succeeds never depends on what a
-field holds. A record that is too short is filled with nulls, one that is too long is cut, one that is no JSON is a row
-of nulls, and a line of JSON is one row even where it is a list of several.
+CSV files and lines of JSON are cut into records by the same code as everywhere (`ggdp.tables.engines.text_files`),
+which runs in the executors' Python workers, one file to a task: Spark's own readers guess where a line ends. Parquet
+files are read by Spark itself.
 
 References
 ----------
-Apache Spark 4, "CSV Files", "JSON Files" and "Parquet Files" (options of the data sources).
+Apache Spark 4, "Parquet Files" (options of the data source) and "Python Arrow UDFs" (`mapInArrow`).
 """
 
 from __future__ import annotations
@@ -27,12 +28,16 @@ import tempfile
 import threading
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from ggdp import _validate
+import pyarrow as pa
+
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.tables.engines.kinds import unparsable
+from ggdp.tables.engines.native import bound
 
 if TYPE_CHECKING:
     import logging
@@ -41,43 +46,35 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ggdp.tables.column import Column
+    from ggdp.tables.engines.files import Files
 
-__all__ = ["FileFormat", "quiet", "read_files", "readable", "session"]
-
-FileFormat: TypeAlias = Literal["csv", "tsv", "json", "parquet"]
+__all__ = [
+    "quiet",
+    "read_parquet",
+    "read_text",
+    "readable",
+    "require_readable",
+    "require_told_apart",
+    "session",
+]
 
 _LEAST_JAVA = 17
+# More tasks for one frame of text files would only wait.
+_MOST_TASKS = 1024
+# Rows of a JSON file that are handed over at once.
+_BATCH = 1 << 16
 _OWN = {
     "spark.master": "local[*]",
     "spark.app.name": "ggdp",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.log.level": "OFF",
+    # What Spark writes to disk between its stages are rows; the key is only in memory.
+    "spark.io.encryption.enabled": "true",
+    "spark.io.encryption.keySizeBits": "256",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-}
-_CSV = {
-    "header": True,
-    "enforceSchema": True,
-    "quote": '"',
-    "escape": '"',
-    "multiLine": True,
-    "mode": "PERMISSIVE",
-    "encoding": "UTF-8",
-    "nullValue": "",
-    "emptyValue": "",
-    "ignoreLeadingWhiteSpace": False,
-    "ignoreTrailingWhiteSpace": False,
-    # A record of more fields than this is an error, which a value could then cause; each parser has room for so many.
-    "maxColumns": 1 << 20,
-    "maxCharsPerColumn": -1,
-}
-_JSON = {
-    "mode": "PERMISSIVE",
-    "primitivesAsString": "true",
-    "allowNonNumericNumbers": "false",
-    "allowSingleQuotes": "false",
 }
 # Dates before 1582 are read as they are written; the other settings rewrite them or fail.
 _PARQUET = {"mergeSchema": False, "datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
@@ -215,71 +212,67 @@ def _java_version() -> int | None:
     return int(said.group(1)) if said else None
 
 
-def read_files(
-    session: SparkSession,
-    paths: Sequence[str | os.PathLike[str]],
-    format: FileFormat,  # noqa: A002 - the word for it everywhere else
-    columns: Sequence[str],
-) -> DataFrame:
-    """Return a frame that reads files of one format; nothing is read yet but the schema of Parquet files.
+def read_parquet(session: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """Return a frame that reads Parquet files; nothing is read yet but their schema."""
+    require_readable(paths)
+    return session.read.options(**_PARQUET).parquet(*map(_literal, paths))
 
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession
-        Who reads.
-    paths : sequence of path
-        The files, which every executor can see; names are taken as they are, not as patterns.
-    format : str
-        ``"csv"``, ``"tsv"``, ``"json"`` (JSON lines) or ``"parquet"``.
-    columns : sequence of str
-        For CSV and TSV all names of the header in its order; for JSON those that are needed. Parquet files have their
-        own, and it is not used.
 
-    Notes
-    -----
-    A record is one row, whatever is in it: CSV files are read as a whole, since a quoted field may hold line ends. An
-    empty field of a CSV file is a null, quoted or not. A byte-order mark is skipped, and so are blank lines. Records of
-    a CSV file end as its header does, and line ends of that kind inside quotes become a single line feed. A number of a
-    JSON file that has a point or an exponent comes as the text of its 64-bit float. Of two fields of one name the last
-    one is read, and what comes after the first object of a line is not.
+def read_text(session: SparkSession, files: Files, declared: Mapping[str, Column | None]) -> DataFrame:
+    """Return a frame of declared columns of CSV or JSON files, as text; nothing is read yet.
 
-    Examples
-    --------
-    >>> read_files(session(), ["people.csv"], "csv", ["sex", "smokes"]).columns  # doctest: +SKIP
-    ['sex', 'smokes']
+    Every executor must see the files under the same paths, and have this version of ggdp.
     """
-    from pyspark.sql import functions
     from pyspark.sql.types import StringType, StructField, StructType
 
-    _validate.choice(format=format, among=("csv", "tsv", "json", "parquet"))
-    files = [_literal(path) for path in paths]
-    if format == "parquet":
-        return session.read.options(**_PARQUET).parquet(*files)
-    if format == "json":
-        schema = StructType([StructField(name, StringType()) for name in columns])
-        # The reader of JSON files would make several rows of a line that holds a list.
-        lines = session.read.text(files, lineSep="\n").select(
-            functions.ltrim("value", functions.lit("\ufeff")).alias("line")
-        )
-        record = functions.from_json("line", schema, _JSON).alias("record")
-        return lines.where(functions.col("line").rlike(r"\S")).select(record).select("record.*")
-    # Fields have numbers at first, as two names of a header may differ in case alone.
-    numbers = [f"c{place}" for place in range(len(columns))]
-    schema = StructType([StructField(number, StringType()) for number in numbers])
-    read = session.read.schema(schema).options(sep="," if format == "csv" else "\t", **_CSV).csv(files)
-    empty = functions.lit("")
-    return read.select(
-        *(functions.nullif(number, empty).alias(name) for number, name in zip(numbers, columns, strict=True))
-    )
+    schema = StructType([StructField(bound(name), StringType()) for name in declared])
+    absolute = [os.path.abspath(path) for path in files.paths]
+    numbers = session.range(len(absolute), numPartitions=min(len(absolute), _MOST_TASKS))
+    rows = partial(_rows_of_files, replace(files, paths=tuple(absolute)), dict(declared))
+    return numbers.mapInArrow(rows, schema)
+
+
+def _rows_of_files(
+    files: Files, declared: dict[str, Column | None], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of those files whose numbers come in; runs in a Python worker of an executor."""
+    from ggdp.tables.engines import duckdb
+
+    schema = pa.schema([(bound(name), pa.string()) for name in declared])
+    connection = duckdb.connected()
+    try:
+        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+            one = replace(files, paths=files.paths[number : number + 1], headers=files.headers[number : number + 1])
+            if files.has_header:
+                rows = duckdb.text_stream(one, declared)
+            else:
+                rows = duckdb.json_rows(connection, one, list(declared)).to_arrow_reader(_BATCH)
+            for batch in rows:
+                yield pa.record_batch([array.cast(pa.string()) for array in batch.columns], schema)
+    finally:
+        connection.close()
+
+
+def require_told_apart(paths: Sequence[str]) -> None:
+    """Refuse Parquet files with columns whose names differ in case alone: Spark may not tell them apart."""
+    import pyarrow.parquet as pq
+
+    for path in paths:
+        found: dict[str, str] = {}
+        for name in pq.read_schema(path).names:
+            other = found.setdefault(name.lower(), name)
+            if other != name:
+                what = f"are columns of {path} that Spark does not tell apart: rename one, or use engine duckdb"
+                raise ArgumentError("data", [other, name], what)
 
 
 def readable(frame: DataFrame, declared: Mapping[str, Column | None]) -> DataFrame:
-    """Return declared columns of a frame; text that is no UTF-8 has no text (`ggdp.tables.engines.kinds`)."""
+    """Return declared columns of a frame, by their bound names; text that is not valid UTF-8 has no text (`kinds`)."""
     from pyspark.sql import functions
     from pyspark.sql.types import StringType
 
     def column(name: str) -> Any:  # noqa: ANN401 - a column of classic Spark, or of Connect
-        found = functions.col("`" + name.replace("`", "``") + "`")
+        found = functions.col(name)
         if not isinstance(frame.schema[name].dataType, StringType):
             return found
         text = functions.coalesce(functions.try_validate_utf8(found), functions.lit(unparsable(declared[name])))
@@ -288,13 +281,15 @@ def readable(frame: DataFrame, declared: Mapping[str, Column | None]) -> DataFra
     return frame.select(*map(column, declared))
 
 
-def _literal(path: str | os.PathLike[str]) -> str:
+def require_readable(paths: Sequence[str]) -> None:
+    """Refuse names of files that Spark does not read."""
+    for path in paths:
+        if Path(path).name.startswith(("_", ".")):
+            raise ArgumentError("data", path, "Spark reads no file whose name begins with _ or a dot: rename it")
+        if ":" in Path(path).name:
+            raise ArgumentError("data", path, "Spark reads no file with a colon in its name: rename it")
+
+
+def _literal(path: str) -> str:
     """Return a path as Spark takes it, with what it would read as a pattern escaped."""
-    text = os.fspath(path)
-    if Path(text).name.startswith(("_", ".")):
-        raise ArgumentError("paths", text, "Spark reads no file whose name begins with _ or a dot: rename it")
-    if ":" in Path(text).name:
-        raise ArgumentError("paths", text, "Spark reads no file with a colon in its name: rename it")
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
-        return text
-    return "file://" + re.sub(r"([\\\[\]{}*?])", r"\\\1", os.path.abspath(text))
+    return "file://" + re.sub(r"([\\\[\]{}*?])", r"\\\1", os.path.abspath(path))

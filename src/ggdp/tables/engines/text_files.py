@@ -1,0 +1,218 @@
+r"""Text files as streams of Arrow batches: opened, decoded, cut into records, never guessed at.
+
+What a file is read as follows from its name, the request (encoding, delimiter, longest record) and, for CSV and TSV,
+its header; `ggdp.tables.engines.records` says what a record is. A field that is not valid UTF-8 has no text
+(`ggdp.tables.engines.kinds`); the record is a row all the same.
+
+Encodings other than UTF-8 are decoded piece by piece: those of one byte a character, in which ASCII is ASCII, and
+UTF-16 and UTF-32. Others are refused, since the meaning of a byte could depend on the records before it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError
+from ggdp.tables.engines.records import LONGEST, Layout, first_record, records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import IO
+
+__all__ = ["Header", "TextFormat", "decoded", "json_line_batches", "read_header", "record_batches"]
+
+# Bytes that are read at a time. Nothing depends on it but speed.
+CHUNK = 1 << 22
+# A longer header is none.
+_LONGEST_HEADER = 1 << 20
+_MARK = b"\xef\xbb\xbf"
+_WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+_ASCII = bytes(range(128))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """How text files are read, where their names do not say it: part of the request, never found out from the data.
+
+    Parameters
+    ----------
+    encoding : str
+        The character encoding, a name that Python knows.
+    delimiter : str, optional
+        What separates the fields of CSV files; the format's own if nothing is said.
+    longest : int
+        Records of more bytes (as UTF-8) are rows without values.
+
+    Examples
+    --------
+    >>> TextFormat(encoding="Latin-1").encoding
+    'iso8859-1'
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    longest: int = LONGEST
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoding", _checked_encoding(self.encoding))
+        object.__setattr__(self, "longest", _validate.integer(longest=self.longest, at_least=1))
+        if self.delimiter is not None and not _is_delimiter(self.delimiter):
+            raise ArgumentError(
+                "delimiter",
+                self.delimiter,
+                "must be one ASCII character other than a double quote, a line end or NUL, such as ';' or '|'",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first record of a CSV file: its names, the line terminator at its end, and how many bytes it takes."""
+
+    names: tuple[str, ...]
+    terminator: bytes
+    size: int
+
+
+def _checked_encoding(encoding: object) -> str:
+    if not isinstance(encoding, str):
+        raise ArgumentError("encoding", encoding, "must be the name of an encoding, such as 'utf-8' or 'latin-1'")
+    try:
+        name = codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise ArgumentError("encoding", encoding, "is not known; use utf-8, latin-1, cp1252, utf-16, ...") from None
+    if name in ("utf-8", "utf-8-sig", "ascii"):
+        return "utf-8"
+    if name in _WIDE or _is_single_byte(name):
+        return name
+    raise ArgumentError("encoding", encoding, "cannot be read record by record; convert the file to utf-8 first")
+
+
+def _is_single_byte(name: str) -> bool:
+    """Return whether every byte is one character whatever stands around it, and ASCII is ASCII."""
+    try:
+        known = _ASCII.decode(name) == _ASCII.decode("ascii")
+        alone = [bytes([byte]).decode(name, "replace") for byte in range(256)]
+        return (
+            known
+            and all(len(text) == 1 for text in alone)
+            and bytes(range(256)).decode(name, "replace") == "".join(alone)
+        )
+    except (LookupError, UnicodeError, TypeError, AssertionError):
+        return False
+
+
+def _is_delimiter(delimiter: object) -> bool:
+    return isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
+
+
+def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
+    """Return the header of a CSV file; no record after it is looked at."""
+    unreadable = None
+    try:
+        begin = b""
+        for chunk in _decoded_chunks(path, text.encoding):
+            begin += chunk
+            if len(begin) > _LONGEST_HEADER + 2:
+                break
+        mark = _MARK if begin.startswith(_MARK) else b""
+        fields, terminator, size = first_record(begin[len(mark) :], delimiter.encode())
+        names = tuple(name.decode() for name in fields)
+    except OSError as failed:
+        unreadable = failed.strerror or "it is not what its name says"
+    except (UnicodeError, EOFError):
+        unreadable = f"its first line is not text in {text.encoding}"
+    if unreadable is not None:
+        raise ArgumentError("data", path, f"cannot be read: {unreadable}")
+    if names == ("",):
+        raise ArgumentError("data", path, "has no header: the first line must name the columns")
+    if size > _LONGEST_HEADER:
+        raise ArgumentError(
+            "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is no header"
+        )
+    if len(set(names)) < len(names):
+        raise ArgumentError("data", path, "names two columns alike in its header")
+    return Header(names, terminator, len(mark) + size)
+
+
+def record_batches(
+    path: str,
+    header: Header,
+    text: TextFormat,
+    delimiter: str,
+    columns: Sequence[tuple[int, str | None]],
+    schema: pa.Schema,
+) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a CSV file: for each its place, and what stands for text that is not valid UTF-8."""
+    layout = Layout(delimiter=delimiter.encode(), terminator=header.terminator, longest=text.longest)
+    chunks = _after(header.size, _decoded_chunks(path, text.encoding))
+    for arrays in records(chunks, layout, [place for place, _ in columns]):
+        texts = [_text(array, instead) for array, (_, instead) in zip(arrays, columns, strict=True)]
+        yield pa.record_batch(texts, schema)
+
+
+def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the lines of a JSON file; null for one that is not valid UTF-8 or too long."""
+    layout = Layout(delimiter=None, quoted=False, longest=text.longest)
+    for (array,) in records(_decoded_chunks(path, text.encoding), layout, [0]):
+        yield pa.record_batch([_text(array, None)], schema)
+
+
+def _text(array: pa.Array, instead: str | None) -> pa.Array:
+    """Return bytes as text; what is not valid UTF-8 becomes `instead`."""
+    try:
+        return array.cast(pa.string_view())
+    except pa.ArrowInvalid:
+        values = [None if value is None else decoded(value, instead) for value in array.to_pylist()]
+        return pa.array(values, pa.string_view())
+
+
+def decoded(value: bytes, instead: str | None) -> str | None:
+    """Return bytes as text, or `instead` if they are not valid UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return instead
+
+
+def _after(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield chunks without their first bytes."""
+    begin = b""
+    for chunk in chunks:
+        begin += chunk
+        if len(begin) >= size:
+            return chain([begin[size:]], chunks)
+    return iter(())
+
+
+def _decoded_chunks(path: str, encoding: str) -> Iterator[bytes]:
+    """Yield a file as UTF-8, a chunk at a time."""
+    with _unpacked(path) as opened:
+        yield from _converted(iter(lambda: opened.read(CHUNK), b""), encoding)
+
+
+def _converted(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    if encoding == "utf-8":
+        return chunks
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+
+    def converted() -> Iterator[bytes]:
+        for chunk in chunks:
+            yield decoder.decode(chunk).encode("utf-8", "replace")
+        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+    return converted()
+
+
+def _unpacked(path: str) -> IO[bytes]:
+    if path.lower().endswith(".gz"):
+        return gzip.open(path, "rb")  # type: ignore[return-value]  # a GzipFile is one
+    if path.lower().endswith(".zst"):
+        return pa.CompressedInputStream(pa.OSFile(path), "zstd")  # type: ignore[no-any-return]
+    return open(path, "rb")

@@ -1,0 +1,70 @@
+"""Text files are read by their encoding and delimiter as they are declared, every record a row."""
+
+import pytest
+from tests.tables.engines.zoo import KEY
+
+from ggdp.errors import ArgumentError
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery, open_source, text_files
+from ggdp.tables.engines.text_files import TextFormat
+
+TOWNS = Domain({"town": {"levels": ["Kehl", "Zürich", "Łódź"], "other": "other", "missing": "none"}})
+OTHER = 3
+
+
+def tally(path, **text):
+    with open_source(path, columns=["town"], text=TextFormat(**text)) as source:
+        ((cells, counts),) = source.count(CountQuery(marginals=(TOWNS,)))
+    return dict(zip(cells.tolist(), counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 22])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1252", "iso8859-15", "utf-16", "utf-16-be", "utf-32"])
+def test_every_record_is_a_row_in_its_encoding(tmp_path, monkeypatch, encoding, chunk):
+    monkeypatch.setattr(text_files, "CHUNK", chunk)
+    path = tmp_path / "t.csv"
+    path.write_bytes("id;town\n1;Kehl\n2;Zürich\n3;Zürich\n".encode(encoding))
+    assert tally(path, encoding=encoding, delimiter=";") == {0: 1, 1: 2}
+
+
+def test_rows_in_another_encoding_than_the_declared_one_are_other_rows_not_none(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,town\n" + "1,Zürich\n2,Kehl\n".encode("latin-1") * 50)
+    assert tally(path) == {0: 50, OTHER: 50}
+    assert tally(path, encoding="latin-1") == {0: 50, 1: 50}
+
+
+def test_a_field_that_is_not_valid_text_is_no_unit(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,town\n\xff,Kehl\n\xfe,Kehl\n1,Kehl\n")
+    with open_source(path, columns=["id", "town"]) as source:
+        ((_, counts),) = source.count(CountQuery(marginals=(TOWNS,), unit="id", key=KEY))
+    assert counts.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ({"encoding": "utf-7"}, "record by record"),
+        ({"encoding": "shift_jis"}, "record by record"),
+        ({"encoding": "rot13"}, "record by record"),
+        ({"encoding": "no such thing"}, "is not known"),
+        ({"encoding": 8}, "name of an encoding"),
+        ({"delimiter": ""}, "one ASCII character"),
+        ({"delimiter": "ab"}, "one ASCII character"),
+        ({"delimiter": '"'}, "one ASCII character"),
+        ({"delimiter": "\n"}, "one ASCII character"),
+        ({"delimiter": "§"}, "one ASCII character"),
+        ({"longest": 0}, "at least 1"),
+    ],
+)
+def test_what_cannot_be_read_record_by_record_is_refused(text, said):
+    with pytest.raises(ArgumentError, match=said):
+        TextFormat(**text)
+
+
+def test_a_delimiter_or_encoding_is_refused_where_a_format_has_none(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"{}\n")
+    with pytest.raises(ArgumentError, match="is for CSV files"):
+        tally(path, delimiter=";")
