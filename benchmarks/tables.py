@@ -20,6 +20,7 @@ import duckdb
 import ggdp
 import tables_data as data
 from ggdp.tables.engines import CountQuery, TableSource, open_source
+from ggdp.tables.engines.duckdb import _NO_STATISTICS
 from ratios import extra, ratio, timed_in_turn
 from timing import calls_time
 from worker import serve
@@ -192,6 +193,44 @@ def frame(*, engine: str, path: str, rounds: int) -> dict[str, Any]:
     return compared(timed_in_turn({"plain": count, "release": partial(released, source, "counted")}, rounds), "plain")
 
 
+def reading(*, path: str, folder: str, rounds: int) -> dict[str, dict[str, Any]]:
+    """Time what it costs that no row is read by others: text cut into records, no statistics, relations handed over.
+
+    Each release stands beside DuckDB's plain count of the same source.
+    """
+    by = list(data.COUNTED)
+    names = ", ".join(by)
+    files = {"CSV": f"{folder}/plain.csv", "CSV, all fields quoted": f"{folder}/quoted.csv"}
+    for name, file in files.items():
+        quoted = ", FORCE_QUOTE *" if "quoted" in name else ""
+        connection().execute(f"COPY (FROM '{path}') TO '{file}' (HEADER{quoted})")
+    files["JSON lines"] = f"{folder}/lines.jsonl"
+    connection().execute(f"COPY (FROM '{path}') TO '{files['JSON lines']}'")
+    found = {}
+    for name, file in files.items():
+        reader = f"read_json('{file}', format = 'newline_delimited')" if "JSON" in name else f"read_csv('{file}')"
+        query = f"SELECT {names}, count(*) FROM {reader} GROUP BY ALL"
+        jobs = {
+            "plain": lambda query=query: connection().sql(query).to_arrow_table(),
+            "release": partial(released, file, "counted"),
+        }
+        found[name] = compared(timed_in_turn(jobs, rounds), "plain")
+        Path(file).unlink()
+    jobs = {
+        "plain": partial(plain, path, by),
+        "release": lambda: released(connection().sql(f"FROM '{path}'"), "counted"),
+    }
+    found["a relation of DuckDB"] = compared(timed_in_turn(jobs, rounds), "plain")
+    without = duckdb.connect(config={"disabled_optimizers": ",".join(_NO_STATISTICS)})
+    query = f"SELECT {names}, count(*) FROM '{path}' GROUP BY ALL"
+    jobs = {
+        "plain": partial(plain, path, by),
+        "release": lambda: without.sql(query).to_arrow_table(),
+    }
+    found["Parquet, plain count without statistics"] = compared(timed_in_turn(jobs, rounds), "plain")
+    return found
+
+
 def _lacking(engine: str) -> str:
     """Return why an engine cannot run here; nothing if it can. All of them are installed."""
     if engine == "spark" and shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -242,5 +281,5 @@ def versions() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    tasks = (written, once, beside, after_counting, cells_of, written_release, peak, frame, threads, versions)
+    tasks = (written, once, beside, after_counting, cells_of, written_release, peak, frame, reading, threads, versions)
     serve({task.__name__: task for task in tasks})

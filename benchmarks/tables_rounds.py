@@ -43,6 +43,7 @@ class Sizes:
     cell_rows: int = 10**6
     cell_curve: tuple[int, ...] = (10**4, 10**5, 10**6, 10**7)
     warm: int = 10**5
+    text_rows: int = 2 * 10**6
     rounds: int = 15
     few: int = 5
     starts: int = 3
@@ -50,7 +51,7 @@ class Sizes:
 
 QUICK = Sizes(
     rows=10**6, curve=(10**4, 10**5, 10**6), cells=10**5, cell_rows=10**5, cell_curve=(10**3, 10**4, 10**5), warm=10**4,
-    rounds=3, few=2, starts=1,
+    text_rows=10**5, rounds=3, few=2, starts=1,
 )  # fmt: skip
 
 
@@ -168,10 +169,11 @@ def cell_curve(ours: Worker, folder: Path, sizes: Sizes) -> list[dict[str, Any]]
 
 def document(fresh: Callable[[], Worker], peers: Worker, folder: Path, sizes: Sizes) -> dict[str, Any]:
     """Return everything that is measured."""
-    said = Progress(10 + len(ENGINES))
+    said = Progress(11 + len(ENGINES))
     before = os.getloadavg()[0]
     main, adult, warm = (str(folder / f"{name}.parquet") for name in ("main", "adult", "warm"))
-    found: dict[str, Any] = {"sizes": {"rows": sizes.rows, "cells": sizes.cells, "cell_rows": sizes.cell_rows}}
+    counts = {name: getattr(sizes, name) for name in ("rows", "cells", "cell_rows", "text_rows")}
+    found: dict[str, Any] = {"sizes": counts}
     with fresh() as ours:
         found["versions"] = {**ours.ask("versions"), **peers.ask("versions")}
         found["threads"] = ours.ask("threads")
@@ -189,6 +191,11 @@ def document(fresh: Callable[[], Worker], peers: Worker, folder: Path, sizes: Si
         found["first"] = first(fresh, main, sizes.starts)
         said("memory")
         found["memory"] = memory(fresh, main, warm, sizes.starts)
+        said("text files and relations")
+        small = str(folder / "small.parquet")
+        ours.ask("written", path=small, table="persons", rows=sizes.text_rows)
+        found["reading"] = ours.ask("reading", path=small, folder=str(folder), rounds=sizes.few)
+        Path(small).unlink()
         said("more and more cells")
         found["cells"] = cell_curve(ours, folder, sizes)
         said("more and more rows")

@@ -42,10 +42,11 @@ def _found(**changed: Any) -> dict[str, Any]:
     """Return a run that meets every aim just so, with some of it changed."""
     plain = {"plain": _times(1.0)}
     found = {
-        "sizes": {"rows": 10**7, "cells": 10**6, "cell_rows": 10**6},
+        "sizes": {"rows": 10**7, "cells": 10**6, "cell_rows": 10**6, "text_rows": 10**6},
         "versions": {"ggdp": "0"}, "threads": 2, "bytes": 7e7, "load": (0.0, 1.0), "sparse cells": 700_000,
         "main": {**plain, "pure": _times(1.25), "approximate": _times(1.25), "open": _times(2.0)},
         "first": {"pure": 0.5},
+        "reading": {"CSV": {**plain, "release": _times(2.0)}},
         "opendp": {
             "ggdp": _times(1.0), "public keys": _times(10.0), "keys of the data": _times(10.0),
             "plain polars": _times(1.0),
