@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import narwhals as nw
 
 from ggdp.tables.engines import bounding, native
-from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing
+from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing, unit_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +89,7 @@ def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) ->
     for place, column in enumerate(marginal):
         value, kind = nw.col(column.name), kinds[column.name]
         if column.kind == "bins":
-            values.append(binned(value, kind, column, schema[column.name]).alias(f"k{place}"))
+            values.append(binned(value, kind, column, schema[column.name], "duckdb").alias(f"k{place}"))
             code = f"nullif(k{place}, {NOWHERE})"
         else:
             values.append(canonical(_written("duckdb", value, kind), kind, column.kind).alias(f"t{place}"))
@@ -127,7 +127,7 @@ def _coded(asked: Asked) -> native.Frame:
     for place, column in columns:
         value = nw.col(column.name)
         if column.kind == "bins":
-            raw.append(binned(value, kinds[column.name], column, schema[column.name]).alias(f"k{place}"))
+            raw.append(binned(value, kinds[column.name], column, schema[column.name], engine).alias(f"k{place}"))
         elif engine == "spark" and kinds[column.name] == "text":
             # A collation of Spark would put different texts in one group.
             raw.append(value.cast(nw.String).alias(f"c{place}"))
@@ -139,9 +139,8 @@ def _coded(asked: Asked) -> native.Frame:
         found = found if keep is None else keep(found)
         engine = "pyarrow" if found.implementation.is_pyarrow() else engine
     else:
-        unit = nw.col(bounds.unit)
         kind = kinds[bounds.unit]
-        unit = unit.cast(nw.String) if kind == "text" else _written(engine, unit, kind)
+        unit = _written(engine, unit_value(nw.col(bounds.unit), kind), kind)
         found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
     found = _joined(engine, found, columns, kinds)
     counted = [
