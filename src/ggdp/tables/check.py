@@ -66,7 +66,7 @@ class ColumnCheck:
     unmatched : int
         Rows with a value that is no declared level and in no bin.
     unparsable : int
-        Of these, with bins: values that are no numbers; the others are outside the edges.
+        Of these, with bins: values that are no numbers, or no times; the others are outside the edges.
     distinct_unmatched : int or None
         How many different values that is; None where it was not counted.
     most_frequent : tuple of (str, int)
@@ -239,7 +239,8 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         return ColumnCheck(**said, distinct_unmatched=number, advice=_advice(column, nulls, 0))
     unparsable = 0
     if unmatched and column.kind == "bins":
-        anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
+        inner = [edge for edge in column.edges or () if edge not in (-math.inf, math.inf)]
+        anywhere = Column(name=column.name, edges=(-math.inf, *inner, math.inf), other=_OTHER, missing=_MISSING)
         unparsable = int(_by_code(source, anywhere)[-2])
     values = _unmatched(source, column, probe) if unmatched else []
     return ColumnCheck(

@@ -121,7 +121,9 @@ class Domain:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failed:
             raise ArgumentError("domain", str(path), f"is not a TOML file: {failed}") from None
         except RecursionError:
-            raise ArgumentError("domain", str(path), "is nested too deeply: a domain has lists of plain values") from None
+            raise ArgumentError(
+                "domain", str(path), "is nested too deeply: a domain has lists of plain values"
+            ) from None
         columns = content.get("columns")
         if not isinstance(columns, dict) or not columns or not set(content) <= _SECTIONS:
             raise ArgumentError(

@@ -64,7 +64,9 @@ def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
     return sum(states.values())
 
 
-def agreeing(codes: Sequence[NDArray[np.int64]], shape: Sequence[int], patterns: Sequence[Pattern]) -> NDArray[np.bool_]:
+def agreeing(
+    codes: Sequence[NDArray[np.int64]], shape: Sequence[int], patterns: Sequence[Pattern]
+) -> NDArray[np.bool_]:
     """Return which cells, given by their codes, agree with a pattern."""
     found = np.zeros(codes[0].shape, dtype=np.bool_)
     by_columns: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)

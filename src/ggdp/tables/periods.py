@@ -49,7 +49,12 @@ _ISO = re.compile(ISO)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - times have no zone
 _MICROSECOND = timedelta(microseconds=1)
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-_STARTS = {"week": "a Monday", "month": "the first of a month", "quarter": "the first of a quarter", "year": "1 January"}
+_STARTS = {
+    "week": "a Monday",
+    "month": "the first of a month",
+    "quarter": "the first of a quarter",
+    "year": "1 January",
+}
 
 
 def is_time(edge: object) -> bool:

@@ -52,7 +52,9 @@ def test_nanoseconds_with_a_zone_are_refused_where_they_cannot_be_compared(engin
 FAR = [2**63 - 1, 2**63 - 2, 2**62, -(2**63) + 1, -(2**62), 0, None]
 
 
-@pytest.mark.parametrize("edges", [[-math.inf, date(2024, 1, 1), math.inf], [date(1, 1, 1), date(9999, 12, 31)]], ids=str)
+@pytest.mark.parametrize(
+    "edges", [[-math.inf, date(2024, 1, 1), math.inf], [date(1, 1, 1), date(9999, 12, 31)]], ids=str
+)
 @pytest.mark.parametrize("unit", ["s", "ms", "us"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_times_outside_the_calendar_are_other_and_no_message(engine, unit, edges, capfd):
@@ -81,7 +83,9 @@ def test_nanoseconds_have_bounds_of_their_own(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_days_outside_the_calendar_are_other(engine, capfd):
-    days = pa.array([19723, 2932896, -719162, 2932897, -719163, 2**31 - 1, -(2**31) + 1, None], pa.int32()).cast(pa.date32())
+    days = pa.array([19723, 2932896, -719162, 2932897, -719163, 2**31 - 1, -(2**31) + 1, None], pa.int32()).cast(
+        pa.date32()
+    )
     query = CountQuery(marginals=(Domain({"x": {"edges": [-math.inf, date(2024, 1, 1), math.inf], **FULL}}),))
     assert counted(ENGINES[engine](pa.table({"x": days})), query) == [{0: 1, 1: 2, 2: 4, 3: 1}]
     assert capfd.readouterr() == ("", "")
@@ -91,9 +95,7 @@ def test_infinite_times_of_duckdb_are_other():
     import duckdb
 
     for kind in ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
-        frame = duckdb.connect().sql(
-            f"SELECT unnest(['infinity', '-infinity', '2024-06-01', NULL])::{kind} AS x"
-        )
+        frame = duckdb.connect().sql(f"SELECT unnest(['infinity', '-infinity', '2024-06-01', NULL])::{kind} AS x")
         query = CountQuery(marginals=(Domain({"x": {"edges": [date(2024, 1, 1), math.inf], **FULL}}),))
         # Nanoseconds end before the year 9999, and what is infinite is at their end.
         right = {0: 2, 1: 1, 2: 1} if kind == "TIMESTAMP_NS" else {0: 1, 1: 2, 2: 1}

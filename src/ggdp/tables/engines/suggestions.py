@@ -66,7 +66,7 @@ def no_such_file(named: str) -> str:
     if Path(named).is_dir():
         return f"is a directory: give a pattern of its files in quotes, such as '{Path(named) / '*.csv'}'"
     if re.search(r"[*?\[]", named):
-        return "no file matches this pattern"
+        return "no such file: nothing matches this pattern"
     return "no such file"
 
 

@@ -35,9 +35,7 @@ _FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.
 _NANOSECONDS = (-(2**63) // 1000 + 1, (2**63 - 1) // 1000)
 
 
-def time_conditions(
-    value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType, engine: str
-) -> list[nw.Expr | bool]:
+def time_conditions(value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType, engine: str) -> list[nw.Expr | bool]:
     """Return whether days or time stamps reach each edge; times before year 1 reach none, those after 9999 all."""
     unit = getattr(dtype, "time_unit", None)
     step = _DAY if unit is None else _STEPS[unit]
