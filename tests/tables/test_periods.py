@@ -1,3 +1,4 @@
+# ruff: noqa: DTZ001 - times without a zone are what is tested
 """Bins of time: whole periods of the calendar, their labels, and the text that times are compared by."""
 
 from __future__ import annotations

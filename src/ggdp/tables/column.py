@@ -374,7 +374,7 @@ def _checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
         return times
     found = []
     for edge in given:
-        if isinstance(edge, bool) or not isinstance(edge, numbers.Real) or edge != edge:  # noqa: PLR0124
+        if isinstance(edge, bool) or not isinstance(edge, numbers.Real) or edge != edge:
             raise ArgumentError(said, edge, "must be numbers, or dates and times")
         try:
             number = float(edge)

@@ -1,7 +1,7 @@
 """Structural zeros: cells of a domain that cannot occur, declared by patterns.
 
-A pattern gives the codes of some columns; every cell that agrees with it is impossible, whatever the other columns are. A
-cell is possible if it agrees with no pattern.
+A pattern gives the codes of some columns; every cell that agrees with it is impossible, whatever the other columns are.
+A cell is possible if it agrees with no pattern.
 
 ========  ======================================================================================
 pattern   ((column, code), ...), columns by their places in the domain, in increasing order
@@ -36,9 +36,9 @@ _MOST_STATES = 20_000
 def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
     """Return how many cells agree with no pattern, exactly.
 
-    Claim. Columns are added one by one. Combinations of codes with the same alive patterns have the same continuations, so
-    it is enough to count them together; codes of a column that no pattern names act alike as well. A combination that
-    agrees with a whole pattern has no possible continuation and is dropped.
+    Claim. Columns are added one by one. Combinations of codes with the same alive patterns have the same continuations,
+    so it is enough to count them together; codes of a column that no pattern names act alike as well. A combination
+    that agrees with a whole pattern has no possible continuation and is dropped.
     """
     if not patterns:
         return math.prod(shape)

@@ -13,25 +13,27 @@ every       a label      begins with
 "year"      2024         the 1st of January
 ==========  ===========  =====================================
 
-Claim. Of two ISO 8601 texts of times, yyyy-mm-dd with perhaps " hh:mm", ":ss" and a fraction, the value v is at or after
-the edge e if and only if v >= s as text, where s is the shortest text of e. Proof: both are written with digits of fixed
-width, the largest unit first, so the first difference decides. If there is none, one text is the beginning of the other. If
-s is the beginning of v, then v is e or later. If v is the beginning of s and shorter, then s has a part that v leaves out,
-which is not 0 since s is the shortest text; so v is before e, as it is as text.
+Claim. Of two ISO 8601 texts of times, yyyy-mm-dd with perhaps " hh:mm", ":ss" and a fraction, the value v is at or
+after the edge e if and only if v >= s as text, where s is the shortest text of e. Proof: both are written with digits
+of fixed width, the largest unit first, so the first difference decides. If there is none, one text is the beginning of
+the other. If s is the beginning of v, then v is e or later. If v is the beginning of s and shorter, then s has a part
+that v leaves out, which is not 0 since s is the shortest text; so v is before e, as it is as text.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 
-__all__ = ["EVERY", "ISO", "Edge", "expanded", "instant", "instant_of_value", "is_time", "checked_times", "time_text"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["EVERY", "ISO", "Edge", "checked_times", "expanded", "instant", "instant_of_value", "is_time", "time_text"]
 
 Edge: TypeAlias = "float | date"
 
@@ -70,7 +72,7 @@ def checked_times(said: str, edges: tuple[object, ...]) -> tuple[Edge, ...]:
         if infinite is not None and isinstance(edge, float) and edge == infinite:
             found.append(edge)
         # pandas' NaT is a date that is not equal to itself.
-        elif isinstance(edge, date) and edge == edge:  # noqa: PLR0124
+        elif isinstance(edge, date) and edge == edge:
             found.append(_plain(said, edge))
         else:
             raise ArgumentError(
@@ -136,7 +138,8 @@ def instant_of_value(value: Any) -> int | None:  # noqa: ANN401 - a Python value
     try:
         if value.utcoffset() is not None:
             value = value.astimezone(UTC)
-        return int(instant(datetime(*value.timetuple()[:6], value.microsecond)))  # noqa: DTZ001
+        clock = (value.hour, value.minute, value.second, value.microsecond)
+        return int(instant(datetime(value.year, value.month, value.day, *clock)))  # noqa: DTZ001
     except (OverflowError, ValueError):
         return None
 

@@ -1,3 +1,4 @@
+# ruff: noqa: DTZ001 - times without a zone are what is tested
 """Tables with nasty columns, the same table on every engine, and what counting them must give.
 
 `expected` is written from the semantics alone (`ggdp.tables.engines.kinds`), value by value in plain Python: nothing in

@@ -121,7 +121,7 @@ def _bin(value: Any, column: Column) -> int | None:  # noqa: ANN401 - any Python
     # Python compares integers with floats exactly.
     if number is None or number < lower[0] or number > last:  # type: ignore[operator]
         return other
-    return bisect_right(lower, number) - 1  # type: ignore[type-var]
+    return bisect_right(lower, number) - 1
 
 
 def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value

@@ -18,14 +18,14 @@ object        pandas' columns of Python values                                  
 
 Declared as text (t), integers (i), booleans (B), dates (d), bins of numbers (b), bins of time (p), or open (o).
 Whatever else, and every kind not listed (durations, lists, polars' Python objects, ...), is refused before any value is
-read, by an error that names request and schema only. All kinds but decimal, datetime and object columns of other engines
-than pandas may be units.
+read, by an error that names request and schema only. All kinds but decimal, datetime and object columns of other
+engines than pandas may be units.
 
-One null makes a column of integers of pandas a float one, a column of booleans an object one; without any value a column
-of text is a float one. So floats and objects go with every declaration, and may be units: else whether a release succeeds
-would hang on one row. What does not fit is `other`. The type of pandas' categories follows from the data (without any it is float), so it is no
-schema: whatever it is, each category is read as a Python value, and one without a text is neither key nor unit.
-Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
+One null makes a column of integers of pandas a float one, a column of booleans an object one; without any value a
+column of text is a float one. So floats and objects go with every declaration, and may be units: else whether a release
+succeeds would hang on one row. What does not fit is `other`. The type of pandas' categories follows from the data
+(without any it is float), so it is no schema: whatever it is, each category is read as a Python value, and one without
+a text is neither key nor unit. Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
 
 **Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
 
@@ -45,10 +45,10 @@ decimals and floats compare 64-bit floats). Text must match ``[+-]?(digits[.digi
 infinite numbers are compared as they are.
 
 **Bins of time** (`ggdp.tables.periods`). Days stand for their midnight. Time stamps without a zone are compared as they
-are, those with one as their UTC instant, each in its own unit: an edge is rounded up to the unit, which is exact for bins
-that are half-open. Text is yyyy-mm-dd, perhaps with "T" or a space, hh:mm, ":ss" and up to nine digits of a fraction; it
-is compared as text. Python values of an object column are dates, times (with a zone: in UTC) and such text. A time that is
-not in the years 1 to 9999 is `other`, infinite ones of DuckDB included; so are all other values.
+are, those with one as their UTC instant, each in its own unit: an edge is rounded up to the unit, which is exact for
+bins that are half-open. Text is yyyy-mm-dd, perhaps with "T" or a space, hh:mm, ":ss" and up to nine digits of a
+fraction; it is compared as text. Python values of an object column are dates, times (with a zone: in UTC) and such
+text. A time that is not in the years 1 to 9999 is `other`, infinite ones of DuckDB included; so are all other values.
 
 **Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
 declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are counted nowhere.
@@ -161,8 +161,8 @@ def require_unit(name: str, kinds: Mapping[str, str]) -> None:
 def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
     """Return what tells units apart; null of what is no unit.
 
-    Claim. It is a function of the value alone: the text of whole floats within 64 bits is that of the integer, so that an
-    id is the same unit whether its column has nulls or not; other floats, which are no ids, are no units.
+    Claim. It is a function of the value alone: the text of whole floats within 64 bits is that of the integer, so that
+    an id is the same unit whether its column has nulls or not; other floats, which are no ids, are no units.
     """
     if kind == "float":
         return _whole_floats(value)

@@ -6,8 +6,8 @@ ceiling   the first tick that is not before an edge
 ========  ==========================================================
 
 Claim. A value v, which is a tick, is at or after an edge e if and only if it is at or after the ceiling of e. A ceiling
-after the last tick of the year 9999 is reached by what is after that tick alone. Nothing is cast but literals, which the
-declaration alone decides, so no value can make a query fail.
+after the last tick of the year 9999 is reached by what is after that tick alone. Nothing is cast but literals, which
+the declaration alone decides, so no value can make a query fail.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["require_exact_times", "time_conditions"]
 # Microseconds of a unit. Nanoseconds are compared with whole microseconds, which are ticks of theirs.
 _STEPS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
 _DAY = 86_400_000_000
-_FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))
+_FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
 # What nanoseconds of 64 bits can hold, in microseconds.
 _NANOSECONDS = (-(2**63) // 1000 + 1, (2**63 - 1) // 1000)
 
@@ -59,15 +59,15 @@ def time_conditions(value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType
 
 
 def require_exact_times(name: str, kind: pa.DataType) -> None:
-    """Refuse time stamps of a Parquet file that engines multiply when they read them, and fail where one is too large."""
+    """Refuse time stamps of a Parquet file that engines convert when they read them, and fail where one is large."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
         raise ArgumentError(
             "column",
             name,
-            f"is of type {kind}, which is not read safely from Parquet files: write it in microseconds, or read the file "
-            "with pyarrow or polars and pass the table",
+            f"is of type {kind}, which is not read safely from Parquet files: write it in microseconds, or read the "
+            "file with pyarrow or polars and pass the table",
         )
 
 
