@@ -66,7 +66,8 @@ Bins = Annotated[
     typer.Option(
         metavar="COL=E0,E1,...",
         help="Public bins of a column: edges that are numbers (age=0,18,65,inf) or dates "
-        "(visited=2024-01-01,2024-07-01), or whole periods (visited=2024-01-01:2025-01-01:month; also day, week, quarter, year).",
+        "(visited=2024-01-01,2024-07-01), or whole periods "
+        "(visited=2024-01-01:2025-01-01:month; also day, week, quarter, year).",
     ),
 ]
 Labels = Annotated[

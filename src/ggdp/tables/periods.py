@@ -138,8 +138,8 @@ def instant_of_value(value: Any) -> int | None:  # noqa: ANN401 - a Python value
     try:
         if value.utcoffset() is not None:
             value = value.astimezone(UTC)
-        clock = (value.hour, value.minute, value.second, value.microsecond)
-        return int(instant(datetime(value.year, value.month, value.day, *clock)))  # noqa: DTZ001
+        parts = (value.hour, value.minute, value.second, value.microsecond)
+        return int(instant(datetime(value.year, value.month, value.day, *parts)))  # noqa: DTZ001
     except (OverflowError, ValueError):
         return None
 

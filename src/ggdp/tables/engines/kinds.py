@@ -18,8 +18,8 @@ object        pandas' columns of Python values                                  
 
 Declared as text (t), integers (i), booleans (B), dates (d), bins of numbers (b), bins of time (p), or open (o).
 Whatever else, and every kind not listed (durations, lists, polars' Python objects, ...), is refused before any value is
-read, by an error that names request and schema only. All kinds but decimal, datetime and object columns of other
-engines than pandas may be units.
+read, by an error that names request and schema only. Units may be of every kind but
+decimal and datetime.
 
 One null makes a column of integers of pandas a float one, a column of booleans an object one; without any value a
 column of text is a float one. So floats and objects go with every declaration, and may be units: else whether a release
