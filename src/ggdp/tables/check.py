@@ -28,6 +28,7 @@ from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines import plan as engine_plan
 from ggdp.tables.engines.kinds import binned
+from ggdp.tables.engines.suggestions import for_the_curator
 from ggdp.tables.noise import LAPLACE, table_noise
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
@@ -202,7 +203,7 @@ def check_table(
     """
     request = _request(by, domain, unit)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    with open_source(data, engine=engine, columns=request.columns) as source:
+    with for_the_curator(), open_source(data, engine=engine, columns=request.columns) as source:
         source.check(CountQuery(marginals=request.domains))
         columns = tuple(_column(source, column) for column in declared.values())
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains)

@@ -90,7 +90,7 @@ SABOTAGES = [
     Sabotage(
         "the first line of a file is told",
         "tables/engines/files.py",
-        "told = missing_column(name, None if by_header else present)",
+        "told = missing_column(name, present, by_header=by_header)",
         "told = missing_column(name, present)",
         (f"{SUGGESTIONS}test_the_first_line_of_a_text_file_is_not_told",),
     ),

@@ -33,10 +33,10 @@ TABLE = pa.table(
 LEVELS = {"text": ["a"], "integer": [1], "boolean": [True], "date": [date(2020, 1, 1)]}
 GOES = {
     "text": {"text", "integer", "boolean", "date", "bins", "dated", "open"},
-    "whole": {"text", "integer", "bins", "open"},
+    "whole": {"text", "integer", "boolean", "date", "bins", "dated", "open"},
     "real": {"text", "integer", "boolean", "date", "bins", "dated", "open"},
     "exact": {"integer", "bins"},
-    "truth": {"text", "boolean", "open"},
+    "truth": {"text", "integer", "boolean", "date", "bins", "dated", "open"},
     "day": {"text", "date", "dated", "open"},
     "when": {"dated"},
     "list": set(),

@@ -8,6 +8,7 @@ import pytest
 from tests.tables.engines.zoo import ENGINES
 
 from ggdp.errors import ArgumentError
+from ggdp.tables.check import check_table
 from ggdp.tables.engines import open_source
 
 TABLE = pa.table({"Patient ID": [1], "ward": ["eyes"], "age": [3]})
@@ -44,6 +45,11 @@ def test_the_first_line_of_a_text_file_is_not_told(tmp_path):
     assert "must name its columns" in str(refused.value)
     assert "secret" not in str(refused.value)
     assert "wards" not in str(refused.value)
+    # Somebody who looks at the data themselves is told.
+    with pytest.raises(ArgumentError, match="did you mean 'wards'[?] its columns are secret, wards"):
+        check_table(path, "ward")
+    with pytest.raises(ArgumentError, match="check"):
+        open_source(path, columns=["ward"])
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,32 @@ def test_a_column_of_pandas_without_any_value_goes_with_every_declaration():
             assert counted(frame, CountQuery(marginals=(domain,))) == [{1: 2}]
 
 
+# What pandas makes of values, and of the same ones with one more.
+INFERRED = [([1, 2], None), ([True, False], None), ([1, 2], "x"), ([True, False], 5), ([1.0, 2.5], "x"), ([1], 2**64)]
+INFERRED += [([], "x"), ([None], "x"), ([None], 1), (["x"], None), ([date(2020, 1, 1)], "x"), (["1"], 1.0), ([1], True)]
+DECLARED = [{"levels": ["1", "x"]}, {"levels": [1, 5]}, {"levels": [True, False]}, {"levels": [date(2020, 1, 1)]}]
+DECLARED += [{"edges": [0, 2, 6]}, {"edges": [date(2020, 1, 1), date(2020, 1, 2)]}]
+
+
+@pytest.mark.parametrize(("values", "more"), INFERRED, ids=repr)
+def test_one_more_value_of_pandas_moves_no_other_whatever_types_it_infers(values, more):
+    full, less = pd.DataFrame({"x": [*values, more]}), pd.DataFrame({"x": values})
+    for frame in (full, less):
+        frame["ward"] = "a"
+    for declared in DECLARED:
+        query = CountQuery(marginals=(Domain({"x": {**declared, "other": "o", "missing": "m"}}),))
+        (after,), (before,) = counted(full, query), counted(less, query)
+        assert sum(after.get(cell, 0) - before.get(cell, 0) for cell in {*after, *before}) == 1
+        assert all(after.get(cell, 0) >= count for cell, count in before.items())
+    query = CountQuery(marginals=(Domain([Column(name="x")]),))
+    after, before = (dict(keyed(frame, query)[0]) for frame in (full, less))
+    assert all(after.get(key, 0) >= count for key, count in before.items())
+    assert sum(after.values()) - sum(before.values()) <= 1
+    query = CountQuery(marginals=(WARDS,), unit="x", key=KEY)
+    after, before = (sum(counted(frame, query)[0].values()) for frame in (full, less))
+    assert 0 <= after - before <= 1
+
+
 def test_half_floats_are_units_levels_and_bins():
     table = pa.table({"x": pa.array(np.array([1, 1.5, np.nan, 2], np.float16)), "ward": [*"abca"]})
     for frame in (table, ENGINES["pandas"](table)):

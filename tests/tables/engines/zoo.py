@@ -319,6 +319,12 @@ _ISO += [
     None,
 ]
 
+_AS_NO_NUMBERS = (
+    {"x": {"levels": [True, False], **_FULL}},
+    {"x": {"levels": [date(2024, 1, 1)], **_FULL}},
+    {"x": {"edges": _QUARTERS, **_FULL}},
+)
+
 ZOO += (
     _beast(
         "times in text",
@@ -346,9 +352,15 @@ ZOO += (
         "floats as what they are not",
         {"x": pa.array([1.0, NAN, None, 1.5, INF, 2024.0])},
         {"x": {"levels": ["1", "1.5"], **_FULL}},
-        {"x": {"levels": [True, False], **_FULL}},
-        {"x": {"levels": [date(2024, 1, 1)], **_FULL}},
-        {"x": {"edges": _QUARTERS, **_FULL}},
+        *_AS_NO_NUMBERS,
+    ),
+    _beast("integers as what they are not", {"x": pa.array([0, 1, None, 20240101])}, *_AS_NO_NUMBERS),
+    _beast(
+        "booleans as what they are not",
+        {"x": pa.array([True, False, None])},
+        {"x": {"levels": [0, 1], **_FULL}},
+        {"x": {"edges": [-1, 0, 1, 2], **_FULL}},
+        *_AS_NO_NUMBERS[1:],
     ),
 )
 
@@ -549,6 +561,8 @@ def _bin(column: Column, value: Any) -> int | None:
         if whole is None:
             return column.other_code
         value = float(value)
+    if isinstance(value, bool):
+        return column.other_code
     if isinstance(value, Decimal):
         value = float(value)
     assert column.edges is not None

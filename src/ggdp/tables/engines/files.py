@@ -84,7 +84,7 @@ def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], 
     """
     for name in wanted:
         if (times := list(present).count(name)) == 0:
-            told = missing_column(name, None if by_header else present)
+            told = missing_column(name, present, by_header=by_header)
             raise ArgumentError("column", name, f"there is no such column in {source}; {told}")
         if times > 1:
             raise ArgumentError("column", name, f"is the name of {times} columns: rename all but one")

@@ -7,10 +7,10 @@ kind of data  what it is                                                        
 ============  ===========================================================================================  =========
 text          strings, categories, enumerations, dictionaries of strings, UUIDs, columns of nulls;         all
               every column of a CSV or JSON file; all categorical columns of pandas
-integer       integers of any width, with a sign or without                                                t i b o
+integer       integers of any width, with a sign or without                                                all
 float         floating-point numbers, also pandas' integers with nulls and columns of nulls                all
 decimal       decimal numbers                                                                              i b
-boolean       true and false                                                                               t B o
+boolean       true and false                                                                               all
 date          days                                                                                         t d p o
 datetime      time stamps, with a time zone or without                                                     p
 object        pandas' columns of Python values                                                             all
@@ -21,9 +21,11 @@ Whatever else, and every kind not listed (durations, lists, polars' Python objec
 read, by an error that names request and schema only. Units may be of every kind but
 decimal and datetime.
 
-One null makes a column of integers of pandas a float one, a column of booleans an object one; without any value a
-column of text is a float one. So floats and objects go with every declaration, and may be units: else whether a release
-succeeds would hang on one row. What does not fit is `other`. The type of pandas' categories follows from the data
+The type of a pandas column follows from its values: one null makes a column of integers a float one and a column of
+booleans an object one, one text makes both object columns, and without any value a column of text is a float one. The
+same holds for files that pandas has written. So text, integers, floats, booleans and objects go with every declaration,
+and may be units: else whether a release succeeds would hang on one row. What does not fit is `other`, whatever the type
+of its column. The type of pandas' categories follows from the data
 (without any it is float), so it is no schema: whatever it is, each category is read as a Python value, and one without
 a text is neither key nor unit. Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
 
@@ -96,10 +98,10 @@ _PYTHON = "python objects"
 _ALL = {"text", "integer", "boolean", "date", "bins", "dated", "open"}
 _DECLARED = {
     "text": _ALL,
-    "integer": {"text", "integer", "bins", "open"},
+    "integer": _ALL,
     "float": _ALL,
     "decimal": {"integer", "bins"},
-    "boolean": {"text", "boolean", "open"},
+    "boolean": _ALL,
     "date": {"text", "date", "dated", "open"},
     "datetime": {"dated"},
     "object": _ALL,
@@ -107,10 +109,9 @@ _DECLARED = {
 _UNITS = ("text", "integer", "float", "boolean", "date", "object")
 _WAY_OUT = {
     "decimal": "declare edges or integer levels, or cast the column to text first",
-    "integer": "declare integer levels, edges, or text, or cast the column first",
-    "boolean": "declare true and false, or cast the column first",
     "date": "declare dates, or edges of dates, or cast the column first",
     "datetime": "declare edges of dates or times, or cast the column to dates first",
+    "unknown": "cast the column to text, integers, dates or time stamps in microseconds first",
     _PYTHON: "make a column of text, integers or dates of it first",
 }
 # `\z` is the end of the text alone; `$` would let a line break pass on some engines.
@@ -218,8 +219,8 @@ def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, en
     if kind in ("text", "object") and dtype.is_integer():
         # Python values were binned one by one (`ggdp.tables.engines.from_pandas`).
         return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(value).cast(nw.Int64)
-    if kind == "float" and column.dated:
-        # No float is a time.
+    if kind == "boolean" or (kind in ("integer", "float") and column.dated):
+        # No truth is a number, and no number is a time.
         return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(nw.lit(other)).cast(nw.Int64)
     read, passed = (_times if column.dated else _numbers)(value, kind, column.edges or (), dtype, engine)
     codes = [other, *range(bins), other]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import difflib
 import re
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["missing_column", "no_such_file", "require_local", "unknown_format"]
+__all__ = ["for_the_curator", "missing_column", "no_such_file", "require_local", "unknown_format"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
@@ -32,13 +34,24 @@ _READERS = {
 }
 _FORMATS = "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with .gz or .zst, or .parquet"
 _MOST_NAMES = 50
+_curator: ContextVar[bool] = ContextVar("curator", default=False)
 
 
-def missing_column(name: str, present: Sequence[str] | None) -> str:
-    """Return which column may be meant, and which there are; None if their names must not be told."""
-    if present is None:
+@contextmanager
+def for_the_curator() -> Iterator[None]:
+    """Tell the names in the first line of text files for a while: to somebody who may see the data."""
+    before = _curator.set(True)
+    try:
+        yield
+    finally:
+        _curator.reset(before)
+
+
+def missing_column(name: str, present: Sequence[str], *, by_header: bool = False) -> str:
+    """Return which column may be meant, and which there are, unless their names must not be told."""
+    if by_header and not _curator.get():
         # The first line of a file that was written without a header holds values.
-        return "the first line of the file must name its columns, in the same spelling"
+        return "the first line of the file must name its columns, in the same spelling (`ggdp check` shows it)"
     names = [str(found) for found in present]
     folded = {found.strip().casefold(): found for found in reversed(names)}
     close = [folded[key] for key in difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)]
