@@ -46,7 +46,7 @@ def test_the_first_line_of_a_text_file_is_not_told(tmp_path):
     assert "secret" not in str(refused.value)
     assert "wards" not in str(refused.value)
     # Somebody who looks at the data themselves is told.
-    with pytest.raises(ArgumentError, match="did you mean 'wards'[?] its columns are secret, wards"):
+    with pytest.raises(ArgumentError, match=r"did you mean 'wards'[?] its columns are secret, wards"):
         check_table(path, "ward")
     with pytest.raises(ArgumentError, match="check"):
         open_source(path, columns=["ward"])
