@@ -39,7 +39,7 @@ def test_it_shows_what_matches_nothing_and_what_to_do(capsys):
         "5 rows; a release would publish every cell",
         "match nothing 1 row, 1 different most frequent of these 'Surgery' (1)",
         "declared, never seen births (fine: keep them)",
-        "no numbers 1 row outside the edges 1 row",
+        "no number or date 1 row outside the edges 1 row",
         "a level seen only in the data must not be declared: take levels from a code book",
         "declare a level `other`",
         "declare a level `missing`",

@@ -83,6 +83,14 @@ def test_labels_of_bins_are_distinct(edges):
         ({"edges": [1]}, "at least two"),
         ({"edges": [0, 0]}, "must increase"),
         ({"edges": [0, math.nan]}, "must be numbers"),
+        ({"edges": [0, 10**400]}, "no 64-bit float"),
+        ({"edges": [0, 1, 2], "labels": ["a"]}, "must be 2, one for each bin: 3 edges are the ends of 2 bins"),
+        ({"edges": [0, 1, 2], "labels": ["a", "a"]}, "declared twice"),
+        ({"edges": [0, 1, 2], "labels": ["a", 2]}, "must be text"),
+        ({"edges": [0, 1, 2], "labels": "ab"}, "must be a sequence"),
+        ({"edges": [0, 1], "labels": ["\ud800"]}, "surrogate"),
+        ({"levels": ["a"], "labels": ["b"]}, "go with edges"),
+        ({"levels": ["a"], "other": "\ud800"}, "surrogate"),
         ({"edges": [0, 2**53 + 1]}, "no 64-bit float"),
         ({"edges": ["0", "1"]}, "must be numbers"),
         ({"edges": range(20_000)}, "at most 10,001"),
@@ -114,3 +122,34 @@ def test_what_a_frame_holds_is_no_domain():
 def test_a_million_levels_are_no_trouble():
     column = Column(name="x", levels=[f"level {k}" for k in range(10**6)], other="other")
     assert (column.size, column.other_code) == (10**6 + 1, 10**6)
+
+
+def test_bins_have_the_labels_that_they_are_given():
+    column = Column(name="age", edges=[0, 18, 65, math.inf], labels=["0-17", "18-64", "65+"], other="65+", missing="?")
+    assert column.labels == ("0-17", "18-64", "65+", "?")
+    assert (column.other_code, column.missing_code) == (2, 3)
+    assert column.to_dict() == {
+        "edges": [0.0, 18.0, 65.0, "inf"],
+        "labels": ["0-17", "18-64", "65+"],
+        "other": "65+",
+        "missing": "?",
+    }
+    assert Column(**column.arguments()) == column
+    assert column != Column(name="age", edges=[0, 18, 65, math.inf], other="65+", missing="?")
+
+
+@pytest.mark.parametrize("levels", [["a", "b", "c", "a"], [-1, -2, 3, -2], [datetime.date(2020, 1, 1)] * 2])
+def test_levels_that_are_equal_are_found_and_those_with_a_common_hash_are_not(levels):
+    with pytest.raises(ArgumentError, match="declared twice"):
+        Column(name="x", levels=levels)
+    # Python gives -1 and -2 the same hash.
+    assert Column(name="x", levels=[-1, -2]).size == 2
+
+
+def test_a_column_is_pickled_with_its_labels():
+    import pickle
+
+    column = Column(name="x", edges=[0, 1, 2], labels=["low", "high"], other="o")
+    _ = column.texts, column.values
+    again = pickle.loads(pickle.dumps(column))
+    assert (again, again.labels, hash(again)) == (column, column.labels, hash(column))

@@ -11,7 +11,10 @@ from ggdp.cli.columns import (
     By,
     DomainFile,
     Engine,
+    Labels,
     Levels,
+    Missing,
+    Other,
     SourceArgument,
     Unit,
     domain_of,
@@ -41,6 +44,9 @@ def check(
     domain: DomainFile = None,
     levels: Levels = None,
     bins: Bins = None,
+    labels: Labels = None,
+    other: Other = None,
+    missing: Missing = None,
     unit: Unit = None,
     engine: Engine = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -48,7 +54,7 @@ def check(
     """Look at a source before its release: what matches no level, and in how many cells units are. NOT PRIVATE."""
     with named_as_flags(unit):
         marginals = marginals_of(by)
-        declared = domain_of(domain, levels, bins, marginals)
+        declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
         from ggdp.tables.check import NOTICE, check_table
 
         with working("counting"):
@@ -87,7 +93,7 @@ def _print_column(column: ColumnCheck) -> None:
         different = f", {column.distinct_unmatched:,} different" if listed else ""
         rows.append(("match nothing", _rows(column.unmatched) + different))
     if column.declared == "bins" and column.unmatched:
-        rows.append(("no numbers", _rows(column.unparsable)))
+        rows.append(("no number or date", _rows(column.unparsable)))
         rows.append(("outside the edges", _rows(column.unmatched - column.unparsable)))
     if column.most_frequent:
         said = ", ".join(f"{printable(value)!r} ({count:,})" for value, count in column.most_frequent)

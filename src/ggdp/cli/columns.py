@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from contextlib import contextmanager
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -24,7 +25,10 @@ __all__ = [
     "By",
     "DomainFile",
     "Engine",
+    "Labels",
     "Levels",
+    "Missing",
+    "Other",
     "SourceArgument",
     "Unit",
     "domain_of",
@@ -52,10 +56,33 @@ DomainFile = Annotated[
 ]
 Levels = Annotated[
     list[str] | None,
-    typer.Option(metavar="COL=V1,V2,...", help='Public levels of a column, as text; "..." around one with a comma.'),
+    typer.Option(
+        metavar="COL=V1,V2,...",
+        help="Public levels of a column: text (ward=births,eyes), or integers (rooms=1..5 or rooms:int=1,2,5).",
+    ),
 ]
 Bins = Annotated[
-    list[str] | None, typer.Option(metavar="COL=E0,E1,...", help="Public edges of a column's bins; -inf and inf too.")
+    list[str] | None,
+    typer.Option(
+        metavar="COL=E0,E1,...",
+        help="Public bins of a column: edges that are numbers (age=0,18,65,inf) or dates "
+        "(visited=2024-01-01,2024-07-01), or whole periods "
+        "(visited=2024-01-01:2025-01-01:month; also day, week, quarter, year).",
+    ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL=L1,L2,...", help="Names to publish for the bins of a column (age=0-17,18-64,65+)."),
+]
+Other = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL=LABEL", help="A level that counts the rows whose value is not declared (ward=elsewhere)."
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL=LABEL", help="A level that counts the rows without a value (age=unknown)."),
 ]
 Unit = Annotated[
     str | None, typer.Option(metavar="COL", help="Column that says whose row it is; else a row is a unit.")
@@ -81,6 +108,11 @@ _FLAGS = {
         "unit",
     )
 } | {"data": "SOURCE", "source": "SOURCE"}
+_RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PERIODS = re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9]{4}-[0-9]{2}-[0-9]{2}):(\w+)\s*")
+_MOST_IN_RANGE = 10_000_000
 _WORDS = re.compile(r"\b(false_cells|max_cells)\b")
 
 
@@ -90,30 +122,99 @@ def marginals_of(by: Sequence[str]) -> list[list[str]]:
 
 
 def domain_of(
-    file: Path | None, levels: Sequence[str] | None, bins: Sequence[str] | None, marginals: list[list[str]]
+    file: Path | None,
+    levels: Sequence[str] | None,
+    bins: Sequence[str] | None,
+    marginals: list[list[str]],
+    *,
+    labels: Sequence[str] | None = None,
+    other: Sequence[str] | None = None,
+    missing: Sequence[str] | None = None,
 ) -> Domain:
-    """Return the public domain that the flags declare: that of the file, and columns beside it."""
+    """Return the public domain that the flags declare: that of the file, and what the flags add to it."""
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
 
-    declared = list(Domain.from_toml(file)) if file is not None else []
+    of_file = Domain.from_toml(file) if file is not None else Domain({})
     by = {name for names in marginals for name in names}
-    known = {column.name: "the file of --domain" for column in declared}
-    for flag, texts in (("--levels", levels or ()), ("--bins", bins or ())):
-        for text in texts:
-            name, equals, values = text.partition("=")
-            if not equals or not name:
-                raise ArgumentError(flag, text, "must be a column, '=' and its values: COL=V1,V2")
-            if name in known:
+    declared = {column.name: column.arguments() for column in of_file}
+    known = dict.fromkeys(declared, "the file of --domain")
+    for flag, texts in (("--levels", levels), ("--bins", bins)):
+        for text in texts or ():
+            name, values = _named(flag, text, by)
+            kind = ""
+            if flag == "--levels" and name not in by and name.endswith(":int"):
+                name, kind = name.removesuffix(":int"), "int"
+            if name in declared:
                 raise ArgumentError(flag, text, f"{name!r} is declared already, by {known[name]}")
             if name not in by:
                 raise ArgumentError(flag, text, f"{name!r} is none of the columns of --by: {', '.join(sorted(by))}")
             known[name] = flag
-            inside: dict[str, Any] = (
-                {"levels": _listed(flag, text, values)} if flag == "--levels" else {"edges": numbers_of(flag, values)}
-            )
-            declared.append(Column(name=name, **inside))
-    return Domain(declared)
+            found = _levels(flag, text, values, kind) if flag == "--levels" else _edges(flag, text, values)
+            declared[name] = {"name": name, "levels" if flag == "--levels" else "edges": found}
+    for flag, texts in (("--labels", labels), ("--other", other), ("--missing", missing)):
+        for text in texts or ():
+            name, values = _named(flag, text, by)
+            role = flag.removeprefix("--")
+            if name not in declared:
+                way_out = "--bins" if role == "labels" else "--levels or --bins"
+                raise ArgumentError(flag, text, f"{name!r} is not declared: declare it with {way_out} or in --domain")
+            if declared[name].get(role) is not None:
+                raise ArgumentError(flag, text, f"{name!r} has {role} already")
+            declared[name][role] = _listed(flag, text, values) if role == "labels" else values
+    return Domain([Column(**arguments) for arguments in declared.values()], of_file.impossible)
+
+
+def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
+    """Return the column that a flag is about, and what it says of it."""
+    # A name may have an equals sign in it; then the longest one that is counted by is meant.
+    cuts = [place for place, sign in enumerate(text) if sign == "="]
+    cut = next((place for place in reversed(cuts) if text[:place] in by), cuts[0] if cuts else 0)
+    if not cut:
+        example = {"--bins": "COL=0,18,65", "--labels": "COL=LABEL1,LABEL2"}.get(flag, "COL=V1,V2")
+        example = "COL=LABEL" if flag in ("--other", "--missing") else example
+        raise ArgumentError(flag, text, f"must be a column, '=' and its values: {example}")
+    name = text[:cut] if text[:cut] in by else text[:cut].strip()
+    return name, text[cut + 1 :]
+
+
+def _levels(flag: str, text: str, values: str, kind: str) -> list[str] | list[int]:
+    """Return levels: text, or integers where a range stands alone or the column is followed by ":int"."""
+    items = _listed(flag, text, values)
+    if kind != "int" and not (len(items) == 1 and _RANGE.fullmatch(items[0])):
+        return items
+    found: list[int] = []
+    for item in items:
+        if (ends := _RANGE.fullmatch(item)) is not None:
+            first, last = int(ends[1]), int(ends[2])
+            if not 0 <= last - first < _MOST_IN_RANGE:
+                raise ArgumentError(flag, text, f"{item!r} must be an increasing range of at most {_MOST_IN_RANGE:,}")
+            found += range(first, last + 1)
+        elif _INTEGER.fullmatch(item):
+            found.append(int(item))
+        else:
+            raise ArgumentError(flag, text, f"{item!r} is no integer, nor a range such as 1..5")
+    return found
+
+
+def _edges(flag: str, text: str, values: str) -> list[float | date] | dict[str, Any]:
+    """Return edges: numbers, or dates and times, or a range of periods."""
+    if (period := _PERIODS.fullmatch(values)) is not None:
+        return {"from": _time(flag, text, period[1]), "to": _time(flag, text, period[2]), "every": period[3]}
+    items = [item.strip() for item in values.split(",")]
+    if not any(_DATE.match(item) for item in items):
+        return list(numbers_of(flag, values))
+    return [float(item) if item in ("-inf", "inf") else _time(flag, text, item) for item in items]
+
+
+def _time(flag: str, text: str, item: str) -> date:
+    """Return a date, or a time where it has a clock."""
+    try:
+        return date.fromisoformat(item) if _DATE.fullmatch(item) else datetime.fromisoformat(item)
+    except ValueError:
+        raise ArgumentError(
+            flag, text, f"{item!r} is no date; write 2024-01-31, or 2024-01-31T12:30 with a time"
+        ) from None
 
 
 @contextmanager
@@ -165,11 +266,11 @@ def printable(value: object) -> str:
 
 
 def _listed(flag: str, text: str, values: str) -> list[str]:
-    """Return the values of a flag, which are separated by commas and quoted as in a CSV file."""
+    """Return the values of a flag, separated by commas; spaces around one count only inside of quotes."""
     try:
-        (row,) = csv.reader(io.StringIO(values, newline=""), strict=True)
+        (row,) = csv.reader(io.StringIO(values, newline=""), strict=True, skipinitialspace=True)
     except (csv.Error, ValueError):
         raise ArgumentError(
             flag, text, "must be values separated by ',', with \"...\" around one that has a comma"
         ) from None
-    return row
+    return row if '"' in values else [item.strip() for item in row]

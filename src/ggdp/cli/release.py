@@ -18,7 +18,10 @@ from ggdp.cli.columns import (
     By,
     DomainFile,
     Engine,
+    Labels,
     Levels,
+    Missing,
+    Other,
     SourceArgument,
     Unit,
     domain_of,
@@ -66,6 +69,9 @@ def release(
     domain: DomainFile = None,
     levels: Levels = None,
     bins: Bins = None,
+    labels: Labels = None,
+    other: Other = None,
+    missing: Missing = None,
     unit: Unit = None,
     max_cells: Annotated[
         int | None, typer.Option(metavar="M", help="With --unit: in how many cells of a table one unit is counted.")
@@ -103,7 +109,7 @@ def release(
     with named_as_flags(unit):
         marginals = marginals_of(by)
         goal = goal_of(epsilon, delta, notion)
-        declared = domain_of(domain, levels, bins, marginals)
+        declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
         request = _request(
             declared,
             by=marginals,

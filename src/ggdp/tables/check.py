@@ -28,6 +28,7 @@ from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines import plan as engine_plan
 from ggdp.tables.engines.kinds import binned
+from ggdp.tables.engines.suggestions import for_the_curator
 from ggdp.tables.noise import LAPLACE, table_noise
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
@@ -66,7 +67,7 @@ class ColumnCheck:
     unmatched : int
         Rows with a value that is no declared level and in no bin.
     unparsable : int
-        Of these, with bins: values that are no numbers; the others are outside the edges.
+        Of these, with bins: values that are no numbers, or no times; the others are outside the edges.
     distinct_unmatched : int or None
         How many different values that is; None where it was not counted.
     most_frequent : tuple of (str, int)
@@ -202,7 +203,7 @@ def check_table(
     """
     request = _request(by, domain, unit)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    with open_source(data, engine=engine, columns=request.columns) as source:
+    with for_the_curator(), open_source(data, engine=engine, columns=request.columns) as source:
         source.check(CountQuery(marginals=request.domains))
         columns = tuple(_column(source, column) for column in declared.values())
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains)
@@ -239,7 +240,8 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         return ColumnCheck(**said, distinct_unmatched=number, advice=_advice(column, nulls, 0))
     unparsable = 0
     if unmatched and column.kind == "bins":
-        anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
+        inner = [edge for edge in column.edges or () if edge not in (-math.inf, math.inf)]
+        anywhere = Column(name=column.name, edges=(-math.inf, *inner, math.inf), other=_OTHER, missing=_MISSING)
         unparsable = int(_by_code(source, anywhere)[-2])
     values = _unmatched(source, column, probe) if unmatched else []
     return ColumnCheck(

@@ -4,8 +4,9 @@ A column has *codes* 0, 1, ..., one for each value that can be published, in the
 
 ==========  ==================================================================================================
 levels      text, integers, true and false, or dates; each is a code
-edges       e_0 < e_1 < ... < e_k: the bins [e_0, e_1), ..., [e_(k-1), e_k] are the codes, the last with its end
-other       a level for what is none of these: unknown levels, unparsable values, numbers outside all bins
+edges       e_0 < e_1 < ... < e_k, numbers: the bins [e_0, e_1), ..., [e_(k-1), e_k] are the codes, the last
+            with its end; or dates and times: the bins [e_0, e_1), ..., [e_(k-1), e_k), the last without it
+other       a level for what is none of these: unknown levels, unparsable values, values outside all bins
 missing     a level for nulls (and NaN)
 (open)      nothing is declared: the keys are chosen privately, as text
 ==========  ==================================================================================================
@@ -18,17 +19,25 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy.values import LARGEST, LEAST
+from ggdp.tables import periods
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
+
+    from ggdp.tables.periods import Edge
 
 __all__ = ["Column", "Kind", "Level"]
 
@@ -36,9 +45,11 @@ Level: TypeAlias = str | int | bool | date
 Kind: TypeAlias = Literal["text", "integer", "boolean", "date", "bins", "open"]
 
 _MOST_EDGES = 10_001
+# So many levels are checked at once.
+_CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Column:
     """The public values of one column.
 
@@ -48,8 +59,12 @@ class Column:
         Name of the column.
     levels : sequence of str, int, bool or date, optional
         The values it may have, all of one type. They must be known without the data.
-    edges : sequence of float, optional
-        Ends of bins for numbers, increasing; the first may be -inf and the last inf.
+    edges : sequence of float, date or datetime, or mapping, optional
+        Ends of bins, increasing: numbers, or dates and times without a zone. The first may be -inf and the last inf. Or
+        a range of whole periods of the calendar, such as ``{"from": date(2024, 1, 1), "to": date(2025, 1, 1), "every":
+        "month"}``; the periods are "day", "week", "month", "quarter" and "year".
+    labels : sequence of str, optional
+        What is published for each bin, instead of its ends.
     other, missing : str, optional
         Levels for values that are not declared, and for nulls. A declared level may be named too.
 
@@ -57,40 +72,66 @@ class Column:
     ----------
     labels : tuple
         What is published for each code: the levels as declared, or all as text where `other` or `missing` is.
+    other_code, missing_code : int or None
+        The codes of what is not declared, and of nulls; None if they are counted nowhere.
 
     Examples
     --------
     >>> age = Column(name="age", edges=[0, 18, 65, 120], missing="unknown")
     >>> age.labels
     ('[0, 18)', '[18, 65)', '[65, 120]', 'unknown')
+    >>> Column(name="age", edges=[0, 18, 65, math.inf], labels=["0-17", "18-64", "65+"]).labels
+    ('0-17', '18-64', '65+')
     >>> Column(name="rooms", levels=[1, 2, 3]).kind
     'integer'
+    >>> quarters = {"from": date(2024, 1, 1), "to": date(2025, 1, 1), "every": "quarter"}
+    >>> Column(name="visited", edges=quarters).labels
+    ('2024-Q1', '2024-Q2', '2024-Q3', '2024-Q4')
     """
 
     name: str
-    levels: tuple[Level, ...] | None = None
-    edges: tuple[float, ...] | None = None
-    other: str | None = None
-    missing: str | None = None
-    labels: tuple[Level, ...] = field(init=False, repr=False, compare=False)
+    levels: tuple[Level, ...] | None
+    edges: tuple[Edge, ...] | None
+    other: str | None
+    missing: str | None
+    # Labels of bins that were declared, or are names of periods.
+    bin_labels: tuple[str, ...] | None = field(repr=False)
+    labels: tuple[Level, ...] = field(repr=False, compare=False)
+    other_code: int | None = field(repr=False, compare=False)
+    missing_code: int | None = field(repr=False, compare=False)
+    _every: str | None = field(repr=False, compare=False)
+    # What takes long and is asked for several times.
+    _kept: dict[str, Any] = field(repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise ArgumentError("name", self.name, "the name of a column must be text")
-        if self.levels is not None and self.edges is not None:
-            raise ArgumentError(f"domain of {self.name!r}", "levels and edges", "declare one of the two")
-        if self.levels is not None:
-            object.__setattr__(self, "levels", _checked_levels(self.name, self.levels))
-        if self.edges is not None:
-            object.__setattr__(self, "edges", _checked_edges(self.name, self.edges))
-        for role, label in (("other", self.other), ("missing", self.missing)):
-            if label is None:
-                continue
-            if not isinstance(label, str) or not label:
-                raise ArgumentError(f"{role} of {self.name!r}", label, "must be text, the level's name")
-            if self.levels is None and self.edges is None:
-                raise ArgumentError(f"{role} of {self.name!r}", label, "needs declared levels or edges")
-        object.__setattr__(self, "labels", self._labels())
+    def __init__(
+        self,
+        *,
+        name: str,
+        levels: Sequence[Level] | None = None,
+        edges: Sequence[Edge] | Mapping[str, Any] | None = None,
+        labels: Sequence[str] | None = None,
+        other: str | None = None,
+        missing: str | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise ArgumentError("name", name, "the name of a column must be text")
+        if levels is not None and edges is not None:
+            raise ArgumentError(f"domain of {name!r}", "levels and edges", "declare one of the two")
+        every, named = None, None
+        if isinstance(edges, Mapping):
+            edges, named, every = periods.expanded(f"edges of {name!r}", edges)
+        set_ = object.__setattr__
+        set_(self, "name", name)
+        set_(self, "levels", None if levels is None else _checked_levels(name, levels))
+        set_(self, "edges", None if edges is None else _checked_edges(name, edges))
+        set_(self, "other", _checked_role(name, "other", other, declared=levels is not None or edges is not None))
+        set_(self, "missing", _checked_role(name, "missing", missing, declared=levels is not None or edges is not None))
+        set_(self, "bin_labels", named if labels is None else _checked_labels(name, labels, self.edges))
+        set_(self, "_every", every if labels is None else None)
+        set_(self, "_kept", {})
+        set_(self, "labels", self._labels())
+        for role, label in (("other_code", other), ("missing_code", missing)):
+            set_(self, role, None if label is None else self.labels.index(label))
 
     @property
     def kind(self) -> Kind:
@@ -100,9 +141,17 @@ class Column:
         return "open" if self.levels is None else _kind_of(self.levels[0])
 
     @property
+    def dated(self) -> bool:
+        """Whether the declared bins are of dates and times."""
+        return self.edges is not None and any(map(periods.is_time, self.edges))
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The declared levels as the text that values are compared with, in order."""
-        return tuple(_text(level) for level in self.levels or ())
+        if "texts" not in self._kept:
+            self._kept["texts"] = _texts(self.levels or ())
+        found: tuple[str, ...] = self._kept["texts"]
+        return found
 
     @property
     def size(self) -> int:
@@ -110,45 +159,76 @@ class Column:
         return len(self.labels)
 
     @property
-    def other_code(self) -> int | None:
-        """The code of what is not declared; None if it is counted nowhere."""
-        return None if self.other is None else self.labels.index(self.other)
-
-    @property
-    def missing_code(self) -> int | None:
-        """The code of nulls; None if they are counted nowhere."""
-        return None if self.missing is None else self.labels.index(self.missing)
-
-    @property
     def values(self) -> pa.Array:
         """The labels as an Arrow array, whose type depends on the declaration alone."""
-        import pyarrow as pa
+        if "values" not in self._kept:
+            import pyarrow as pa
 
-        labels = self.labels
-        kind = _kind_of(labels[0]) if labels else "text"
-        types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
-        return pa.array(labels, type=types[kind])
+            kind = _kind_of(self.labels[0]) if self.labels else "text"
+            types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+            self._kept["values"] = pa.array(self.labels, type=types[kind])
+        return self._kept["values"]
+
+    def code(self, label: object) -> int:
+        """Return the code of a published label, or of the level that it stands for."""
+        if "codes" not in self._kept:
+            self._kept["codes"] = {text: code for code, text in enumerate(_texts(self.labels))}
+        plain = _plain(label)
+        found = self._kept["codes"].get(_text(plain)) if isinstance(plain, str | int | date) else None
+        if found is None:
+            shown = ", ".join(map(str, self.labels[:5])) + (", ..." if self.size > 5 else "")
+            raise ArgumentError(f"level of {self.name!r}", label, f"is not declared; declared are {shown or 'none'}")
+        return int(found)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what a column was declared with, as arguments of `Column`."""
+        return {
+            "name": self.name,
+            "levels": self.levels,
+            "edges": self._range() or self.edges,
+            "labels": None if self._every else self.bin_labels,
+            "other": self.other,
+            "missing": self.missing,
+        }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as plain values, fit for JSON: ends that are infinite as text."""
+        """Return the declaration as plain values, fit for JSON: dates, times and infinite ends as text."""
         found: dict[str, Any] = {}
         if self.levels is not None:
-            found["levels"] = [level.isoformat() if isinstance(level, date) else level for level in self.levels]
+            dated = self.kind == "date"
+            found["levels"] = list(self.texts) if dated else list(self.levels)
         if self.edges is not None:
-            found["edges"] = [edge if math.isfinite(edge) else str(edge) for edge in self.edges]
+            compact = self._range()
+            found["edges"] = (
+                [_edge_value(edge) for edge in self.edges]
+                if compact is None
+                else {key: _edge_value(value) for key, value in compact.items()}
+            )
+        if self.bin_labels is not None and self._every is None:
+            found["labels"] = list(self.bin_labels)
         found |= {"other": self.other} if self.other is not None else {}
         return found | ({"missing": self.missing} if self.missing is not None else {})
 
+    def _range(self) -> dict[str, Any] | None:
+        """Return the range of periods that was declared; None if none was."""
+        if self._every is None or self.edges is None:
+            return None
+        return {"from": self.edges[0], "to": self.edges[-1], "every": self._every}
+
     def _labels(self) -> tuple[Level, ...]:
         declared: tuple[Level, ...] = self._bins() if self.edges is not None else self.levels or ()
-        if self.other is None and self.missing is None:
+        extra = tuple(dict.fromkeys(label for label in (self.other, self.missing) if label is not None))
+        if not extra:
             return declared
-        return tuple(dict.fromkeys((*map(_text, declared), *filter(None, (self.other, self.missing)))))
+        texts = declared if self.edges is not None else self.texts
+        return (*texts, *(label for label in extra if label not in texts))
 
     def _bins(self) -> tuple[str, ...]:
-        edges = [_number(edge) for edge in self.edges or ()]
-        pairs = list(pairwise(edges))
-        return tuple(f"[{low}, {high}{']' if k == len(pairs) - 1 else ')'}" for k, (low, high) in enumerate(pairs))
+        if self.bin_labels is not None:
+            return self.bin_labels
+        pairs = list(pairwise(map(periods.time_text if self.dated else _number, self.edges or ())))  # type: ignore[arg-type]
+        last = -1 if self.dated else len(pairs) - 1
+        return tuple(f"[{low}, {high}{']' if place == last else ')'}" for place, (low, high) in enumerate(pairs))
 
 
 def _kind_of(level: Level) -> Literal["text", "integer", "boolean", "date"]:
@@ -159,10 +239,25 @@ def _kind_of(level: Level) -> Literal["text", "integer", "boolean", "date"]:
     return "text" if isinstance(level, str) else "date"
 
 
-def _text(level: Level) -> str:
+def _texts(levels: tuple[Level, ...]) -> tuple[str, ...]:
+    """Return levels of one type as text; those of text as they are."""
+    kind = _kind_of(levels[0]) if levels else "text"
+    if kind == "text":
+        return levels  # type: ignore[return-value]
+    return tuple(map(str if kind == "integer" else _text, levels))
+
+
+def _text(level: object) -> str:
     if isinstance(level, bool):
         return "true" if level else "false"
     return level.isoformat() if isinstance(level, date) else str(level)
+
+
+def _edge_value(edge: object) -> object:
+    """Return an edge as JSON has it."""
+    if isinstance(edge, date):
+        return periods.time_text(edge)
+    return edge if isinstance(edge, str) or math.isfinite(edge) else str(edge)  # type: ignore[arg-type]
 
 
 def _number(edge: float) -> str:
@@ -178,6 +273,37 @@ def _plain(level: object) -> object:
     return item() if callable(item) and getattr(level, "shape", None) == () else level
 
 
+def _checked_role(name: str, role: str, label: object, *, declared: bool) -> str | None:
+    """Return the name of the level of others, or of nulls."""
+    if label is None:
+        return None
+    if not isinstance(label, str) or not label:
+        raise ArgumentError(f"{role} of {name!r}", label, "must be text, the level's name")
+    if not declared:
+        raise ArgumentError(f"{role} of {name!r}", label, "needs declared levels or edges")
+    _require_unicode(f"{role} of {name!r}", (label,))
+    return label
+
+
+def _checked_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) -> tuple[str, ...]:
+    """Return the labels of bins: one for each, different from one another."""
+    said = f"labels of {name!r}"
+    if edges is None:
+        raise ArgumentError(said, labels, "go with edges: levels are published as they are declared")
+    found = _validate.non_empty(**{said: labels})
+    for label in found:
+        if not isinstance(label, str) or not label:
+            raise ArgumentError(said, label, "must be text")
+    bins = len(edges) - 1
+    if len(found) != bins:
+        raise ArgumentError(
+            said, list(found), f"must be {bins}, one for each bin: {len(edges)} edges are the ends of {bins} bins"
+        )
+    _require_unicode(said, found)  # type: ignore[arg-type]
+    _require_different(said, found)
+    return found  # type: ignore[return-value]
+
+
 def _checked_levels(name: str, levels: object) -> tuple[Level, ...]:
     said = f"levels of {name!r}"
     if not isinstance(levels, list | tuple | range):
@@ -186,47 +312,82 @@ def _checked_levels(name: str, levels: object) -> tuple[Level, ...]:
             type(levels).__name__,
             "must be a list that you write down; what a column of data happens to hold is not a public domain",
         )
-    plain = [_plain(level) for level in _validate.non_empty(**{said: levels})]
-    for level in plain:
-        if isinstance(level, float):
-            raise ArgumentError(said, level, "must not be floating-point numbers: declare edges, or text levels")
-        if not isinstance(level, str | int | date) or isinstance(level, datetime):
-            raise ArgumentError(said, level, "must be text, integers, true and false, or dates")
-        if isinstance(level, int) and not LEAST <= level <= LARGEST:
-            raise ArgumentError(said, level, "must fit in 64 bits; declare it as text")
-        if isinstance(level, str):
-            _require_unicode(said, level)
-    if len({_kind_of(level) for level in plain}) > 1:  # type: ignore[arg-type]
+    found = _validate.non_empty(**{said: levels})
+    if not set(map(type, found)) <= {str, int, bool, date}:
+        found = tuple(map(_plain, found))
+        for level in found:
+            if isinstance(level, float):
+                raise ArgumentError(said, level, "must not be floating-point numbers: declare edges, or text levels")
+            if not isinstance(level, str | int | date) or isinstance(level, datetime):
+                raise ArgumentError(said, level, "must be text, integers, true and false, or dates")
+    kinds = {_kind_of(level) for level in {type(level): level for level in found}.values()}  # type: ignore[arg-type]
+    if len(kinds) > 1:
         raise ArgumentError(
             said, levels, "must be of one type: all text, all integers, all true and false, or all dates"
         )
-    if len(set(plain)) < len(plain):
-        twice = next(level for k, level in enumerate(plain) if level in plain[:k])
-        raise ArgumentError(said, twice, "is declared twice")
-    return tuple(plain)  # type: ignore[arg-type]
+    if kinds == {"integer"}:
+        for extreme in (min(found), max(found)):  # type: ignore[type-var]
+            if not LEAST <= extreme <= LARGEST:  # type: ignore[operator]
+                raise ArgumentError(said, extreme, "must fit in 64 bits; declare it as text")
+    if kinds == {"text"}:
+        _require_unicode(said, found)  # type: ignore[arg-type]
+    if not isinstance(levels, range):
+        _require_different(said, found)
+    return found  # type: ignore[return-value]
 
 
-def _require_unicode(said: str, level: str) -> None:
-    try:
-        level.encode()
-    except UnicodeEncodeError:
-        raise ArgumentError(said, level, "holds half of a surrogate pair, which no file can") from None
+def _require_different(said: str, items: tuple[object, ...]) -> None:
+    """Refuse items of which two are equal: those that are have one hash, and few others have one in common."""
+    hashes = np.fromiter(map(hash, items), np.int64, len(items))
+    ordered = np.sort(hashes)
+    shared = ordered[1:][ordered[1:] == ordered[:-1]]
+    seen: set[object] = set()
+    for place in np.flatnonzero(np.isin(hashes, shared)) if shared.size else ():
+        if items[place] in seen:
+            raise ArgumentError(said, items[place], "is declared twice")
+        seen.add(items[place])
 
 
-def _checked_edges(name: str, edges: object) -> tuple[float, ...]:
+def _require_unicode(said: str, texts: tuple[str, ...]) -> None:
+    """Refuse text that cannot be encoded; joined text is if and only if each part is."""
+    for start in range(0, len(texts), _CHUNK):
+        chunk = texts[start : start + _CHUNK]
+        try:
+            "".join(chunk).encode()
+        except UnicodeEncodeError:
+            if len(chunk) == 1:
+                raise ArgumentError(said, chunk[0], "holds half of a surrogate pair, which no file can") from None
+            for text in chunk:
+                _require_unicode(said, (text,))
+
+
+def _checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
     said = f"edges of {name!r}"
-    found = []
-    for edge in _validate.non_empty(**{said: edges}):
-        if isinstance(edge, bool) or not isinstance(edge, numbers.Real) or math.isnan(edge):
-            raise ArgumentError(said, edge, "must be numbers")
-        if float(edge) != edge:
-            raise ArgumentError(said, edge, "is no 64-bit float; choose the nearest one")
-        found.append(float(edge))
-    if len(found) < 2:
+    given = _validate.non_empty(**{said: edges})
+    if len(given) < 2:
         raise ArgumentError(said, edges, "must be at least two: they are the ends of bins")
-    if len(found) > _MOST_EDGES:
-        raise ArgumentError(said, f"{len(found):,} edges", f"must be at most {_MOST_EDGES:,}")
-    for low, high in pairwise(found):
-        if not low < high:
-            raise ArgumentError(said, edges, f"must increase: {_number(high)} comes after {_number(low)}")
+    if len(given) > _MOST_EDGES:
+        raise ArgumentError(said, f"{len(given):,} edges", f"must be at most {_MOST_EDGES:,}")
+    if any(map(periods.is_time, given)):
+        times = periods.checked_times(said, given)
+        _require_increasing(said, edges, times, periods.instant, periods.time_text)
+        return times
+    found = []
+    for edge in given:
+        if isinstance(edge, bool) or not isinstance(edge, numbers.Real) or edge != edge:
+            raise ArgumentError(said, edge, "must be numbers, or dates and times")
+        try:
+            number = float(edge)
+        except OverflowError:
+            number = math.nan
+        if number != edge:
+            raise ArgumentError(said, edge, "is no 64-bit float; choose the nearest one")
+        found.append(number)
+    _require_increasing(said, edges, found, float, _number)
     return tuple(found)
+
+
+def _require_increasing(said: str, edges: object, found: Sequence[Any], number: Any, text: Any) -> None:  # noqa: ANN401
+    for low, high in pairwise(found):
+        if not number(low) < number(high):
+            raise ArgumentError(said, edges, f"must increase: {text(high)} comes after {text(low)}")

@@ -4,6 +4,10 @@ A cell is a combination of one code of every column. Cells are numbered in domai
 n_1, n_2, ... codes the cell (c_1, c_2, ...) has the index (c_1 n_2 + c_2) n_3 + ... . The number of cells may be far
 beyond what fits in memory, up to 10^18.
 
+Cells that cannot occur (men among the births) may be declared `impossible`: they are published with no count and no
+noise. Like the levels, they must be known without the data. Declaring them cannot weaken a guarantee, since what is not
+published depends on the declaration alone.
+
 References
 ----------
 The algebra (project, marginalise, merge) follows McKenna et al., "Private-PGM", ICML 2019, whose domains are of codes.
@@ -20,19 +24,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.tables.column import Column
+from ggdp.tables.impossible import MOST_PATTERNS, agreeing, possible_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from ggdp.tables.impossible import Pattern
+
 __all__ = ["MOST_CELLS", "Domain"]
 
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
-_KEYS = ("levels", "edges", "other", "missing")
+_KEYS = ("levels", "edges", "labels", "other", "missing")
+_SECTIONS = {"columns", "impossible"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,8 +51,10 @@ class Domain:
     Parameters
     ----------
     columns : mapping of str to levels, or sequence of Column
-        For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `other` and `missing`; or
-        a `Column`.
+        For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels` (of bins),
+        `other` and `missing`; or a `Column`.
+    impossible : sequence of mapping, optional
+        Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
 
     Examples
     --------
@@ -54,12 +65,20 @@ class Domain:
     Domain of 6 cells: sex (2 levels) x age (3 bins)
     >>> domain.project(["age"]).labels(4 // 2)
     ('[65, 120]',)
+    >>> wards = Domain({"sex": ["f", "m"], "ward": ["births", "eyes"]}, impossible=[{"sex": "m", "ward": "births"}])
+    >>> wards
+    Domain of 4 cells, 3 of them possible: sex (2 levels) x ward (2 levels)
     """
 
     columns: tuple[Column, ...]
-    _by_name: dict[str, Column] = field(init=False, compare=False)
+    _patterns: tuple[Pattern, ...]
+    _by_name: dict[str, Column] = field(compare=False)
+    # The number of possible cells, once it was asked for.
+    _kept: dict[str, int] = field(compare=False)
 
-    def __init__(self, columns: Mapping[str, Any] | Iterable[Column]) -> None:
+    def __init__(
+        self, columns: Mapping[str, Any] | Iterable[Column], impossible: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
         if isinstance(columns, Mapping):
             found = tuple(_column(name, declared) for name, declared in columns.items())
         else:
@@ -72,10 +91,15 @@ class Domain:
             raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
         object.__setattr__(self, "columns", found)
         object.__setattr__(self, "_by_name", by_name)
+        object.__setattr__(self, "_patterns", _patterns(found, impossible))
+        object.__setattr__(self, "_kept", {})
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Domain:
-        r"""Return the domain of a TOML file: ``[columns.NAME]`` with `levels` or `edges`, maybe `other` and `missing`.
+        r"""Return the domain of a TOML file.
+
+        It has a section ``[columns.NAME]`` for each column, with `levels` or `edges`, and perhaps `labels`, `other` and
+        `missing`. A section ``[[impossible]]`` gives levels that cannot occur together.
 
         Parameters
         ----------
@@ -96,13 +120,21 @@ class Domain:
             raise ArgumentError("domain", str(path), f"cannot be read ({failed.strerror})") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failed:
             raise ArgumentError("domain", str(path), f"is not a TOML file: {failed}") from None
+        except RecursionError:
+            raise ArgumentError(
+                "domain", str(path), "is nested too deeply: a domain has lists of plain values"
+            ) from None
         columns = content.get("columns")
-        if not isinstance(columns, dict) or not columns or set(content) != {"columns"}:
-            raise ArgumentError("domain", str(path), "must have a section [columns.NAME] for each column, nothing else")
+        if not isinstance(columns, dict) or not columns or not set(content) <= _SECTIONS:
+            raise ArgumentError(
+                "domain",
+                str(path),
+                "must have a section [columns.NAME] for each column, and beside them only [[impossible]]",
+            )
         for name, declared in columns.items():
             if not isinstance(declared, dict):
                 raise ArgumentError("domain", str(path), f"column {name!r} needs a section [columns.{name}] of its own")
-        return cls(columns)
+        return cls(columns, content.get("impossible", ()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,6 +150,21 @@ class Domain:
     def size(self) -> int:
         """How many cells there are."""
         return math.prod(self.shape)
+
+    @property
+    def impossible(self) -> tuple[Mapping[str, Any], ...]:
+        """What cannot occur: levels of some columns, as they are published."""
+        return tuple(
+            {self.columns[place].name: self.columns[place].labels[code] for place, code in pattern}
+            for pattern in self._patterns
+        )
+
+    @property
+    def possible_size(self) -> int:
+        """How many cells can occur."""
+        if "possible" not in self._kept:
+            self._kept["possible"] = possible_cells(self.shape, self._patterns)
+        return self._kept["possible"]
 
     @property
     def is_open(self) -> bool:
@@ -144,12 +191,16 @@ class Domain:
     def project(self, names: Iterable[str]) -> Domain:
         """Return the domain of some columns, in the order in which they are named.
 
+        What is impossible by these columns alone stays so; other patterns say nothing of them.
+
         Examples
         --------
         >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).project(["b"]).shape
         (3,)
         """
-        return Domain([self[name] for name in names])
+        columns = [self[name] for name in names]
+        kept = {column.name for column in columns}
+        return Domain(columns, [pattern for pattern in self.impossible if kept.issuperset(pattern)])
 
     def marginalise(self, names: Iterable[str]) -> Domain:
         """Return the domain without some columns.
@@ -160,10 +211,12 @@ class Domain:
         ('a',)
         """
         left_out = {self[name].name for name in names}
-        return Domain([column for column in self.columns if column.name not in left_out])
+        return self.project(name for name in self.names if name not in left_out)
 
     def merge(self, other: Domain) -> Domain:
         """Return the domain of the columns of both; a column of both must be declared alike.
+
+        What is impossible in one of them is impossible in it.
 
         Examples
         --------
@@ -173,7 +226,7 @@ class Domain:
         for column in other:
             if column.name in self and self[column.name] != column:
                 raise ArgumentError("domain", column.name, "is declared differently in the two domains")
-        return Domain({column.name: column for column in (*self, *other)})
+        return Domain({column.name: column for column in (*self, *other)}, (*self.impossible, *other.impossible))
 
     def codes(self, cells: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return the codes of cells, column by column.
@@ -202,6 +255,18 @@ class Domain:
             index = index * size + code
         return index
 
+    def possible(self, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which cells can occur.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}, impossible=[{"a": 2, "b": 3}]).possible(np.arange(6))
+        array([ True,  True,  True,  True,  True, False])
+        """
+        if not self._patterns:
+            return np.ones(np.shape(cells), dtype=np.bool_)
+        return ~agreeing(self.codes(np.asarray(cells, dtype=np.int64)), self.shape, self._patterns)
+
     def labels(self, cell: int) -> tuple[Any, ...]:
         """Return what is published for one cell: a label of each column.
 
@@ -214,11 +279,12 @@ class Domain:
         return tuple(column.labels[int(code[0])] for column, code in zip(self.columns, codes, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the declarations as plain values, fit for JSON."""
+        """Return the declarations of the columns as plain values, fit for JSON; `impossible` stands beside them."""
         return {column.name: column.to_dict() for column in self.columns}
 
     def __repr__(self) -> str:
         kinds = ", ".join(self.names) if self.is_open else f"{self.size:,} cells"
+        kinds += f", {self.possible_size:,} of them possible" if self._patterns and not self.is_open else ""
         return f"Domain of {kinds}: {' x '.join(map(_described, self.columns))}"
 
 
@@ -228,6 +294,30 @@ def _described(column: Column) -> str:
     if column.kind == "bins" and column.other is None and column.missing is None:
         return f"{column.name} ({column.size} bins)"
     return f"{column.name} ({column.size} levels)"
+
+
+def _patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern, ...]:
+    """Return what is impossible as codes of columns, each pattern once."""
+    if isinstance(impossible, Mapping):
+        raise ArgumentError("impossible", dict(impossible), "must be a list of mappings ([[impossible]] in a file)")
+    if isinstance(impossible, tuple | list) and not impossible:
+        return ()
+    places = {column.name: place for place, column in enumerate(columns)}
+    found: dict[Pattern, None] = {}
+    for declared in _validate.non_empty(impossible=impossible):
+        if not isinstance(declared, Mapping) or not declared:
+            raise ArgumentError("impossible", declared, "must give a level for each of some columns")
+        pattern = []
+        for name, label in declared.items():
+            if name not in places:
+                raise ArgumentError("impossible", name, "is no column of the domain")
+            if columns[places[name]].kind == "open":
+                raise ArgumentError("impossible", name, "has no declared levels")
+            pattern.append((places[name], columns[places[name]].code(label)))
+        found[tuple(sorted(pattern))] = None
+    if len(found) > MOST_PATTERNS:
+        raise ArgumentError("impossible", f"{len(found):,} patterns", f"must be at most {MOST_PATTERNS:,}")
+    return tuple(found)
 
 
 def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever was declared

@@ -107,6 +107,7 @@ def _datatype(column: Column) -> str:
 def _said(column: Column) -> str:
     if column.kind == "open":
         return "levels chosen privately, as text"
-    what = "public bins of numbers" if column.kind == "bins" else "public levels"
+    bins = "public bins of time" if column.dated else "public bins of numbers"
+    what = bins if column.kind == "bins" else "public levels"
     extra = [f"{label!r} for {role}" for role, label in (("others", column.other), ("none", column.missing)) if label]
     return ", ".join([what, *extra])

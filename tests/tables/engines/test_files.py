@@ -173,7 +173,7 @@ def test_json_values_are_texts_and_lose_no_digit(tmp_path):
 def test_only_the_needed_columns_of_parquet_files_matter(tmp_path):
     pq.write_table(pa.table({"a": ["1"], "when": pa.array([0], pa.timestamp("s"))}), tmp_path / "t.parquet")
     assert counted(tmp_path / "t.parquet", CountQuery(marginals=(DOMAIN,))) == [{0: 1}]
-    with pytest.raises(ArgumentError, match="datetime"):
+    with pytest.raises(ArgumentError, match="microseconds"):
         counted(tmp_path / "t.parquet", CountQuery(marginals=(Domain({"when": ["a"]}),)))
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: DTZ001 - times without a zone are what is tested
 """Tables with nasty columns, the same table on every engine, and what counting them must give.
 
 `expected` is written from the semantics alone (`ggdp.tables.engines.kinds`), value by value in plain Python: nothing in
@@ -12,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -254,6 +255,116 @@ ZOO = (
 )
 
 
+_QUARTERS = {"from": date(2024, 1, 1), "to": date(2025, 1, 1), "every": "quarter"}
+_TIMES = [
+    -INF,
+    date(1969, 12, 31),
+    datetime(1970, 1, 1, 0, 0, 0, 1),
+    date(2024, 2, 29),
+    datetime(2024, 3, 1, 12, 30),
+    INF,
+]
+_MOMENTS = [
+    datetime(2024, 2, 28, 23, 59, 59, 999999),
+    datetime(2024, 2, 29),
+    datetime(2024, 3, 1, 12, 29, 59, 999999),
+    datetime(2024, 3, 1, 12, 30),
+    datetime(1970, 1, 1),
+    datetime(1970, 1, 1, 0, 0, 0, 1),
+    datetime(1969, 12, 30, 23, 59, 59),
+    datetime(1, 1, 1),
+    datetime(9999, 12, 31, 23, 59, 59, 999999),
+    None,
+]
+_ISO = [
+    "2024-02-29",
+    "2024-02-29T00:00",
+    "2024-02-29 00:00:00",
+    "2024-02-28T23:59:59.999999999",
+    "2023-02-29",
+    "1900-02-29",
+]
+_ISO += ["2000-02-29", "2024-03-01 12:30", "2024-03-01T12:29:59.9", "2024-03-01T12:30:00.000", "2024-3-1", "2024-13-01"]
+_ISO += [
+    "2024-04-31",
+    "2024-01-01T24:00",
+    "2024-01-01T23:60",
+    "2024-01-01T23:59:60",
+    "2024-01-01T00:00Z",
+    " 2024-01-01",
+]
+_ISO += [
+    "2024-01-01 ",
+    "2024-01-01\n",
+    "2024-01-01t00:00",
+    "2024-01-01T00",
+    "2024-01-01T00:00:00.",
+    "0000-01-01",
+    "0001-01-01",
+]
+_ISO += [
+    "9999-12-31T23:59:59.999999999",
+    "10000-01-01",
+    "2024-01-01T00:00:00.0000000001",
+    "２024-01-01",
+    "",
+    "20240101",
+    "NaT",
+]
+_ISO += [
+    "2024-12-31T23:59:59.999999999",
+    "2025-01-01",
+    "1970-01-01 00:00:00.000001",
+    "1970-01-01 00:00:00.0000009",
+    None,
+]
+
+_AS_NO_NUMBERS = (
+    {"x": {"levels": [True, False], **_FULL}},
+    {"x": {"levels": [date(2024, 1, 1)], **_FULL}},
+    {"x": {"edges": _QUARTERS, **_FULL}},
+)
+
+ZOO += (
+    _beast(
+        "times in text",
+        {"x": pa.array(_ISO, pa.string())},
+        {"x": {"edges": _TIMES, **_FULL}},
+        {"x": {"edges": _QUARTERS, **_FULL}},
+        {"x": {"edges": [date(2024, 2, 29), date(2024, 3, 1)]}},
+    ),
+    _beast(
+        "days",
+        {"x": pa.array([None if time is None else time.date() for time in _MOMENTS], pa.date32())},
+        {"x": {"edges": _TIMES, **_FULL}},
+        {"x": {"edges": _QUARTERS, **_FULL}},
+        {"x": {"edges": [date(1, 1, 1), datetime(9999, 12, 31, 0, 0, 1)], **_FULL}},
+    ),
+    _beast(
+        "time stamps",
+        {"x": pa.array(_MOMENTS, pa.timestamp("us")), "y": pa.array(_MOMENTS, pa.timestamp("us", "UTC"))},
+        {"x": {"edges": _TIMES, **_FULL}},
+        {"x": {"edges": _QUARTERS, **_FULL}},
+        {"x": {"edges": _QUARTERS, "labels": ["q1", "q2", "q3", "q4"]}},
+        {"y": {"edges": _TIMES, **_FULL}},
+    ),
+    _beast(
+        "floats as what they are not",
+        {"x": pa.array([1.0, NAN, None, 1.5, INF, 2024.0])},
+        {"x": {"levels": ["1", "1.5"], **_FULL}},
+        *_AS_NO_NUMBERS,
+    ),
+    _beast("integers as what they are not", {"x": pa.array([0, 1, None, 20240101])}, *_AS_NO_NUMBERS),
+    _beast(
+        "booleans as what they are not",
+        {"x": pa.array([True, False, None])},
+        {"x": {"levels": [0, 1], **_FULL}},
+        {"x": {"edges": [-1, 0, 1, 2], **_FULL}},
+        *_AS_NO_NUMBERS[1:],
+    ),
+)
+
+
 def _pandas(table: pa.Table) -> Any:
     import pandas as pd
 
@@ -396,14 +507,20 @@ def _tally(rows: Iterable[tuple[dict[str, Any], Any, str]], query: CountQuery, n
         return Counter(cell for _, cell, _ in rows)
     of_units: dict[str, dict[Any, str]] = defaultdict(dict)
     for row, cell, text in rows:
-        if row[query.unit] is not None:
-            of_units[_written_text(row[query.unit])][cell] = text
+        if (unit := _unit(row[query.unit])) is not None:
+            of_units[unit][cell] = text
     secret = hashlib.sha256(f"{query.key.hex()}:{number}".encode()).hexdigest()[:32]
     tally: Counter[Any] = Counter()
     for unit, cells in of_units.items():
         scores = {cell: hashlib.sha256(f"{secret}:{unit}:{text}".encode()).hexdigest() for cell, text in cells.items()}
         tally.update(sorted(cells, key=scores.__getitem__)[: query.max_cells])
     return tally
+
+
+def _unit(value: Any) -> str | None:
+    if isinstance(value, float):
+        return str(int(value)) if math.isfinite(value) and value == int(value) and -(2**63) <= value < 2**63 else None
+    return None if value is None else _written_text(value)
 
 
 def _code(column: Column, value: Any) -> int | None:
@@ -415,12 +532,37 @@ def _code(column: Column, value: Any) -> int | None:
     return column.texts.index(text) if text in column.texts else column.other_code
 
 
+def _time(value: Any) -> datetime | None:
+    """A value as a time; edges are whole microseconds, so that what is finer decides nothing."""
+    if isinstance(value, str):
+        shape = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?"
+        if re.fullmatch(shape, value, re.ASCII) is None:
+            return None
+        try:
+            return datetime.fromisoformat(value[:26])
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        value = value.astimezone(UTC) if value.tzinfo else value
+        return datetime(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
+    return datetime(value.year, value.month, value.day) if isinstance(value, date) else None
+
+
 def _bin(column: Column, value: Any) -> int | None:
+    if column.dated:
+        time = _time(value)
+        edges = [edge if isinstance(edge, float) else _time(edge) for edge in column.edges or ()]
+        places = [-INF if edge == -INF else INF if edge == INF else (edge - datetime(1, 1, 1)) for edge in edges]
+        since = None if time is None else time - datetime(1, 1, 1)
+        reached = sum(since is not None and (edge == -INF or (edge != INF and since >= edge)) for edge in places)
+        return reached - 1 if 0 < reached < len(places) else column.other_code
     if isinstance(value, str):
         whole = re.fullmatch(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?", value)
         if whole is None:
             return column.other_code
         value = float(value)
+    if isinstance(value, bool):
+        return column.other_code
     if isinstance(value, Decimal):
         value = float(value)
     assert column.edges is not None

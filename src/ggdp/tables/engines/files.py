@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ggdp.errors import ArgumentError
+from ggdp.tables.engines.suggestions import missing_column, no_such_file, require_local, unknown_format
 from ggdp.tables.engines.text_files import Header, TextFormat, read_header
+from ggdp.tables.engines.times import require_exact_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,11 +73,11 @@ def found_files(source: str | os.PathLike[str], text: TextFormat | None = None) 
     named = os.fspath(source)
     if not isinstance(named, str):
         raise ArgumentError("data", named, "must be a path as text")
+    require_local(named)
     # A file that is there is meant, also where its name could be a pattern.
     paths = [named] if Path(named).is_file() else _different(named, sorted(glob.glob(named, recursive=True)))
     if not paths:
-        what = "is a directory: write DIRECTORY/*.parquet" if Path(named).is_dir() else "no such file"
-        raise ArgumentError("data", named, what)
+        raise ArgumentError("data", named, no_such_file(named))
     formats = {_format(path) for path in paths}
     if len(formats) > 1:
         raise ArgumentError("data", named, f"names files of several formats: {', '.join(sorted(formats))}")
@@ -103,15 +105,12 @@ def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], 
 
     The first line of a text file that was written without a header holds values, so its names are not told.
     """
-    told = "the first line of the file must name its columns" if by_header else f"its columns are {_listed(present)}"
     for name in wanted:
-        if (times := list(present).count(name)) != 1:
-            what = f"there is no such column in {source}" if times == 0 else f"is the name of {times} columns"
-            raise ArgumentError("column", name, f"{what}; {told}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(str, names)) or "none"
+        if (times := list(present).count(name)) == 0:
+            told = missing_column(name, present, by_header=by_header)
+            raise ArgumentError("column", name, f"there is no such column in {source}; {told}")
+        if times > 1:
+            raise ArgumentError("column", name, f"is the name of {times} columns: rename all but one")
 
 
 def require_one_schema(files: Sequence[str], columns: Sequence[str]) -> None:
@@ -124,6 +123,8 @@ def require_one_schema(files: Sequence[str], columns: Sequence[str]) -> None:
 
     first = pq.read_schema(files[0])
     for name in columns:
+        if first.names.count(name) == 1:
+            require_exact_times(name, first.field(name).type)
         if (
             first.names.count(name) == 1
             and pa.types.is_decimal(kind := _plain(first, name))
@@ -179,9 +180,5 @@ def _format(path: str) -> FileFormat:
     packed = suffix in _PACKED
     found = _SUFFIXES.get(Path(name.stem).suffix.lower() if packed else suffix)
     if found is None or (packed and found == "parquet"):
-        raise ArgumentError(
-            "data",
-            path,
-            "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with .gz or .zst, or .parquet",
-        )
+        raise ArgumentError("data", path, unknown_format(path))
     return found

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ggdp.tables.engines.kinds import NOWHERE, NUMBER, unparsable
+from ggdp.tables.periods import instant, instant_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,6 +84,8 @@ def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
 def _is_null(value: Any) -> bool:  # noqa: ANN401 - any Python value
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 
@@ -108,11 +111,16 @@ def _bin(value: Any, column: Column) -> int | None:  # noqa: ANN401 - any Python
     """Return the code of a Python value in the bins of a column; None of what is null."""
     if _is_null(value):
         return None
+    other = NOWHERE if column.other_code is None else column.other_code
+    if column.dated:
+        instants = [instant(edge) for edge in column.edges or ()]
+        time = instant_of_value(value)
+        return other if time is None or not instants[0] <= time < instants[-1] else bisect_right(instants, time) - 1
     number = _number(value)
     *lower, last = column.edges or ()
     # Python compares integers with floats exactly.
-    if number is None or number < lower[0] or number > last:
-        return NOWHERE if column.other_code is None else column.other_code
+    if number is None or number < lower[0] or number > last:  # type: ignore[operator]
+        return other
     return bisect_right(lower, number) - 1
 
 

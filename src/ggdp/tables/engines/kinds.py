@@ -7,19 +7,27 @@ kind of data  what it is                                                        
 ============  ===========================================================================================  =========
 text          strings, categories, enumerations, dictionaries of strings, UUIDs, columns of nulls;         all
               every column of a CSV or JSON file; all categorical columns of pandas
-integer       integers of any width, with a sign or without                                                t i b o
-float         floating-point numbers, also pandas' integers with nulls                                     i b
+integer       integers of any width, with a sign or without                                                all
+float         floating-point numbers, also pandas' integers with nulls and columns of nulls                all
 decimal       decimal numbers                                                                              i b
-boolean       true and false                                                                               t B o
-date          days                                                                                         t d o
-object        pandas' columns of Python values                                                             t i B d b
+boolean       true and false                                                                               all
+date          days                                                                                         t d p o
+datetime      time stamps, with a time zone or without                                                     p
+object        pandas' columns of Python values                                                             all
 ============  ===========================================================================================  =========
 
-Declared as text (t), integers (i), booleans (B), dates (d), bins (b), or open (o). Whatever else, and every kind not
-listed (timestamps, lists, polars' Python objects, ...), is refused before any value is read, by an error that names
-request and schema only. The type of pandas' categories follows from the data (without any it is float), so it is no
-schema: whatever it is, each category is read as a Python value, and one without a text is neither key nor unit.
-Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
+Declared as text (t), integers (i), booleans (B), dates (d), bins of numbers (b), bins of time (p), or open (o).
+Whatever else, and every kind not listed (durations, lists, polars' Python objects, ...), is refused before any value is
+read, by an error that names request and schema only. Units may be of every kind but
+decimal and datetime.
+
+The type of a pandas column follows from its values: one null makes a column of integers a float one and a column of
+booleans an object one, one text makes both object columns, and without any value a column of text is a float one. The
+same holds for files that pandas has written. So text, integers, floats, booleans and objects go with every declaration,
+and may be units: else whether a release succeeds would hang on one row. What does not fit is `other`, whatever the type
+of its column. The type of pandas' categories follows from the data
+(without any it is float), so it is no schema: whatever it is, each category is read as a Python value, and one without
+a text is neither key nor unit. Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
 
 **Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
 
@@ -28,14 +36,21 @@ Dictionaries of Arrow have the kind of their values, whose type is part of the s
   "0". Decimals likewise. Text as booleans: true and false in any case.
 - Integers: decimal digits. Booleans: true, false. Dates: yyyy-mm-dd; a day outside the years 1 to 9999 has no text.
 - Text that is no UTF-8 has none either. As a key or a unit what has no text is counted nowhere.
-- Floats as integers: a whole number that fits in 64 bits, as its digits.
+- Floats: a whole number that fits in 64 bits has its digits, like the integer; fractions, infinite and larger numbers
+  have no text.
 - Python values of an object column: text as it is; integers and whole floats as digits; booleans; dates. None, NaN, NaT
-  and pandas.NA are null.
+  and pandas.NA are null. All others have no text.
 
 **Bins.** Integers are compared as integers, exactly, also in object columns and among pandas' categories (bins of text,
 decimals and floats compare 64-bit floats). Text must match ``[+-]?(digits[.digits] | .digits)[e[+-]dd]`` with at most
 40 digits on either side of the point and two in the exponent, and is rounded to the nearest float. NaN is null;
 infinite numbers are compared as they are.
+
+**Bins of time** (`ggdp.tables.periods`). Days stand for their midnight. Time stamps without a zone are compared as they
+are, those with one as their UTC instant, each in its own unit: an edge is rounded up to the unit, which is exact for
+bins that are half-open. Text is yyyy-mm-dd, perhaps with "T" or a space, hh:mm, ":ss" and up to nine digits of a
+fraction; it is compared as text. Python values of an object column are dates, times (with a zone: in UTC) and such
+text. A time that is not in the years 1 to 9999 is `other`, infinite ones of DuckDB included; so are all other values.
 
 **Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
 declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are counted nowhere.
@@ -47,11 +62,13 @@ marginal, or in none: this is all that sensitivities need.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
 from ggdp.errors import ArgumentError
+from ggdp.tables import periods
+from ggdp.tables.engines.times import time_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,6 +84,7 @@ __all__ = [
     "kind_of",
     "require_countable",
     "require_unit",
+    "unit_value",
     "unparsable",
 ]
 
@@ -77,28 +95,29 @@ NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})
 # What narwhals calls objects; those of pandas are read otherwise, and are the kind "object".
 _PYTHON = "python objects"
 
+_ALL = {"text", "integer", "boolean", "date", "bins", "dated", "open"}
 _DECLARED = {
-    "text": {"text", "integer", "boolean", "date", "bins", "open"},
-    "integer": {"text", "integer", "bins", "open"},
-    "float": {"integer", "bins"},
+    "text": _ALL,
+    "integer": _ALL,
+    "float": _ALL,
     "decimal": {"integer", "bins"},
-    "boolean": {"text", "boolean", "open"},
-    "date": {"text", "date", "open"},
-    "object": {"text", "integer", "boolean", "date", "bins"},
+    "boolean": _ALL,
+    "date": {"text", "date", "dated", "open"},
+    "datetime": {"dated"},
+    "object": _ALL,
 }
-_UNITS = ("text", "integer", "boolean", "date")
+_UNITS = ("text", "integer", "float", "boolean", "date", "object")
 _WAY_OUT = {
-    "float": "declare edges or integer levels, or cast the column to integers or text first",
     "decimal": "declare edges or integer levels, or cast the column to text first",
-    "integer": "declare integer levels, edges, or text, or cast the column first",
-    "boolean": "declare true and false, or cast the column first",
-    "date": "declare dates, or cast the column first",
+    "date": "declare dates, or edges of dates, or cast the column first",
+    "datetime": "declare edges of dates or times, or cast the column to dates first",
+    "unknown": "cast the column to text, integers, dates or time stamps in microseconds first",
     _PYTHON: "make a column of text, integers or dates of it first",
-    "object": 'a column of Python objects has no type of its own: use .astype("string") first',
 }
 # `\z` is the end of the text alone; `$` would let a line break pass on some engines.
 _WHOLE = r"^[+-]?[0-9]+(\.0*)?\z"
 _NUMBER = rf"^{NUMBER}\z"
+_TIME = rf"^{periods.ISO}\z"
 # How Arrow and Spark write a decimal zero with many digits after the point.
 _SMALL_ZERO = r"^[+-]?0[eE][+-]?[0-9]+\z"
 _TRUE, _FALSE = r"^[tT][rR][uU][eE]\z", r"^[fF][aA][lL][sS][eE]\z"
@@ -122,10 +141,14 @@ def kind_of(dtype: nw.dtypes.DType) -> str:
 
 def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
     """Refuse a column whose kind does not go with what is declared of it."""
-    kind = kinds[column.name]
-    if column.kind in _DECLARED.get(kind, ()):
+    kind, said = kinds[column.name], "dated" if column.dated else column.kind
+    if said in _DECLARED.get(kind, ()):
         return
-    declared = {"open": "open, without declared levels", "bins": "binned"}.get(column.kind, f"{column.kind} levels")
+    declared = {
+        "open": "open, without declared levels",
+        "bins": "binned by numbers",
+        "dated": "binned by dates",
+    }.get(said, f"{said} levels")
     way_out = _WAY_OUT.get(kind, "cast the column to text, integers or dates first")
     raise ArgumentError(f"column {column.name!r}", kind, f"cannot be counted as declared ({declared}): {way_out}")
 
@@ -134,6 +157,17 @@ def require_unit(name: str, kinds: Mapping[str, str]) -> None:
     """Refuse a column of units whose values do not tell units apart on every engine alike."""
     if kinds[name] not in _UNITS:
         raise ArgumentError("unit", name, f"is a column of kind {kinds[name]}; cast it to integers or text first")
+
+
+def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
+    """Return what tells units apart; null of what is no unit.
+
+    Claim. It is a function of the value alone: the text of whole floats within 64 bits is that of the integer, so that
+    an id is the same unit whether its column has nulls or not; other floats, which are no ids, are no units.
+    """
+    if kind == "float":
+        return _whole_floats(value)
+    return value.cast(nw.String) if kind in ("text", "object") else value
 
 
 def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
@@ -164,6 +198,7 @@ def canonical(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
 
 
 def _whole_floats(value: nw.Expr) -> nw.Expr:
+    value = value.cast(nw.Float64)
     within = nw.when((value >= -_INT64) & (value < _INT64)).then(value)
     # Nested, not one condition: an engine may cast before it has looked at the rest of a conjunction.
     return nw.when(within.floor() == within).then(within).cast(nw.Int64).cast(nw.String)
@@ -176,28 +211,51 @@ def _whole_texts(text: nw.Expr) -> nw.Expr:
     return nw.when(digits == nw.lit("")).then(nw.lit("0")).otherwise(signed)
 
 
-def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) -> nw.Expr:
+def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, engine: str = "") -> nw.Expr:
     """Return the codes of values in the bins of a column, `other` and `missing` included."""
-    edges, bins = column.edges or (), len(column.edges or ()) - 1
+    bins = len(column.edges or ()) - 1
     other = NOWHERE if column.other_code is None else column.other_code
     missing = NOWHERE if column.missing_code is None else column.missing_code
     if kind in ("text", "object") and dtype.is_integer():
         # Python values were binned one by one (`ggdp.tables.engines.from_pandas`).
         return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(value).cast(nw.Int64)
-    if kind == "integer":
-        passed = _integer_conditions(value, edges, dtype)
-        number = value
-    else:
-        number = _float(value, kind)
-        passed = [*((number >= edge) if edge > -math.inf else True for edge in edges[:-1])]
-        passed.append((number > edges[-1]) if edges[-1] < math.inf else False)
+    if kind == "boolean" or (kind in ("integer", "float") and column.dated):
+        # No truth is a number, and no number is a time.
+        return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(nw.lit(other)).cast(nw.Int64)
+    read, passed = (_times if column.dated else _numbers)(value, kind, column.edges or (), dtype, engine)
     codes = [other, *range(bins), other]
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
     first = sum(1 for condition in passed if condition is True)
     last = len(passed) - sum(1 for condition in passed if condition is False)
     tree = _tree([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
-    unread = nw.when(number.is_null()).then(nw.lit(other)).otherwise(tree)
+    unread = nw.when(read.is_null()).then(nw.lit(other)).otherwise(tree)
     return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(unread).cast(nw.Int64)
+
+
+def _numbers(
+    value: nw.Expr,
+    kind: str,
+    edges: Sequence[Any],
+    dtype: nw.dtypes.DType,
+    engine: str,  # noqa: ARG001 - numbers are compared alike everywhere
+) -> tuple[nw.Expr, list[nw.Expr | bool]]:
+    """Return values as numbers, null of what is none, and whether they reach each bin and pass the last one."""
+    if kind == "integer":
+        return value, _integer_conditions(value, edges, dtype)
+    number = _float(value, kind)
+    passed: list[nw.Expr | bool] = [(number >= edge) if edge > -math.inf else True for edge in edges[:-1]]
+    return number, [*passed, (number > edges[-1]) if edges[-1] < math.inf else False]
+
+
+def _times(
+    value: nw.Expr, kind: str, edges: Sequence[Any], dtype: nw.dtypes.DType, engine: str
+) -> tuple[nw.Expr, list[nw.Expr | bool]]:
+    """Return values as times, null of what is none, and whether they reach each bin and the end of the last one."""
+    if kind in ("date", "datetime"):
+        return value, time_conditions(value, edges, dtype, engine)
+    text = value.cast(nw.String)
+    time = nw.when(text.str.contains(_TIME)).then(text.str.replace_all("T", " ", literal=True))
+    return time, [(time >= periods.time_text(edge)) if periods.is_time(edge) else edge < 0 for edge in edges]
 
 
 def _float(value: nw.Expr, kind: str) -> nw.Expr:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import narwhals as nw
 
 from ggdp.tables.engines import bounding, native
-from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing
+from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing, unit_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +89,7 @@ def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) ->
     for place, column in enumerate(marginal):
         value, kind = nw.col(native.bound(column.name)), kinds[column.name]
         if column.kind == "bins":
-            values.append(binned(value, kind, column, schema[native.bound(column.name)]).alias(f"k{place}"))
+            values.append(binned(value, kind, column, schema[native.bound(column.name)], "duckdb").alias(f"k{place}"))
             code = f"nullif(k{place}, {NOWHERE})"
         else:
             values.append(canonical(_written("duckdb", value, kind), kind, column.kind).alias(f"t{place}"))
@@ -128,7 +128,7 @@ def _coded(asked: Asked) -> native.Frame:
         value = nw.col(native.bound(column.name))
         if column.kind == "bins":
             dtype = schema[native.bound(column.name)]
-            raw.append(binned(value, kinds[column.name], column, dtype).alias(f"k{place}"))
+            raw.append(binned(value, kinds[column.name], column, dtype, engine).alias(f"k{place}"))
         elif engine == "spark" and kinds[column.name] == "text":
             # A collation of Spark would put different texts in one group.
             raw.append(value.cast(nw.String).alias(f"c{place}"))
@@ -140,9 +140,8 @@ def _coded(asked: Asked) -> native.Frame:
         found = found if keep is None else keep(found)
         engine = "pyarrow" if found.implementation.is_pyarrow() else engine
     else:
-        unit = nw.col(native.bound(bounds.unit))
         kind = kinds[bounds.unit]
-        unit = unit.cast(nw.String) if kind == "text" else _written(engine, unit, kind)
+        unit = _written(engine, unit_value(nw.col(native.bound(bounds.unit)), kind), kind)
         found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
     found = _joined(engine, found, columns, kinds)
     counted = [

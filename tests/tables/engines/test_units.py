@@ -1,0 +1,119 @@
+"""One missing id does not decide whether a release succeeds, nor which unit another row belongs to."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from tests.tables.engines.zoo import ENGINES, KEY, counted, expected, expected_keys, keyed
+
+from ggdp.tables.column import Column
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery
+
+WARDS = Domain({"ward": ["a", "b", "c"]})
+BIG = float(2**62)
+IDS = [1.0, 1.0, 2.0, 2.0, 2.0, -0.0, 0.0, BIG, -(2.0**63), 2.0**63, 1e300, 0.5, math.nan, math.inf, -math.inf, None]
+ROWS = pa.table({"u": pa.array(IDS), "ward": [*"abcabcab" * 2]})
+
+
+@pytest.mark.parametrize("max_cells", [1, 3])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("width", ["double", "float"])
+def test_whole_floats_are_the_units_that_the_integers_would_be(engine, max_cells, width):
+    query = CountQuery(marginals=(WARDS,), unit="u", max_cells=max_cells, key=KEY)
+    table = ROWS if width == "double" else ROWS.set_column(0, "u", ROWS["u"].cast(pa.float32()))
+    right = expected(table, query)
+    assert counted(ENGINES[engine](table), query) == right
+    # The units 1, 2, 0, 2^62 and -2^63, of nine different cells.
+    assert sum(right[0].values()) == (5 if max_cells == 1 else 9)
+
+
+@pytest.mark.parametrize("max_cells", [1, 2])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ids_keep_the_same_cells_as_integers_and_as_floats(engine, max_cells):
+    whole = pa.table({"u": [7, 7, 7, 8, 8, 9], "ward": [*"abcabb"]})
+    real = whole.set_column(0, "u", whole["u"].cast(pa.float64()))
+    query = CountQuery(marginals=(WARDS,), unit="u", max_cells=max_cells, key=KEY)
+    assert counted(ENGINES[engine](real), query) == counted(ENGINES[engine](whole), query)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_open_keys_of_whole_floats_are_digits_and_others_are_nowhere(engine):
+    query = CountQuery(marginals=(Domain([Column(name="u")]),))
+    assert keyed(ENGINES[engine](ROWS), query) == expected_keys(ROWS, query)
+
+
+# A column of pandas, and the same with one value missing: its type changes in some.
+COLUMNS = {
+    "integers": ([1, 2, 1], [1, None, 1]),
+    "nullable integers": (pd.array([1, 2, 1], "Int64"), pd.array([1, None, 1], "Int64")),
+    "booleans": ([True, False, True], [True, None, True]),
+    "text": (["x", "y", "x"], ["x", None, "x"]),
+    "text of objects": (
+        pd.Series(["x", "y", "x"], dtype=object),
+        pd.Series(["x", None, "x"], dtype=object),
+    ),
+    "objects": (pd.Series([1, "y", 1], dtype=object), pd.Series([1, np.nan, 1], dtype=object)),
+    "days": ([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 1)], [date(2020, 1, 1), None, date(2020, 1, 1)]),
+    "categories": (pd.Categorical([1, 2, 1]), pd.Categorical([1, None, 1])),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_one_missing_value_of_pandas_takes_away_its_row_alone(name):
+    full, holed = (pd.DataFrame({"u": values, "ward": [*"aab"]}) for values in COLUMNS[name])
+    query = CountQuery(marginals=(WARDS,), unit="u", max_cells=3, key=KEY)
+    assert (counted(full, query), counted(holed, query)) == ([{0: 2, 1: 1}], [{0: 1, 1: 1}])
+    keys = CountQuery(marginals=(Domain([Column(name="u")]),))
+    (before,), (after,) = keyed(full, keys), keyed(holed, keys)
+    assert set(after) < set(before)
+    assert [count for _, count in after] == [2]
+
+
+def test_a_column_of_pandas_without_any_value_goes_with_every_declaration():
+    declared = ({"levels": ["x"]}, {"levels": [1]}, {"levels": [True]}, {"levels": [date(2020, 1, 1)]})
+    edges = ({"edges": [0, 1]}, {"edges": [date(2020, 1, 1), date(2020, 1, 2)]})
+    for values in ([None, None], [np.nan, np.nan]):
+        frame = pd.DataFrame({"x": values})
+        for column in (*declared, *edges):
+            domain = Domain({"x": {**column, "missing": "m"}})
+            assert counted(frame, CountQuery(marginals=(domain,))) == [{1: 2}]
+
+
+# What pandas makes of values, and of the same ones with one more.
+INFERRED = [([1, 2], None), ([True, False], None), ([1, 2], "x"), ([True, False], 5), ([1.0, 2.5], "x"), ([1], 2**64)]
+INFERRED += [([], "x"), ([None], "x"), ([None], 1), (["x"], None), ([date(2020, 1, 1)], "x"), (["1"], 1.0), ([1], True)]
+DECLARED = [{"levels": ["1", "x"]}, {"levels": [1, 5]}, {"levels": [True, False]}, {"levels": [date(2020, 1, 1)]}]
+DECLARED += [{"edges": [0, 2, 6]}, {"edges": [date(2020, 1, 1), date(2020, 1, 2)]}]
+
+
+@pytest.mark.parametrize(("values", "more"), INFERRED, ids=repr)
+def test_one_more_value_of_pandas_moves_no_other_whatever_types_it_infers(values, more):
+    full, less = pd.DataFrame({"x": [*values, more]}), pd.DataFrame({"x": values})
+    for frame in (full, less):
+        frame["ward"] = "a"
+    for declared in DECLARED:
+        query = CountQuery(marginals=(Domain({"x": {**declared, "other": "o", "missing": "m"}}),))
+        (after,), (before,) = counted(full, query), counted(less, query)
+        assert sum(after.get(cell, 0) - before.get(cell, 0) for cell in {*after, *before}) == 1
+        assert all(after.get(cell, 0) >= count for cell, count in before.items())
+    query = CountQuery(marginals=(Domain([Column(name="x")]),))
+    after, before = (dict(keyed(frame, query)[0]) for frame in (full, less))
+    assert all(after.get(key, 0) >= count for key, count in before.items())
+    assert sum(after.values()) - sum(before.values()) <= 1
+    query = CountQuery(marginals=(WARDS,), unit="x", key=KEY)
+    after, before = (sum(counted(frame, query)[0].values()) for frame in (full, less))
+    assert 0 <= after - before <= 1
+
+
+def test_half_floats_are_units_levels_and_bins():
+    table = pa.table({"x": pa.array(np.array([1, 1.5, np.nan, 2], np.float16)), "ward": [*"abca"]})
+    for frame in (table, ENGINES["pandas"](table)):
+        assert counted(frame, CountQuery(marginals=(WARDS,), unit="x", key=KEY)) == [{0: 2}]
+        domain = Domain({"x": {"levels": [1, 2], "other": "o", "missing": "m"}})
+        assert counted(frame, CountQuery(marginals=(domain,))) == [{0: 1, 1: 1, 2: 1, 3: 1}]
