@@ -13,6 +13,8 @@
     ├── SourceError                     a source of data could not be read or counted
     └── MissingExtraError (ImportError) an optional part is not installed
 
+    PrivacyWarning (UserWarning)        what is asked for can be done, but protects little
+
 The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
 value that comes from private data: only arguments, which are public, are quoted.
 """
@@ -26,6 +28,7 @@ __all__ = [
     "EntropyError",
     "GgdpError",
     "MissingExtraError",
+    "PrivacyWarning",
     "SearchError",
     "SourceError",
     "UnattainableError",
@@ -111,3 +114,7 @@ class SourceError(GgdpError):
 
 class MissingExtraError(GgdpError, ImportError):
     """An optional part of ggdp is not installed."""
+
+
+class PrivacyWarning(UserWarning):
+    """What is asked for can be done, but protects little: a large epsilon or delta."""

@@ -44,9 +44,15 @@ class Domain:
     columns : mapping of str to levels, or sequence of Column
         For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `other` and `missing`; or
         a `Column`.
+    impossible : sequence of mappings, optional
+        Cells that cannot occur: each mapping gives a published level of some columns, and stands for every combination
+        of the others. Such cells are not published, and rows that fall there are counted nowhere.
 
     Examples
     --------
+    >>> births = Domain({"sex": ["f", "m"], "ward": ["births", "eyes"]}, impossible=[{"sex": "m", "ward": "births"}])
+    >>> births.size, births.possible_size
+    (4, 3)
     >>> domain = Domain({"sex": ["f", "m"], "age": {"edges": [0, 18, 65, 120]}})
     >>> domain.size
     6
@@ -57,9 +63,12 @@ class Domain:
     """
 
     columns: tuple[Column, ...]
+    impossible: tuple[Mapping[str, Any], ...] = ()
     _by_name: dict[str, Column] = field(init=False, compare=False)
 
-    def __init__(self, columns: Mapping[str, Any] | Iterable[Column]) -> None:
+    def __init__(
+        self, columns: Mapping[str, Any] | Iterable[Column], impossible: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
         if isinstance(columns, Mapping):
             found = tuple(_column(name, declared) for name, declared in columns.items())
         else:
@@ -72,6 +81,7 @@ class Domain:
             raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
         object.__setattr__(self, "columns", found)
         object.__setattr__(self, "_by_name", by_name)
+        object.__setattr__(self, "impossible", tuple(self._checked(pattern) for pattern in impossible))
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Domain:
@@ -97,12 +107,14 @@ class Domain:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failed:
             raise ArgumentError("domain", str(path), f"is not a TOML file: {failed}") from None
         columns = content.get("columns")
-        if not isinstance(columns, dict) or not columns or set(content) != {"columns"}:
-            raise ArgumentError("domain", str(path), "must have a section [columns.NAME] for each column, nothing else")
+        if not isinstance(columns, dict) or not columns or not set(content) <= {"columns", "impossible"}:
+            raise ArgumentError(
+                "domain", str(path), "must have a section [columns.NAME] for each column, perhaps [[impossible]]"
+            )
         for name, declared in columns.items():
             if not isinstance(declared, dict):
                 raise ArgumentError("domain", str(path), f"column {name!r} needs a section [columns.{name}] of its own")
-        return cls(columns)
+        return cls(columns, content.get("impossible", ()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,6 +130,35 @@ class Domain:
     def size(self) -> int:
         """How many cells there are."""
         return math.prod(self.shape)
+
+    @property
+    def possible_size(self) -> int:
+        """How many cells there are without those that cannot occur."""
+        ranges = [{name: {code} for name, code in pattern.items()} for pattern in self._patterns()]
+        return self.size - sum(math.prod(len(box[name]) for name in self.names) for box in _apart(ranges, self))
+
+    def possible(self, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which cells can occur."""
+        found = np.ones(cells.shape, dtype=np.bool_)
+        if not self.impossible:
+            return found
+        codes = dict(zip(self.names, self.codes(cells), strict=True))
+        for pattern in self._patterns():
+            found &= ~np.logical_and.reduce([codes[name] == code for name, code in pattern.items()])
+        return found
+
+    def _patterns(self) -> list[dict[str, int]]:
+        return [
+            {name: self[name].labels.index(level) for name, level in pattern.items()} for pattern in self.impossible
+        ]
+
+    def _checked(self, pattern: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(pattern, Mapping) or not pattern:
+            raise ArgumentError("impossible", pattern, "must give a level of some columns, such as {'sex': 'm'}")
+        for name, level in pattern.items():
+            if level not in self[name].labels:
+                raise ArgumentError("impossible", level, f"is no published level of column {name!r}")
+        return dict(pattern)
 
     @property
     def is_open(self) -> bool:
@@ -139,7 +180,7 @@ class Domain:
         return len(self.columns)
 
     def __hash__(self) -> int:
-        return hash(self.columns)
+        return hash((self.columns, tuple(tuple(sorted(pattern.items())) for pattern in self.impossible)))
 
     def project(self, names: Iterable[str]) -> Domain:
         """Return the domain of some columns, in the order in which they are named.
@@ -149,7 +190,9 @@ class Domain:
         >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).project(["b"]).shape
         (3,)
         """
-        return Domain([self[name] for name in names])
+        columns = [self[name] for name in names]
+        kept = {column.name for column in columns}
+        return Domain(columns, [pattern for pattern in self.impossible if set(pattern) <= kept])
 
     def marginalise(self, names: Iterable[str]) -> Domain:
         """Return the domain without some columns.
@@ -220,6 +263,29 @@ class Domain:
     def __repr__(self) -> str:
         kinds = ", ".join(self.names) if self.is_open else f"{self.size:,} cells"
         return f"Domain of {kinds}: {' x '.join(map(_described, self.columns))}"
+
+
+def _apart(patterns: list[dict[str, set[int]]], domain: Domain) -> list[dict[str, set[int]]]:
+    """Return disjoint boxes of codes that cover what the patterns cover."""
+    boxes: list[dict[str, set[int]]] = []
+    for pattern in patterns:
+        whole = {column.name: pattern.get(column.name, set(range(column.size))) for column in domain}
+        left = [whole]
+        for box in boxes:
+            left = [part for piece in left for part in _without(piece, box)]
+        boxes += left
+    return boxes
+
+
+def _without(piece: dict[str, set[int]], box: dict[str, set[int]]) -> list[dict[str, set[int]]]:
+    found, rest = [], dict(piece)
+    if any(not piece[name] & box[name] for name in piece):
+        return [piece]
+    for name in piece:
+        if outside := rest[name] - box[name]:
+            found.append({**rest, name: outside})
+        rest[name] = rest[name] & box[name]
+    return found
 
 
 def _described(column: Column) -> str:
