@@ -66,12 +66,15 @@ _FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "by",
+        "count",
+        "count_cut",
         "delta",
         "domain",
         "engine",
         "epsilon",
         "false_cells",
         "max_cells",
+        "max_rows_per_cell",
         "neighbours",
         "nonnegative",
         "order",
@@ -79,9 +82,10 @@ _FLAGS = {
         "plot",
         "total",
         "unit",
+        "unit_name",
     )
 } | {"data": "SOURCE", "source": "SOURCE"}
-_WORDS = re.compile(r"\b(false_cells|max_cells)\b")
+_WORDS = re.compile(r"\b(false_cells|max_cells|max_rows_per_cell)\b")
 
 
 def marginals_of(by: Sequence[str]) -> list[list[str]]:
@@ -96,7 +100,8 @@ def domain_of(
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
 
-    declared = list(Domain.from_toml(file)) if file is not None else []
+    whole = Domain.from_toml(file) if file is not None else Domain({})
+    declared = list(whole)
     by = {name for names in marginals for name in names}
     known = {column.name: "the file of --domain" for column in declared}
     for flag, texts in (("--levels", levels or ()), ("--bins", bins or ())):
@@ -113,7 +118,7 @@ def domain_of(
                 {"levels": _listed(flag, text, values)} if flag == "--levels" else {"edges": numbers_of(flag, values)}
             )
             declared.append(Column(name=name, **inside))
-    return Domain(declared)
+    return Domain(declared, impossible=whole.impossible)
 
 
 @contextmanager

@@ -137,8 +137,8 @@ def release_table(
     Claim: the release has the guarantee that it carries, for neighbours that differ by one unit. A row has one cell of
     each table or none, whatever it holds; a unit is counted in at most `max_cells` cells of each, chosen from its own
     rows alone, and adds at most 1, or `max_rows_per_cell`, to each of them; so counts move as
-    `TableRequest.sensitivity` says, and the noise is proved for that. Whether a unit is in more cells than it is counted
-    in moves one number by 1 (`ggdp.tables.cut`).
+    `TableRequest.sensitivity` says, and the noise is proved for that. A unit that is in more cells than are counted
+    moves one more number by 1 (`ggdp.tables.cut`).
 
     Examples
     --------

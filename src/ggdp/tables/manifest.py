@@ -132,11 +132,8 @@ def _left_out(request: TableRequest) -> list[str]:
 def _of_cut(request: TableRequest, count: CutCount) -> str:
     cells = "1 cell" if request.max_cells == 1 else f"{request.max_cells:,} cells"
     table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
-    interval = f"95 % interval: {count.lower:,} to {count.upper:,}"
-    return (
-        f"About {max(count.noisy, 0):,} {words.called(request)} ({interval}) are in more than {cells}{table}; this number "
-        "has noise of its own, and is part of the guarantee."
-    )
+    about = f"About {max(count.noisy, 0):,} {words.called(request)} (95 % interval: {count.lower:,} to {count.upper:,})"
+    return f"{about} are in more than {cells}{table}; this number has noise of its own, and is part of the guarantee."
 
 
 def _unit(request: TableRequest) -> dict[str, Any]:

@@ -7,8 +7,8 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest tha
 ``table.manifest.json``  what they promise, with the sha256 of each file
 =======================  =====================================================================
 
-Texts of open columns come from the data: whoever is in them may have typed a formula, which a spreadsheet would run when
-it opens a CSV file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
+Texts of open columns come from the data: somebody may have typed a formula there, which a spreadsheet would run when it
+opens a CSV file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
 end and is no plain number, and before one that begins with an apostrophe: a reader who takes one apostrophe off has the
 text again, and no two texts become one. Declared levels are the publisher's own and stay as they are, and so do
 Parquet files and frames.
@@ -54,7 +54,7 @@ FORMATS = (".csv", ".parquet")
 _ROWS = 1 << 20
 # What a spreadsheet takes for a formula; a plain number is none.
 _FORMULA = r"^(?:'|[=+\-@\t\r\n])"
-_NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z"
 _NEED_QUOTES = '[,"\\r\\n]|^$'
 
 
@@ -168,8 +168,11 @@ def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: boo
 
 def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return what the files of a release hold: a table each, the manifest in the last."""
-    encoded = as_csv if files[0].suffix.lower() == ".csv" else _as_parquet
-    found = {file: encoded(table) for file, table in zip(files[:-1], release.tables, strict=True)}
+    is_csv = files[0].suffix.lower() == ".csv"
+    found = {
+        file: as_csv(table) if is_csv else _as_parquet(table.to_arrow())
+        for file, table in zip(files[:-1], release.tables, strict=True)
+    }
     described = [{"url": file.name, "sha256": hashlib.sha256(content).hexdigest()} for file, content in found.items()]
     manifest = table_manifest(release.request, release.release, files=described, cut=release.cut)
     found[files[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
@@ -188,14 +191,19 @@ def _unwritable(path: str, failed: OSError, argument: str = "out") -> ArgumentEr
     return ArgumentError(argument, path, f"cannot be written ({failed.strerror or failed}); name another file")
 
 
-def as_csv(released: Table) -> bytes:
-    """Return a table as CSV; pyarrow's own writer quotes every text, needed or not."""
+def as_csv(table: Table) -> bytes:
+    """Return a table as CSV, with no formula among the texts of its open columns."""
+    rows = table.to_arrow()
+    for place, column in enumerate(table.domain):
+        if column.kind == "open":
+            rows = rows.set_column(place, rows.field(place), _harmless(rows.column(place)))
+    return _as_csv(rows)
+
+
+def _as_csv(table: pa.Table) -> bytes:
+    """Return rows as CSV; pyarrow's own writer quotes every text, needed or not."""
     import pyarrow as pa
 
-    table = released.to_arrow()
-    for place, column in enumerate(released.domain):
-        if column.kind == "open":
-            table = table.set_column(place, table.field(place), _harmless(table.column(place)))
     header = ",".join(_quoted(pa.array(table.column_names)).to_pylist()).encode() + b"\n"
     lines = (_lines(table.slice(start, _ROWS)) for start in range(0, table.num_rows, _ROWS))
     return b"".join([header, *lines])
@@ -248,11 +256,11 @@ def _quoted(texts: pa.Array) -> pa.Array:
     return pc.if_else(needed, pc.binary_join_element_wise(quote, doubled, quote, nothing), texts)
 
 
-def _as_parquet(released: Table) -> bytes:
+def _as_parquet(table: pa.Table) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    plain = released.to_arrow().replace_schema_metadata(None).combine_chunks()
+    plain = table.replace_schema_metadata(None).combine_chunks()
     pq.write_table(plain, sink, compression="zstd", store_schema=False, row_group_size=_ROWS, version="2.6")
     return bytes(sink.getvalue())

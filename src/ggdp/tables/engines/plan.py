@@ -195,7 +195,7 @@ def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
 def _code_of(column: Column, level: object) -> int:
     """Return the code of a published level; labels are text where `other` or `missing` is declared."""
     if level in column.labels:
-        return column.labels.index(level)  # type: ignore[arg-type]  # it is there
+        return column.labels.index(level)
     return [str(label) for label in column.labels].index(str(level).lower() if isinstance(level, bool) else str(level))
 
 
