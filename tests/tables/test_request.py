@@ -178,10 +178,15 @@ def test_a_large_epsilon_is_warned_about_too():
     assert len(request_of(goal=ggdp.ApproxDP(100.0, 0.1)).warnings) == 2
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("order", [1.0, 2.0, "auto"])
-@pytest.mark.parametrize("share", [0.1, 1 / 3])
-@pytest.mark.parametrize("by", [["age"], [["age"], ["town"]]])
+@pytest.mark.parametrize(
+    ("neighbours", "order", "share", "by"),
+    [
+        ("add-remove", 1.0, 0.1, ["age"]),
+        ("add-remove", 2.0, 1 / 3, ["age"]),
+        ("replace-one", 1.0, 1 / 3, [["age"], ["town"]]),
+        ("add-remove", 2.0, 0.1, [["age"], ["town"]]),
+    ],
+)
 def test_noise_threshold_and_units_cut_stay_together_within_the_goal(neighbours, order, share, by):
     request = request_of(
         by=by, goal=APPROX, unit="person", max_cells=2, neighbours=neighbours, order=order, count_cut=share
