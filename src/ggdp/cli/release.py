@@ -326,7 +326,8 @@ def _table_of(request: TableRequest, number: int) -> str:
     said = [" x ".join(request.by[number]), "open" if size is None else f"{size:,} cells"]
     if request.unit is not None:
         capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} were asked for)"
-        said.append(f"a unit is in at most {most:,}{capped}")
+        cells = "1 cell" if most == 1 else f"{most:,} cells"
+        said.append(f"a unit is counted in at most {cells}{capped}")
     covers = covered(request, number)
     return ", ".join(said) + ("" if covers is None else f"; intervals cover: {covers}")
 
