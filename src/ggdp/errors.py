@@ -14,6 +14,8 @@
     │   └── OutOfMemoryError            it does not fit in memory, and may not be written to disk
     └── MissingExtraError (ImportError) an optional part is not installed
 
+    PrivacyWarning (UserWarning)        what is asked for can be done, but protects little
+
 The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
 value that comes from private data: only arguments, which are public, are quoted.
 """
@@ -28,6 +30,7 @@ __all__ = [
     "GgdpError",
     "MissingExtraError",
     "OutOfMemoryError",
+    "PrivacyWarning",
     "SearchError",
     "SourceError",
     "UnattainableError",
@@ -123,3 +126,7 @@ class OutOfMemoryError(SourceError):
 
 class MissingExtraError(GgdpError, ImportError):
     """An optional part of ggdp is not installed."""
+
+
+class PrivacyWarning(UserWarning):
+    """What is asked for can be done, but protects little: a large epsilon or delta."""

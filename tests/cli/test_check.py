@@ -44,7 +44,8 @@ def test_it_shows_what_matches_nothing_and_what_to_do(capsys):
         "declare a level `other`",
         "declare a level `missing`",
         "3 different values of person; 1 row without one, counted nowhere",
-        "1 50.00% 6 2 100.00% 12",
+        "1 50.00% 1 0.5 6 2 100.00% 0 0.0 12",
+        "For you alone, since it comes from the data: --max-cells 1 has the least sum",
     ):
         assert part in said
 

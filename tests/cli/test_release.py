@@ -69,6 +69,91 @@ def test_a_table_and_its_manifest_come_out(capsys):
     assert said.err == ""
 
 
+UNITS = (*BY_TOWN, "--unit", "person")
+
+
+def test_rows_of_units_come_out_with_what_their_intervals_cover(capsys):
+    flags = "--max-cells 1000 --count rows --max-rows-per-cell 2 --unit-name people --out out.csv --plot out.svg"
+    assert release(*UNITS, *flags.split()) == 0
+    said = capsys.readouterr().out
+    covers = "rows counted, at most 2 rows in a cell for each of the people"
+    assert {row["covers"] for row in rows_of("out.csv")} == {covers}
+    assert f"the intervals cover: {covers}" in said
+    manifest = json.loads(Path("out.manifest.json").read_text("utf-8"))
+    assert manifest["mechanism"]["scale"] == 6.0
+    assert manifest["table"]["unit"] == {
+        "kind": "column",
+        "column": "person",
+        "name": "people",
+        "max_cells": 3,
+        "max_rows_per_cell": 2,
+    }
+    # Letters are drawn as shapes: what is drawn is in the figure, and in a comment of the picture.
+    assert "at most 2 rows in a cell for each of the people" in Path("out.svg").read_text("utf-8")
+
+
+def test_units_that_are_cut_are_counted_for_a_share_of_epsilon(capsys):
+    assert release(*UNITS, "--max-cells", "1", "--count-cut", "0.25", "--unit-name", "people", "--out", "out.csv") == 0
+    manifest = json.loads(Path("out.manifest.json").read_text("utf-8"))
+    (count,) = manifest["table"]["cut"]["tables"]
+    assert f"About {max(count['noisy_count'], 0):,} people" in capsys.readouterr().out
+    assert manifest["guarantee"]["epsilon"] == 1.0
+    assert {row["covers"] for row in rows_of("out.csv")} == {"all people; counts: at most 1 cell each"}
+    assert all(int(row["upper"]) - int(row["noisy_count"]) >= count["allowance"] for row in rows_of("out.csv"))
+
+
+def test_a_dry_run_says_what_units_cut_cost_and_which_cells_are_all_there_are(capsys):
+    flags = "--by town --by person_type --levels person_type=a,b --max-cells 2 --count-cut 0.25 --dry-run"
+    assert release("--domain", "people.toml", "--unit", "person", *flags.split(), source="none.csv") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "counted too, plus-minus" in said
+    assert "0.25 of epsilon" in said
+    assert release(*UNITS, "--max-cells", "1000", "--dry-run", source="none.csv") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "counted in at most 3 cells (all there are; 1,000 were asked for)" in said
+    assert "scale 3 " in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--count rows", "error: --count = 'rows': needs a unit"),
+        ("--unit person --max-cells 1 --count rows", "error: --count = 'rows': needs --max-rows-per-cell"),
+        ("--unit person --max-cells 1 --max-rows-per-cell 2", "error: --max-rows-per-cell = 2: needs count = 'rows'"),
+        ("--unit person --max-cells 9 --count-cut 0.1", "error: --count-cut = 0.1: is not needed: --max-cells = 9"),
+        ("--unit-name ,", None),
+    ],
+)
+def test_flags_of_units_are_refused_by_their_names(flags, said, capsys):
+    code = release(*BY_TOWN, *flags.split(), "--out", "out.csv")
+    if said is None:
+        assert code == 0
+        return
+    assert code == 1
+    assert capsys.readouterr().err.startswith(said)
+    assert written() == []
+
+
+def test_cells_that_cannot_occur_are_declared_in_the_file_of_the_domain():
+    Path("people.toml").write_text(
+        DOMAIN + '[columns.age]\nedges = [0, 18, 65]\n[[impossible]]\ntown = "Zell"\nage = "[0, 18)"\n'
+    )
+    assert release("--by", "town,age", "--domain", "people.toml", "--out", "out.csv") == 0
+    keys = [(row["town"], row["age"]) for row in rows_of("out.csv")]
+    assert len(keys) == 5
+    assert ("Zell", "[0, 18)") not in keys
+    manifest = json.loads(Path("out.manifest.json").read_text("utf-8"))
+    assert manifest["table"]["request"]["impossible"] == [{"town": "Zell", "age": "[0, 18)"}]
+
+
+def test_a_large_epsilon_is_warned_about_as_a_large_delta_is(capsys):
+    assert run(["release", "people.csv", *BY_TOWN, "--epsilon", "100", "--out", "out.csv"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("warning: epsilon = 100 is above 10")
+    assert json.loads(Path("out.manifest.json").read_text("utf-8"))["table"]["warnings"] != []
+    assert "e-2" not in said.out
+
+
 def test_json_is_one_document_and_nothing_else(capsys):
     assert release(*BY_TOWN, "--delta", "1e-3", "--out", "out.parquet", "--json") == 0
     said = capsys.readouterr()
@@ -183,7 +268,13 @@ def test_a_dry_run_says_what_it_would_cost(capsys):
     assert release(*flags.split(), source="none.csv") == 0
     said = capsys.readouterr()
     text = " ".join(said.out.split())
-    for part in ("no data were read", "one value of 'person'", "counted in at most 3 cells", "plus-minus", "-aDP"):
+    for part in (
+        "no data were read",
+        "value of the column 'person'",
+        "counted in at most 3 cells",
+        "plus-minus",
+        "-aDP",
+    ):
         assert part in text
     assert re.search(r"threshold cells with a noisy count of \d+ or more are shown", text)
     assert "would write out.csv" in text

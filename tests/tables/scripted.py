@@ -33,3 +33,14 @@ class Script:
         self.draws += 1
         assert size == self.noise.size, "the release does not go through the counts that the script expects"
         return self.noise.copy()
+
+
+class InTurn:
+    """Noise for tables that are drawn one after another: a script for each, of its true and its wanted counts."""
+
+    def __init__(self, monkeypatch, parts) -> None:
+        self.scripts = [Script(monkeypatch, *part) for part in parts]
+        monkeypatch.setattr(IntegerNoise, "sample", lambda _, size, *, source=None: self._sample(size, source))
+
+    def _sample(self, size, source):
+        return self.scripts.pop(0)._sample(size, source=source)

@@ -74,6 +74,35 @@ def test_the_noise_beside_a_bound_is_that_of_the_release():
         assert (table.upper - table.lower == 2 * choice["plus_minus"]).all()
 
 
+def test_a_good_number_of_cells_is_named_by_its_rule_and_the_noise_is_for_the_epsilon_asked_about():
+    # 400 units in all of three wards, and 100 in one of them.
+    rows = pa.table(
+        {"who": [k for k in range(400) for _ in "abc"] + list(range(400, 500)), "k": list("abc") * 400 + ["a"] * 100}
+    )
+    (table,) = check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who").units.tables
+    assert [(c["max_cells"], c["units_cut"], c["plus_minus"]) for c in table["choices"]] == [
+        (1, 400, 3),
+        (2, 400, 6),
+        (3, 0, 9),
+    ]
+    assert [c["cut"] for c in table["choices"]] == [pytest.approx(800 / 3), pytest.approx(400 / 3), 0.0]
+    sums = {c["max_cells"]: c["plus_minus"] + c["cut"] for c in table["choices"]}
+    assert table["recommended"] == min(sums, key=sums.__getitem__) == 3
+    assert table["row_quantiles"]["1"] == 1
+    # With so little epsilon the noise of three cells is worse than what is cut.
+    (little,) = check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0.01).units.tables
+    assert little["recommended"] == 1
+    with pytest.raises(ArgumentError, match="epsilon"):
+        check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0)
+
+
+def test_rows_in_cells_that_cannot_occur_are_counted_for_the_curator():
+    domain = ggdp.Domain({"sex": ["f", "m"], "ward": ["births", "eyes"]}, impossible=[{"sex": "m", "ward": "births"}])
+    rows = pa.table({"sex": ["f", "m", "m", None], "ward": ["births", "births", "eyes", "eyes"]})
+    (table,) = check_table(rows, [["sex", "ward"]], domain).marginals
+    assert (table.cells, table.filled, table.rows, table.impossible_rows) == (3, 2, 2, 1)
+
+
 def test_what_is_declared_for_others_and_nulls_needs_no_advice():
     rows = pa.table({"k": ["a", "b", None]})
     bare = check_table(rows, "k", {"k": ["a"]}).columns[0]

@@ -11,11 +11,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.tables.scripted import Script
+from tests.tables.scripted import InTurn, Script
 
 import ggdp
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, PrivacyWarning
 from ggdp.releases import manifest_schema
+
+# Small tables show keys only at a delta that no publisher should take.
+pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
 
 PURE, APPROX = ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 1e-6)
 PEOPLE = pa.table(
@@ -73,6 +76,8 @@ def test_every_cell_of_the_domain_is_released_in_its_order_empty_ones_too():
     assert [row["noisy_count"] for row in rows] == [TRUE.get(key, 0) for key in keys]
 
 
+ROWS_OF_UNITS = {"unit": "person", "max_cells": 2, "count": "rows"}
+BARRED = ggdp.Domain(DOMAIN.columns, impossible=[{"sex": "m", "age": "[18, 65)"}, {"age": "unknown"}])
 REQUESTS = {
     "declared": {"by": ["sex", "age"], "goal": PURE},
     "approximate": {"by": ["sex", "age"], "goal": APPROX, "order": 2},
@@ -90,6 +95,32 @@ REQUESTS = {
         "unit": "person",
         "max_cells": 1,
     },
+    "rows of units": {"by": ["town"], "goal": PURE, "max_rows_per_cell": 3, **ROWS_OF_UNITS},
+    "sparse rows of units": {
+        "by": ["sex", "age", "town"],
+        "goal": PURE,
+        "false_cells": 3,
+        "max_rows_per_cell": 2,
+        **ROWS_OF_UNITS,
+    },
+    "units cut": {"by": ["town"], "goal": PURE, "unit": "person", "max_cells": 1, "count_cut": 0.2},
+    "mixed": {
+        "by": [["age"], ["town", "sex"]],
+        "goal": ggdp.ApproxDP(5.0, 0.4),
+        "order": 1.0,
+        "domain": DOMAIN.project(["age", "sex"]),
+    },
+    "mixed units cut": {
+        "by": [["town"], ["age"]],
+        "goal": ggdp.ApproxDP(5.0, 0.4),
+        "order": 1.0,
+        "domain": DOMAIN.project(["age"]),
+        "unit": "person",
+        "max_cells": 1,
+        "count_cut": 0.1,
+    },
+    "impossible": {"by": ["sex", "age"], "goal": PURE, "domain": BARRED},
+    "sparse impossible": {"by": ["sex", "age", "town"], "goal": PURE, "domain": BARRED, "false_cells": 3},
 }
 
 
@@ -194,9 +225,20 @@ def test_intervals_go_by_the_raw_noisy_count(monkeypatch):
         pa.table({"x": ["a"] * 2 + ["b"] * 3}), by="x", goal=PURE, domain={"x": ["a", "b"]}, nonnegative=True
     )
     assert release.to_arrow().to_pylist() == [
-        {"x": "a", "count": 0, "noisy_count": -40, "lower": -43, "upper": -37},
+        {"x": "a", "count": 0, "noisy_count": -40, "lower": 0, "upper": 0},
         {"x": "b", "count": 7, "noisy_count": 7, "lower": 4, "upper": 10},
     ]
+
+
+def test_only_tables_that_may_not_be_negative_have_intervals_that_start_at_0(monkeypatch):
+    def ends(**request):
+        Script(monkeypatch, [2, 3], [1, 7])
+        rows = pa.table({"x": ["a"] * 2 + ["b"] * 3})
+        table = ggdp.release_table(rows, by="x", goal=PURE, domain={"x": ["a", "b"]}, **request).tables[0]
+        return table.lower.tolist(), table.upper.tolist()
+
+    assert ends() == ([-2, 4], [4, 10])
+    assert ends(nonnegative=True) == ([0, 4], [4, 10])
 
 
 def test_a_sparse_table_shows_cells_from_its_threshold_on_with_0_in_the_interval_near_it(monkeypatch):
@@ -224,8 +266,8 @@ def test_an_open_table_shows_no_key_below_its_threshold(monkeypatch):
 @pytest.mark.parametrize("name", REQUESTS)
 def test_no_rows_and_one_row_are_tables_too(rows, name):
     release = ggdp.release_table(PEOPLE.slice(0, rows), **({"domain": DOMAIN} | REQUESTS[name]))
-    if release.request.regime == "declared":
-        assert len(release.to_numpy()) == release.request.cells
+    for table, regime, size in zip(release.tables, release.request.regimes, release.request.sizes, strict=True):
+        assert regime != "declared" or len(table) == size
 
 
 def test_a_lazy_frame_is_counted_once_and_what_is_returned_draws_nothing():
@@ -304,6 +346,113 @@ def test_a_statement_says_what_a_count_is_and_whom_it_may_leave_out():
     assert "counts can be too low" in units
     full = {"town": {"levels": ["a"], "other": "o", "missing": "m"}}
     assert "counted nowhere" not in said(domain=full)
+
+
+@pytest.mark.usefixtures("noiseless")
+def test_a_cell_counts_so_many_rows_of_a_unit():
+    visits = pa.table({"ward": ["a"] * 50 + list("abc") + ["b"] * 4, "person": [1] * 53 + [2] * 4})
+    request = {"by": "ward", "goal": PURE, "domain": {"ward": ["a", "b", "c"]}, "unit": "person", "count": "rows"}
+    every = ggdp.release_table(visits, **request, max_cells=3, max_rows_per_cell=100)
+    assert every.to_numpy().tolist() == [51, 5, 1]
+    few = ggdp.release_table(visits, **request, max_cells=3, max_rows_per_cell=3)
+    assert few.to_numpy().tolist() == [3, 4, 1]
+    assert (few.scale, every.scale) == (9.0, 300.0)
+    assert "at most 3 rows are counted in a cell" in few.manifest["statement"]
+    assert set(few.to_arrow()["covers"].to_pylist()) == {"rows counted, at most 3 rows in a cell for each of the units"}
+
+
+@pytest.mark.usefixtures("noiseless")
+def test_cells_that_cannot_occur_are_not_published_and_have_no_noise():
+    release = ggdp.release_table(PEOPLE, by=["sex", "age"], goal=PURE, domain=BARRED)
+    keys = [
+        key for key in product(["f", "m"], DOMAIN["age"].labels) if key[1] != "unknown" and key != ("m", "[18, 65)")
+    ]
+    rows = release.to_arrow().to_pylist()
+    assert [(row["sex"], row["age"]) for row in rows] == keys
+    assert [row["noisy_count"] for row in rows] == [TRUE.get(key, 0) for key in keys]
+    said = release.manifest["table"]
+    assert said["request"]["impossible"] == [{"sex": "m", "age": "[18, 65)"}, {"age": "unknown"}]
+    assert said["cells"] == 5
+
+
+def test_a_sparse_table_never_shows_a_cell_that_cannot_occur():
+    domain = ggdp.Domain(
+        {"a": list(range(100)), "b": list(range(100))}, impossible=[{"a": k} for k in range(0, 100, 2)]
+    )
+    rows = pa.table({"a": [2, 3] * 50, "b": [5] * 100})
+    found = ggdp.release_table(rows, by=["a", "b"], goal=PURE, domain=domain, false_cells=300)
+    shown = found.to_arrow()
+    assert 0 < shown.num_rows < 1000
+    assert {a % 2 for a in shown["a"].to_pylist()} == {1}
+    assert (3, 5) in set(zip(shown["a"].to_pylist(), shown["b"].to_pylist(), strict=True))
+    assert found.release.mechanism.threshold.cells == 5000
+
+
+def test_declared_tables_are_complete_beside_an_open_one(monkeypatch):
+    rows = pa.table({"sex": ["f"] * 40 + ["m"] * 30 + ["f"], "town": ["zoo"] * 70 + ["only one"]})
+    draws = InTurn(monkeypatch, [([41, 30], [-2, 33]), ([1, 70], [14, 71])])
+    release = ggdp.release_table(rows, by=[["sex"], ["town"]], goal=APPROX, domain={"sex": ["f", "m"]})
+    assert not draws.scripts
+    sex, town = (table.to_arrow().to_pylist() for table in release.tables)
+    assert [(row["sex"], row["noisy_count"]) for row in sex] == [("f", -2), ("m", 33)]
+    assert [row["town"] for row in town] == ["zoo"]
+    # Declared cells were not chosen by their noise: their intervals are plain.
+    h = int(release.release.mechanism.law.half_width(0.95))
+    assert [(row["lower"], row["upper"]) for row in sex] == [(-2 - h, -2 + h), (33 - h, 33 + h)]
+    assert release.guarantee.implies(APPROX)
+    said = release.manifest
+    assert [table["regime"] for table in said["table"]["tables"]] == ["declared", "open"]
+    assert "every cell of sex, which is complete" in said["statement"]
+    assert "values may be negative" in said["statement"]
+
+
+def test_python_warns_of_a_large_epsilon_and_of_a_large_delta():
+    with pytest.warns(PrivacyWarning, match="epsilon = 11 is above 10"):
+        ggdp.release_table(PEOPLE, by="town", goal=ggdp.PureDP(11.0), domain=DOMAIN)
+    with pytest.warns(PrivacyWarning, match="fully exposed") as said:
+        ggdp.release_table(PEOPLE, by="town", goal=ggdp.ApproxDP(1.0, 0.1), domain=DOMAIN)
+    # It points to the line that asked for it.
+    assert said[0].filename == __file__
+
+
+def test_no_statement_has_errors_of_no_size():
+    release = ggdp.release_table(PEOPLE, by="town", goal=ggdp.PureDP(100.0), domain=DOMAIN)
+    assert "its root mean square error is below 0.001" in release.manifest["statement"]
+    assert "e-2" not in release.manifest["statement"]
+
+
+def test_units_have_the_name_that_they_are_given():
+    request = {"by": "town", "goal": PURE, "domain": DOMAIN, "unit": "person", "max_cells": 2, "unit_name": "patients"}
+    release = ggdp.release_table(PEOPLE, **request)
+    said = release.manifest["statement"]
+    assert "Each count is a number of patients: different values of the column 'person'." in said
+    assert "(one of the patients)" in said
+    assert release.manifest["table"]["unit"]["name"] == "patients"
+    assert release.tables[0].covers == "patients counted, at most 2 cells each"
+    rows = ggdp.release_table(PEOPLE, by="town", goal=PURE, domain=DOMAIN, unit_name="patients").manifest["statement"]
+    assert "a number of rows, one for each of the patients." in rows
+
+
+def test_what_intervals_cover_stands_in_the_table_only_where_bounding_can_cut():
+    request = {"by": [["town"], ["sex"]], "goal": PURE, "domain": DOMAIN, "unit": "person", "max_cells": 2}
+    town, sex = ggdp.release_table(PEOPLE, **request).tables
+    assert set(town.to_arrow()["covers"].to_pylist()) == {"units counted, at most 2 cells each"}
+    assert "covers" not in sex.to_arrow().column_names
+    manifest = ggdp.release_table(PEOPLE, **request).manifest
+    described = [table["tableSchema"]["columns"] for table in manifest["table"]["tables"]]
+    assert [columns[-1]["name"] for columns in described] == ["covers", "upper"]
+    assert "units counted, at most 2 cells each" in described[0][-2]["dc:description"]
+    assert "in at most 2 cells of town" in manifest["statement"]
+    assert "not what is left out" in manifest["statement"]
+
+
+def test_more_cells_than_a_table_has_cost_no_more_than_it_has():
+    wards = {"by": "town", "goal": PURE, "domain": DOMAIN, "unit": "person"}
+    release = ggdp.release_table(PEOPLE, **wards, max_cells=1000)
+    assert release.scale == 3.0
+    said = release.manifest["table"]
+    assert (said["request"]["max_cells"], said["tables"][0]["max_cells"]) == (1000, 3)
+    assert ggdp.release_table(PEOPLE, **wards, max_cells=1000, neighbours="replace-one").scale == 3.0
 
 
 def test_a_statement_does_not_say_that_fitted_counts_are_negative_or_do_not_add_up():

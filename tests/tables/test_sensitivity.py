@@ -88,7 +88,7 @@ def _tables(pairs):
         yield _table([row[1:] for row in rows]).add_column(0, "pair", pa.array([row[0] for row in rows], pa.int64()))
 
 
-def _request(regime, number, neighbours, *, max_cells):
+def _request(regime, number, neighbours, *, max_cells, rows=None):
     declared = {"pair": list(range(number)), "a": WHOLE["a"], "n": WHOLE["n"]}
     if regime == "open":
         declared = {"n": {"levels": [0, 1, 2, 3], "other": "o"}}
@@ -98,6 +98,8 @@ def _request(regime, number, neighbours, *, max_cells):
         domain=declared,
         unit=None if max_cells is None else "u",
         max_cells=max_cells,
+        count="units" if rows is None else "rows",
+        max_rows_per_cell=rows,
         neighbours=neighbours,
         false_cells=1 if regime == "sparse" else None,
     )
@@ -113,14 +115,20 @@ def _moved(first, second):
     return {cell: by for cell, by in moved.items() if by}
 
 
-def assert_neighbours_are_close(make, pairs, regime, *, max_cells, kept=None):
+def assert_neighbours_are_close(make, pairs, regime, *, max_cells, rows=None, kept=None, kept_rows=None):
     """Count both tables of all pairs as a release does, and compare what moves with what the request declares.
 
-    With `kept` each unit keeps so many cells, whatever is declared.
+    With `kept` each unit keeps so many cells, and with `kept_rows` so many rows, whatever is declared.
     """
-    request = _request(regime, len(pairs), "add-remove", max_cells=max_cells)
+    request = _request(regime, len(pairs), "add-remove", max_cells=max_cells, rows=rows)
     assert request.regime == regime
-    query = CountQuery(marginals=request.domains, unit=request.unit, max_cells=kept or max_cells or 1, key=KEY)
+    query = CountQuery(
+        marginals=request.domains,
+        unit=request.unit,
+        max_cells=kept or max_cells or 1,
+        max_rows_per_cell=kept_rows or rows,
+        key=KEY,
+    )
     count = _keys if regime == "open" else counted
     before, after = (count(make(table), query) for table in _tables(pairs))
     moved = [{} for _ in pairs]
@@ -129,7 +137,7 @@ def assert_neighbours_are_close(make, pairs, regime, *, max_cells, kept=None):
             number = int(cell[0]) if regime == "open" else cell // (domain.size // len(pairs))
             moved[number][place, cell] = by
     for pair, cells in zip(pairs, moved, strict=True):
-        declared = _request(regime, len(pairs), pair.relation, max_cells=max_cells).sensitivity
+        declared = _request(regime, len(pairs), pair.relation, max_cells=max_cells, rows=rows).sensitivity
         assert len(cells) <= declared.moving, (pair, cells)
         assert all(abs(by) <= declared.largest for by in cells.values()), (pair, cells)
         # The sensitivity is of all marginals together; each has an equal share of it.
@@ -163,6 +171,27 @@ AT_ONCE = 16
 @given(pairs=pairs_of_units(AT_ONCE), max_cells=st.integers(1, 3))
 def test_a_unit_moves_no_more_cells_than_are_declared(folder, source, regime, pairs, max_cells):
     assert_neighbours_are_close(lambda table: SOURCES[source](table, folder), pairs, regime, max_cells=max_cells)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("regime", ["declared", "open"])
+@FEW
+@given(pairs=pairs_of_units(AT_ONCE), max_cells=st.integers(1, 3), rows=st.integers(1, 3))
+def test_rows_of_a_unit_move_cells_no_farther_than_is_declared(folder, source, regime, pairs, max_cells, rows):
+    assert_neighbours_are_close(
+        lambda table: SOURCES[source](table, folder), pairs, regime, max_cells=max_cells, rows=rows
+    )
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("regime", REGIMES)
+@MANY
+@given(pairs=pairs_of_units(AT_ONCE), max_cells=st.integers(1, 3), rows=st.integers(1, 3))
+def test_rows_of_many_units_move_cells_no_farther(folder, source, regime, pairs, max_cells, rows):
+    assert_neighbours_are_close(
+        lambda table: SOURCES[source](table, folder), pairs, regime, max_cells=max_cells, rows=rows
+    )
 
 
 @pytest.mark.exhaustive
@@ -211,6 +240,27 @@ def test_one_pair_that_moves_too_far_is_found_among_others(regime, case):
     check(HARMLESS, HARMLESS, HARMLESS)
     with pytest.raises(AssertionError, match=r"Pair\(others"):
         check(HARMLESS, pair, HARMLESS)
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_a_unit_that_adds_more_rows_than_are_declared_is_found(regime):
+    pair = Pair([("x", 1, "p")], [("x", 1, "him")] * 4, [])
+
+    def check(kept_rows):
+        assert_neighbours_are_close(
+            lambda table: table, (HARMLESS, pair), regime, max_cells=2, rows=3, kept_rows=kept_rows
+        )
+
+    check(3)
+    with pytest.raises(AssertionError, match=r"Pair\(others"):
+        check(4)
+
+
+def test_the_bound_on_rows_is_reached():
+    rows = [("x", 1, "him")] * 5 + [("y", 1, "him")] * 2 + [("x", 1, "her")]
+    query = CountQuery(marginals=(WHOLE,), unit="u", max_cells=2, max_rows_per_cell=3, key=KEY)
+    (one,), (other,) = counted(_table(rows), query), counted(_table(rows[-1:]), query)
+    assert sorted(_moved(one, other).values()) == [2, 3]
 
 
 def test_the_bound_is_reached():

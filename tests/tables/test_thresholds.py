@@ -323,6 +323,105 @@ def test_the_larger_of_the_two_deltas_is_not_enough_under_replace_one(order, sca
     assert 1.2 * max(delta_n, d) < found <= proved.delta
 
 
+# Rows of units, and declared tables beside open ones.
+
+
+def whole_law(order, scale, count, last):
+    """Probabilities of the noisy count of a declared cell, which is always shown."""
+    k, q = noise_of(order, scale)
+    law = np.zeros(2 * last + 1)
+    np.add.at(law, count + k + last, q)
+    return law
+
+
+def shifted_delta(order, scale, epsilon, moving, by):
+    """The delta of the noise alone, where so many cells move by so much, in the worst direction of signs."""
+    last = 2 * by + noise_of(order, scale)[0][-1]
+    return max(
+        divergence(
+            [whole_law(order, scale, by, last) for _ in range(moving)],
+            [whole_law(order, scale, by + sign * by, last) for sign in signs],
+            epsilon,
+        )
+        for signs in product((-1, 1), repeat=moving)
+    )
+
+
+def pairs_of_rows(neighbours, most, keys, bases, beside):
+    """Pairs over open keys and perhaps a declared cell: a unit has up to `most` rows in one key and in that cell."""
+    units = [(0,) * keys]
+    units += [tuple(rows * (i == key) for i in range(keys)) for key in range(keys) for rows in range(1, most + 1)]
+    units = [(*unit, *extra) for unit in units for extra in product(range(most + 1), repeat=beside)]
+    for base in product(bases, repeat=keys):
+        for unit in units:
+            others = [(0,) * (keys + beside)] if neighbours == "add-remove" else units
+            for other in others:
+                yield tuple(
+                    tuple(b + u for b, u in zip((*base, *[4] * beside), who, strict=True)) for who in (unit, other)
+                )
+
+
+@pytest.mark.parametrize(("order", "scale", "epsilon"), [(1.0, 1.2, 2.0), (2.0, 1.1, 1.5)])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("most", "beside"), [(3, 0), (1, 1), (2, 1)])
+def test_rows_of_units_and_declared_tables_are_within_the_proved_delta(order, scale, epsilon, neighbours, most, beside):
+    threshold = 4 + most
+    last = 12 + noise_of(order, scale)[0][-1]
+
+    def laws(counts):
+        opened = [cell_law(order, scale, count, threshold, last) for count in counts[:2]]
+        return opened + [whole_law(order, scale, count, last) for count in counts[2:]]
+
+    found = 0.0
+    for first, second in pairs_of_rows(neighbours, most, 2, (0, 3), beside):
+        for x, y in ((first, second), (second, first)):
+            a, b = laws(x), laws(y)
+            b = [p if i == j else q for p, q, i, j in zip(a, b, x, y, strict=True)]
+            found = max(found, divergence(a, b, epsilon))
+    moving = (1 if neighbours == "add-remove" else 2) + beside
+    delta_n = shifted_delta(order, scale, epsilon, moving, most)
+    proved = open_guarantee(
+        ApproxDP(epsilon, delta_n, neighbours),
+        order=order,
+        scale=scale,
+        threshold=threshold,
+        cells_of_a_unit=1,
+        declared_cells=beside,
+        most_in_a_cell=most,
+    )
+    of_keys = key_delta(order, scale, threshold=threshold, cells_of_a_unit=1, most_in_a_cell=most)
+    assert of_keys * (1 - 1e-9) <= found <= proved.delta * (1 + 1e-9) + 1e-14
+    if most > 1:
+        # To hide a single row is too little.
+        assert key_delta(order, scale, threshold=threshold, cells_of_a_unit=1) < found / 2
+
+
+def test_a_declared_table_beside_an_open_one_spends_both_deltas_on_one_pair():
+    """A unit with a key of its own that is also in a declared cell: the larger of the two deltas is too little."""
+    order, scale, epsilon, threshold = 8.0, 2.2, 0.1, 3
+    last = 12 + noise_of(order, scale)[0][-1]
+    with_unit = [cell_law(order, scale, 1, threshold, last), whole_law(order, scale, 1, last)]
+    without = [cell_law(order, scale, 0, threshold, last), whole_law(order, scale, 0, last)]
+    found = divergence(with_unit, without, epsilon)
+    d = key_delta(order, scale, threshold=threshold, cells_of_a_unit=1)
+    alone = divergence(with_unit[1:], without[1:], epsilon)
+    assert found > 1.2 * max(alone, d)
+    noise = ApproxDP(epsilon, shifted_delta(order, scale, epsilon, 2, 1), "add-remove")
+    proved = open_guarantee(noise, order=order, scale=scale, threshold=threshold, cells_of_a_unit=1, declared_cells=1)
+    assert found <= proved.delta
+    assert proved.delta == pytest.approx(noise.delta + d)
+
+
+@pytest.mark.parametrize("most", [2, 50])
+@pytest.mark.parametrize(("order", "scale"), [(1.0, 1.0), (2.0, 5.98322484490)])
+def test_a_threshold_hides_all_rows_of_a_unit_and_is_the_least(order, scale, most):
+    tau = key_threshold(order, scale, delta=1e-6, cells_of_a_unit=3, most_in_a_cell=most)
+    assert tau == key_threshold(order, scale, delta=1e-6, cells_of_a_unit=3) + most - 1
+    with mp.workdps(50):
+        shown = [-mp.expm1(3 * mp.log1p(-tail(order, scale, value - most))) for value in (tau, tau - 1)]
+        assert shown[0] <= mpf("1e-6") < shown[1]
+
+
 def test_noise_on_the_keys_that_occur_alone_hides_nobody_without_a_threshold():
     found = worst(1.0, 1.0, 1.0, 1, [((0,), (1,))])
     assert found > 0.3

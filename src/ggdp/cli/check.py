@@ -34,6 +34,7 @@ REGIMES = {
     "declared": "a release would publish every cell, empty ones too",
     "sparse": "too many cells to publish all: a release needs --false-cells, and leaves out small noisy counts",
     "open": "a column has no declared levels: a release needs --delta, and levels of few units do not show",
+    "mixed": "declared tables would be complete; open ones need --delta, and their levels of few units do not show",
 }
 SHOWN_LEVELS = 10
 
@@ -48,6 +49,7 @@ def check(
     other: Other = None,
     missing: Missing = None,
     unit: Unit = None,
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the release that is planned, for the noise shown.")] = 1.0,
     engine: Engine = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -58,7 +60,7 @@ def check(
         from ggdp.tables.check import NOTICE, check_table
 
         with working("counting"):
-            found = check_table(source, marginals, declared, unit=unit, engine=engine)
+            found = check_table(source, marginals, declared, unit=unit, epsilon=epsilon, engine=engine)
     if as_json:
         print_json(found.to_dict())
         return
@@ -77,11 +79,14 @@ def _print_tables(found: TableCheck) -> None:
             "not known" if table.cells is None else f"{table.cells:,}",
             f"{table.filled:,}",
             f"{found.rows - table.rows:,}",
+            f"{table.impossible_rows:,}",
         )
         for table in found.marginals
     ]
     typer.echo(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
-    print_table("", rows, header=("table", "cells", "with rows in them", "rows counted nowhere"))
+    print_table(
+        "", rows, header=("table", "cells", "with rows in them", "rows counted nowhere", "of these in impossible cells")
+    )
 
 
 def _print_column(column: ColumnCheck) -> None:
@@ -110,18 +115,30 @@ def _print_units(units: UnitCheck) -> None:
     nowhere = f"{_rows(units.null_rows)} without one, counted nowhere"
     typer.echo(f"{units.units:,} different values of {printable(units.column)}; {nowhere}")
     for table in units.tables:
-        quantiles = ", ".join(f"{float(q):.0%}: {cells:,}" for q, cells in table["quantiles"].items())
-        typer.echo(f"cells of a unit in {' x '.join(table['by'])}, quantiles: {quantiles}")
+        by = printable(" x ".join(table["by"]))
+        typer.echo(f"cells of a unit in {by}, quantiles: {_quantiles(table['quantiles'])}")
+        typer.echo(f"rows of a unit in a cell, quantiles: {_quantiles(table['row_quantiles'])}")
         rows = [
-            (f"{choice['max_cells']:,}", f"{choice['kept']:.2%}", f"{choice['plus_minus']:,}")
+            (
+                f"{choice['max_cells']:,}",
+                f"{choice['kept']:.2%}",
+                f"{choice['units_cut']:,}",
+                f"{choice['cut']:,.1f}",
+                f"{choice['plus_minus']:,}",
+            )
             for choice in table["choices"]
         ]
-        typer.echo("what --max-cells keeps, and the noise that comes with it (pure, at epsilon = 1):")
-        print_table(
-            "",
-            rows,
-            header=("--max-cells", "pairs of unit and cell kept", "plus-minus at 95%"),
+        typer.echo(f"what --max-cells cuts, and the noise that comes with it (pure, at epsilon = {units.epsilon:g}):")
+        header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
+        print_table("", rows, header=(*header, "plus-minus at 95%"))
+        typer.echo(
+            f"For you alone, since it comes from the data: --max-cells {table['recommended']:,} has the least sum of "
+            "plus-minus and what is cut from a cell. It will be published: choose it by what you know of such data."
         )
+
+
+def _quantiles(found: dict[str, int]) -> str:
+    return ", ".join(f"{float(q):.0%}: {number:,}" for q, number in found.items())
 
 
 def _rows(number: int) -> str:

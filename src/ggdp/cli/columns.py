@@ -93,12 +93,15 @@ _FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "by",
+        "count",
+        "count_cut",
         "delta",
         "domain",
         "engine",
         "epsilon",
         "false_cells",
         "max_cells",
+        "max_rows_per_cell",
         "neighbours",
         "nonnegative",
         "order",
@@ -106,6 +109,7 @@ _FLAGS = {
         "plot",
         "total",
         "unit",
+        "unit_name",
     )
 } | {"data": "SOURCE", "source": "SOURCE"}
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
@@ -113,7 +117,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PERIODS = re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9]{4}-[0-9]{2}-[0-9]{2}):(\w+)\s*")
 _MOST_IN_RANGE = 10_000_000
-_WORDS = re.compile(r"\b(false_cells|max_cells)\b")
+_WORDS = re.compile(r"\b(false_cells|max_cells|max_rows_per_cell)\b")
 
 
 def marginals_of(by: Sequence[str]) -> list[list[str]]:

@@ -42,6 +42,8 @@ def demo(
     from ggdp.tables.writing import contents
 
     release = _released(epsilon)
+    for warning in release.request.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     files = contents(release, targets[:2])
     try:
         files[targets[2]] = _as_png(release, epsilon)
@@ -74,13 +76,16 @@ def _released(epsilon: float) -> TableRelease:
     import pyarrow as pa
 
     from ggdp.datasets import czech
-    from ggdp.tables.entry import release_table
+    from ggdp.tables.entry import release_planned
+    from ggdp.tables.plan import plan_table
     from ggdp.tables.release import TableRelease
+    from ggdp.tables.request import TableRequest
 
     table = czech()
     workers = pa.table(dict(zip(table.columns, map(list, zip(*table.rows(), strict=True)), strict=True)))
     levels = {name: list(table.levels(name)) for name in BY}
-    release = release_table(workers, by=BY, goal=PureDP(epsilon), domain=levels)
+    request = TableRequest(by=BY, goal=PureDP(epsilon), domain=levels, unit_name="workers")  # type: ignore[arg-type]
+    release = release_planned(workers, plan_table(request))
     assert isinstance(release, TableRelease)
     return release
 
@@ -89,6 +94,6 @@ def _as_png(release: TableRelease, epsilon: float) -> bytes:
     from ggdp.plots import plot_table
 
     picture = io.BytesIO()
-    figure = plot_table(release, title=f"Czech autoworkers, epsilon = {epsilon:g}", unit="workers")
+    figure = plot_table(release, title=f"Czech autoworkers, epsilon = {epsilon:g}")
     figure.savefig(picture, format="png", dpi=160)
     return picture.getvalue()

@@ -9,7 +9,7 @@ import io
 import json
 import warnings
 from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["release"]
 
+# The words of `ggdp.tables.request`, which is too heavy to load before it is needed.
+CountName: TypeAlias = Literal["units", "rows"]
 SHOWN_ROWS = 20
 PICTURES = (".png", ".pdf", ".svg")
 DOTS_PER_INCH = 200
@@ -54,6 +56,7 @@ REGIMES = {
     "declared": "declared: every cell is published, empty ones too",
     "sparse": "sparse: a declared domain, of which cells with small noisy counts are left out",
     "open": "open: levels of few units do not show",
+    "mixed": "mixed: declared tables are complete, in open ones levels of few units do not show",
 }
 
 
@@ -76,6 +79,23 @@ def release(
     max_cells: Annotated[
         int | None, typer.Option(metavar="M", help="With --unit: in how many cells of a table one unit is counted.")
     ] = None,
+    count: Annotated[
+        CountName, typer.Option(help="With --unit: whether cells count different units, or their rows.")
+    ] = "units",
+    max_rows_per_cell: Annotated[
+        int | None, typer.Option(metavar="R", help="With --count rows: how many rows of a unit count in one cell.")
+    ] = None,
+    count_cut: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Spend this share of epsilon on counting the units in more than --max-cells cells, so that intervals "
+            "cover them too.",
+        ),
+    ] = None,
+    unit_name: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="What units are called in statements, such as patients.")
+    ] = None,
     neighbours: NeighboursFlag = "add-remove",
     total: Annotated[
         int | None,
@@ -83,7 +103,9 @@ def release(
             metavar="N", help="What the counts add up to, known to everybody; needs --neighbours replace-one."
         ),
     ] = None,
-    nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Publish counts below 0 as 0.")] = False,
+    nonnegative: Annotated[
+        bool, typer.Option("--nonnegative", help="Publish counts below 0 as 0, and ends of intervals.")
+    ] = False,
     false_cells: Annotated[
         float | None,
         typer.Option(metavar="X", help="A sparse table: how many empty cells may show, on average."),
@@ -117,6 +139,10 @@ def release(
             order=_order(order),
             unit=unit,
             max_cells=max_cells,
+            count=count,
+            max_rows_per_cell=max_rows_per_cell,
+            count_cut=count_cut,
+            unit_name=unit_name,
             neighbours=neighbours,
             total=total,
             nonnegative=nonnegative,
@@ -269,6 +295,8 @@ def _print_plan(plan: TablePlan, files: Sequence[Path], *, as_json: bool) -> Non
     if as_json:
         print_json({**plan.to_dict(), "files": [str(file) for file in files]})
         return
+    from ggdp.tables.words import protected_unit
+
     request, threshold = plan.request, plan.threshold
     cells = (
         "not known: levels that are not declared are chosen privately"
@@ -276,15 +304,12 @@ def _print_plan(plan: TablePlan, files: Sequence[Path], *, as_json: bool) -> Non
         else f"{request.cells:,}"
     )
     rows: list[tuple[str, Any]] = [
-        *(
-            ("table", f"{' x '.join(domain.names)}{'' if domain.is_open else f', {domain.size:,} cells'}")
-            for domain in request.domains
-        ),
+        *(("table", _table_of(request, number)) for number in range(len(request.by))),
         ("cells", cells),
         ("regime", REGIMES[request.regime]),
-        ("unit", _unit_of(request)),
+        ("unit", protected_unit(request)),
         ("order", f"{plan.mechanism.order:.6g}"),
-        ("scale", repr(plan.mechanism.scale)),
+        ("scale", f"{plan.mechanism.scale:.6g}"),
         ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
         ("sensitivity", str(plan.mechanism.sensitivity)),
         ("cost", str(plan.guarantee)),
@@ -292,14 +317,25 @@ def _print_plan(plan: TablePlan, files: Sequence[Path], *, as_json: bool) -> Non
     if threshold is not None:
         false = "" if request.false_cells is None else f"; {request.false_cells:g} empty cells show on average, at most"
         rows.append(("threshold", f"cells with a noisy count of {threshold.value:,} or more are shown{false}"))
+    if plan.cut is not None:
+        said = f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {request.count_cut:.3g} of epsilon"
+        rows.append(("units cut", said))
     rows += [("would write", str(file)) for file in files]
     print_table("dry run: no data were read, nothing was spent", rows)
 
 
-def _unit_of(request: TableRequest) -> str:
-    if request.unit is None:
-        return "one row"
-    return f"all rows with one value of {request.unit!r}, counted in at most {request.max_cells} cells of each table"
+def _table_of(request: TableRequest, number: int) -> str:
+    """Return what is known of one table beforehand."""
+    from ggdp.tables.words import covered
+
+    size, most = request.sizes[number], request.most_cells[number]
+    said = [" x ".join(request.by[number]), "open" if size is None else f"{size:,} cells"]
+    if request.unit is not None:
+        capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} were asked for)"
+        cells = "1 cell" if most == 1 else f"{most:,} cells"
+        said.append(f"a unit is counted in at most {cells}{capped}")
+    covers = covered(request, number)
+    return ", ".join(said) + ("" if covers is None else f"; intervals cover: {covers}")
 
 
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:
@@ -308,7 +344,8 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         (*(printable(row[name]) for name in table.by), f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}")
         for row in first
     ]
-    typer.echo(printable(f"{' x '.join(table.by)}, {guarantee}"))
+    covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
+    typer.echo(printable(f"{' x '.join(table.by)}, {guarantee}{covers}"))
     print_table("", rows, header=(*(printable(name) for name in table.by), "count", "95% interval"))
     if len(table) > SHOWN_ROWS:
         typer.echo(f"({len(table) - SHOWN_ROWS:,} more rows in {file})")

@@ -12,6 +12,7 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.plots.releases import FEW, MANY, PLACE, Drawn, bands, bars, bars_at, heading, nothing, points
 from ggdp.plots.style import BLACK, COLUMN_WIDTH, DOUBLE_WIDTH, SIZE, SMALL, in_lines, label, new_figure, required
+from ggdp.tables import words
 from ggdp.tables.release import TableRelease
 
 if TYPE_CHECKING:
@@ -91,10 +92,13 @@ def plot_table(release: TableRelease, *, table: int = 0, title: str | None = Non
     'count of rows, with its 95% interval'
     """
     shown = _table(required(TableRelease, release=release), table)
-    column = release.request.unit
-    what = unit if unit is not None else "rows" if column is None else f"different values of '{column}'"
+    what, bound = unit if unit is not None else words.counted(release.request), words.bounded(release.request, table)
+    covered = COVERED
+    if release.request.count_cut is not None and bound:
+        covered = f"{COVERED} of all {words.called(release.request)}"
     values, lower, upper = (ends.astype(np.float64) for ends in (shown.count, shown.lower, shown.upper))
-    drawn = Drawn(values, lower, upper, f"count of {_plain(required(str, unit=what))}", COVERED)
+    counted = _plain(f"{required(str, unit=what)} ({bound})" if bound else required(str, unit=what))
+    drawn = Drawn(values, lower, upper, f"count of {counted}", _plain(covered))
     said = heading(release.release, None if title is None else _plain(required(str, title=title)))
     return _in_fonts(_figure(drawn, shown, said))
 

@@ -16,12 +16,15 @@ from ggdp._rounding import shown
 from ggdp.releases.facts import LEVEL, MechanismFacts
 
 if TYPE_CHECKING:
+    from ggdp.releases.law import NoiseLaw
     from ggdp.releases.release import Release
     from ggdp.releases.steps import Adjustment
 
 __all__ = ["SCHEMA", "Wording", "manifest_of", "manifest_schema"]
 
 SCHEMA = "ggdp-release-manifest/1"
+# Errors of whole numbers that are smaller are said to be below it.
+_NO_ERROR = 0.001
 # Adjustments after which values add up to a public total.
 _ADD_UP = ("normalise", "project", "fit_total")
 
@@ -37,11 +40,14 @@ class Wording(NamedTuple):
         What is said of the values before all else.
     true : str
         What noisy values are compared with.
+    complete : tuple of str
+        Where cells below a threshold are left out: the tables of which none is.
     """
 
     protected: str = "one person's records"
     first: str = ""
     true: str = "the true ones"
+    complete: tuple[str, ...] = ()
 
 
 PLAIN = Wording()
@@ -93,11 +99,11 @@ def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
     }
 
 
-def _noise_sentence(release: Release, mechanism: MechanismFacts, true: str) -> str:
+def _noise_sentence(release: Release, mechanism: MechanismFacts, wording: Wording) -> str:
     """Return how far the noise moves values; said of those that neither bounds nor a clamp moved before."""
-    error, law = _errors(release, mechanism), mechanism.law
+    error, law, true = _errors(release, mechanism), mechanism.law, wording.true
     if mechanism.threshold is not None:
-        return _thresholded_sentences(mechanism, error, true)
+        return _thresholded_sentences(mechanism, error, wording)
     values = "raw noisy values" if release.adjustments else "values"
     chosen = any(step.chosen_by_values for step in release.adjustments)
     share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
@@ -107,26 +113,40 @@ def _noise_sentence(release: Release, mechanism: MechanismFacts, true: str) -> s
         true += f", clamped to a size of {law.clamp * (law.step or 1):.3g}"
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to every value: its root mean square error "
-        f"is at most {shown(error['root_mean_square_error'], 3)}, and {share} are within "
+        f"is {_size(error, law)}, and {share} are within "
         f"{shown(error['half_width'], 6)} of {true}."
     )
 
 
-def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any], true: str) -> str:
+def _size(error: dict[str, Any], law: NoiseLaw) -> str:
+    """Return the root mean square error in as many digits as a reader needs: counts are whole numbers."""
+    if law.step is None and error["root_mean_square_error"] < _NO_ERROR:
+        return f"below {_NO_ERROR:g}"
+    return f"at most {shown(error['root_mean_square_error'], 3)}"
+
+
+def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any], wording: Wording) -> str:
     """Return the same where cells are left out by a threshold: of all counts, and then of those that are shown."""
     assert mechanism.threshold is not None
     every = "every key that occurs" if mechanism.threshold.cells is None else "every cell"
+    left_out = mechanism.threshold.in_words()
+    if wording.complete:
+        tables = " and of ".join(wording.complete)
+        every = (
+            f"every cell of {tables}, which {'is' if len(wording.complete) == 1 else 'are'} complete, and of {every}"
+        )
+        left_out = f"In the other tables: {left_out[0].lower()}{left_out[1:]}"
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to the count of {every}: its root mean "
-        f"square error is at most {shown(error['root_mean_square_error'], 3)}, and {LEVEL:.0%} of all noisy counts are "
-        f"within {error['half_width']:.6g} of {true}. {mechanism.threshold.in_words()} Counts that are shown "
+        f"square error is {_size(error, mechanism.law)}, and {LEVEL:.0%} of all noisy counts are "
+        f"within {error['half_width']:.6g} of {wording.true}. {left_out} Counts that are shown "
         "tend to be too large where they are near the threshold; the intervals allow for it."
     )
 
 
-def _may_be_negative(release: Release, mechanism: MechanismFacts) -> bool:
+def _may_be_negative(release: Release, mechanism: MechanismFacts, wording: Wording) -> bool:
     """Tell whether a published value can be below 0."""
-    if mechanism.threshold is not None:
+    if mechanism.threshold is not None and not wording.complete:
         return False
     bounds = mechanism.law.bounds
     if bounds is not None and min(low for low, _ in bounds) >= 0.0:
@@ -154,8 +174,8 @@ def _statement(release: Release, wording: Wording) -> str:
     sentences = [wording.first] if wording.first else []
     sentences.append(_protection(release, wording.protected))
     if isinstance(mechanism, MechanismFacts):
-        sentences.append(_noise_sentence(release, mechanism, wording.true))
-        if _may_be_negative(release, mechanism):
+        sentences.append(_noise_sentence(release, mechanism, wording))
+        if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in _ADD_UP for step in release.adjustments)
             sums = "" if fitted else ", and parts need not add up to their sums"
             sentences.append(f"Because of the noise values may be negative{sums}.")

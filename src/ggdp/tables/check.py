@@ -2,11 +2,6 @@
 
 What is counted where is asked of the engine in the same way as a release asks it: each declared column once more with a
 level for what is not declared and one for nulls, so that every row has a code.
-
-========  ====================================================================================
-c_u       distinct cells of a table that unit u is in
-S(M)      sum of min(c_u, M) over units: pairs of unit and cell that are kept if M are counted
-========  ====================================================================================
 """
 
 from __future__ import annotations
@@ -19,17 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import narwhals as nw
 import numpy as np
 
+from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.mechanisms import Mechanism
-from ggdp.privacy import ApproxDP, PureDP, Sensitivity
-from ggdp.releases.facts import LEVEL
+from ggdp.privacy import ApproxDP
+from ggdp.tables.check_bounds import bounding, quantiles
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines import plan as engine_plan
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import for_the_curator
-from ggdp.tables.noise import LAPLACE, table_noise
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
 if TYPE_CHECKING:
@@ -51,7 +45,6 @@ _FEW = 5
 _OTHER, _MISSING = "\ue000", "\ue001"
 # Kinds of columns whose values can be listed as text.
 _LISTED = ("text", "integer", "boolean", "date")
-_QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +97,15 @@ class MarginalCheck:
         Cells that are not empty.
     rows : int
         Rows that are counted in one of them.
+    impossible_rows : int
+        Rows in cells that are declared to be impossible, which are counted nowhere.
     """
 
     by: tuple[str, ...]
     cells: int | None
     filled: int
     rows: int
+    impossible_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +119,19 @@ class UnitCheck:
     units, null_rows : int
         Different units, and rows without one, which are counted nowhere.
     tables : tuple of dict
-        For each table: ``by``; ``quantiles`` of the cells of a unit; ``choices``, for each M the share of pairs of unit
-        and cell that is ``kept`` and the ``plus_minus`` at 95 % of pure Laplace noise at epsilon = 1.
+        For each table: ``by``; ``quantiles`` of the cells of a unit, and of the rows of a unit in a cell
+        (``row_quantiles``); ``choices``, for each M the share of pairs of unit and cell that is ``kept``, the number of
+        ``units_cut``, how many are ``cut`` from a cell on average, and the ``plus_minus`` at 95 % of pure Laplace
+        noise; ``recommended``, the M with the least sum of plus-minus and cut.
+    epsilon : float
+        What the noise is for.
     """
 
     column: str
     units: int
     null_rows: int
     tables: tuple[dict[str, Any], ...]
+    epsilon: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,7 @@ class TableCheck:
     ----------
     rows : int
         Rows of the source.
-    regime : {"declared", "sparse", "open"}
+    regime : {"declared", "sparse", "open", "mixed"}
         Which kind of table a release would be; sparse where it must be asked for by `false_cells`.
     columns : tuple of ColumnCheck
         The columns.
@@ -171,6 +172,7 @@ def check_table(
     domain: Domain | Mapping[str, Any] | str | Path | None = None,
     *,
     unit: str | None = None,
+    epsilon: float = 1.0,
     engine: Literal["duckdb", "spark"] | None = None,
 ) -> TableCheck:
     """Look at a source against its domain, before a release. NOT private: for the curator alone.
@@ -185,6 +187,8 @@ def check_table(
         The public levels of the columns.
     unit : str, optional
         Column that says whose row it is.
+    epsilon : float, default 1.0
+        Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
         What reads files.
 
@@ -201,15 +205,15 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
-    request = _request(by, domain, unit)
+    request, epsilon = _request(by, domain, unit), _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
     with for_the_curator(), open_source(data, engine=engine, columns=request.columns) as source:
         source.check(CountQuery(marginals=request.domains))
         columns = tuple(_column(source, column) for column in declared.values())
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains)
-        units = None if unit is None else _units(source, unit, request, columns[0].rows)
+        units = None if unit is None else _units(source, unit, request, marginals, columns[0].rows, epsilon)
     regime: Regime = request.regime
-    if regime == "declared" and (request.cells or 0) > MOST_IN_MEMORY:
+    if regime == "declared" and request.numbered_cells > MOST_IN_MEMORY:
         regime = "sparse"
     return TableCheck(rows=columns[0].rows, regime=regime, columns=columns, marginals=marginals, units=units)
 
@@ -308,64 +312,54 @@ def _marginal(source: TableSource, marginal: Domain) -> MarginalCheck:
     table = _aggregated(
         source, marginal, lambda found: found.select(nw.len().alias("n"), nw.col("count").sum().alias("rows"))
     )
-    size = None if marginal.is_open else marginal.size
-    rows = table["rows"][0].as_py()
-    return MarginalCheck(by=marginal.names, cells=size, filled=table["n"][0].as_py(), rows=int(rows or 0))
+    size = None if marginal.is_open else marginal.possible_size
+    rows = int(table["rows"][0].as_py() or 0)
+    elsewhere = _marginal(source, Domain(marginal.columns)).rows - rows if marginal.impossible else 0
+    return MarginalCheck(
+        by=marginal.names, cells=size, filled=table["n"][0].as_py(), rows=rows, impossible_rows=elsewhere
+    )
 
 
-def _units(source: TableSource, unit: str, request: TableRequest, rows: int) -> UnitCheck:
+def _units(
+    source: TableSource,
+    unit: str,
+    request: TableRequest,
+    marginals: Sequence[MarginalCheck],
+    rows: int,
+    epsilon: float,
+) -> UnitCheck:
     """Return in how many cells units are, table by table."""
     column = Column(name=unit)
     whole = _marginal(source, Domain([column]))
     tables = []
-    for marginal in request.domains:
-        table = _aggregated(source, Domain([column, *marginal]), _cells_of_units)
+    for marginal, checked in zip(request.domains, marginals, strict=True):
+        pairs = Domain([column, *marginal], impossible=marginal.impossible)
+        table = _aggregated(source, pairs, _cells_of_units)
         cells, units = (np.array(table[name].to_pylist(), dtype=np.int64) for name in ("cells", "units"))
         # Units that are in no cell.
         cells, units = np.append(cells, 0), np.append(units, whole.filled - int(units.sum()))
-        tables.append(_bounding(marginal.names, cells, units, len(request.by)))
-    return UnitCheck(column=unit, units=whole.filled, null_rows=rows - whole.rows, tables=tuple(tables))
+        rows_of = _aggregated(source, pairs, _rows_of_pairs)
+        most, number = (np.array(rows_of[name].to_pylist(), dtype=np.int64) for name in ("count", "pairs"))
+        tables.append(
+            {
+                "by": marginal.names,
+                **bounding(cells, units, checked.filled, request.sizes, epsilon),
+                "row_quantiles": quantiles(most, number),
+            }
+        )
+    return UnitCheck(
+        column=unit, units=whole.filled, null_rows=rows - whole.rows, tables=tuple(tables), epsilon=epsilon
+    )
+
+
+def _rows_of_pairs(found: Frame) -> Frame:
+    """Return how many pairs of unit and cell have so many rows."""
+    return found.group_by("count").agg(nw.len().alias("pairs"))
 
 
 def _cells_of_units(found: Frame) -> Frame:
     """Return how many units are in so many cells, from one row for each unit and cell."""
     return found.group_by("t0").agg(nw.len().alias("cells")).group_by("cells").agg(nw.len().alias("units"))
-
-
-def _bounding(by: tuple[str, ...], cells: NDArray[np.int64], units: NDArray[np.int64], tables: int) -> dict[str, Any]:
-    """Return quantiles of the cells of units, and what each bound leaves."""
-    sorting = np.argsort(cells)
-    cells, units = cells[sorting], units[sorting]
-    below = np.cumsum(units)
-    whole, most = int((cells * units).sum()), int(cells.max())
-    places = {q: min(int(np.searchsorted(below, math.ceil(q * below[-1]))), cells.size - 1) for q in _QUANTILES}
-    choices = []
-    for bound in _bounds(most):
-        kept = int((np.minimum(cells, bound) * units).sum())
-        noise = Mechanism(table_noise(PureDP(1.0), Sensitivity.histogram(max_cells=bound * tables), LAPLACE))
-        choices.append(
-            {
-                "max_cells": bound,
-                "kept": kept / whole if whole else 1.0,
-                "plus_minus": int(noise.law.half_width(LEVEL)),
-            }
-        )
-    return {
-        "by": by,
-        "quantiles": {f"{q:g}": int(cells[place]) for q, place in places.items()},
-        "choices": tuple(choices),
-    }
-
-
-def _bounds(most: int) -> list[int]:
-    """Return 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing."""
-    found, power = [], 1
-    while True:
-        for step in (1, 2, 3, 5):
-            found.append(step * power)
-            if found[-1] >= most:
-                return found
-        power *= 10
 
 
 def _aggregated(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:

@@ -7,22 +7,27 @@ returned or written draws noise when it is looked at.
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, PrivacyWarning
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import released
 from ggdp.releases.totals import fit_total
 from ggdp.sampling.entropy import checked_source, random_words
+from ggdp.tables.cut import joint
 from ggdp.tables.engines import CountQuery, open_source
+from ggdp.tables.engines.plan import crowded
 from ggdp.tables.on_executors import MOST_ON_DRIVER, WrittenRelease, release_on_executors
 from ggdp.tables.open_keys import kept_keys
 from ggdp.tables.plan import TablePlan, plan_table
 from ggdp.tables.release import TableRelease, tables_of
-from ggdp.tables.request import MOST_IN_MEMORY, TableRequest, too_many_cells
+from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
+from ggdp.tables.request_checks import too_many_cells
 from ggdp.tables.sparse import sparse_cells
 from ggdp.tables.writing import require_apart, require_writable
 
@@ -35,8 +40,10 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.releases import Release
     from ggdp.sampling import Source
+    from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines import Counted, TableSource
+    from ggdp.tables.request import Counting, Regime
 
 __all__ = ["release_planned", "release_table", "require_size"]
 
@@ -52,6 +59,10 @@ def release_table(
     order: float | Literal["auto"] = "auto",
     unit: str | None = None,
     max_cells: int | None = None,
+    count: Counting = "units",
+    max_rows_per_cell: int | None = None,
+    count_cut: float | None = None,
+    unit_name: str | None = None,
     neighbours: Neighbours = "add-remove",
     total: int | None = None,
     nonnegative: bool = False,
@@ -80,13 +91,23 @@ def release_table(
     unit : str, optional
         Column that says whose row it is. Without one each row is a unit of its own.
     max_cells : int, optional
-        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random.
+        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random. A table
+        with fewer cells bounds it by itself.
+    count : {"units", "rows"}, default "units"
+        With `unit`: whether a cell counts different units, or their rows.
+    max_rows_per_cell : int, optional
+        With ``count="rows"``: how many rows of one unit are counted in a cell at most.
+    count_cut : float, optional
+        Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
+        `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
+    unit_name : str, optional
+        What units are called in statements and plots, in the plural, such as ``"patients"``.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
         Whether neighbours differ by a unit more or less, or by one that is replaced.
     total : int, optional
         What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
     nonnegative : bool, default False
-        Whether counts below 0 are put to 0.
+        Whether counts, and the ends of their intervals, that are below 0 are put to 0.
     false_cells : float, optional
         Asks for a sparse table of a declared domain: how many empty cells may show on average.
     engine : {"duckdb", "spark"}, optional
@@ -115,7 +136,9 @@ def release_table(
     -----
     Claim: the release has the guarantee that it carries, for neighbours that differ by one unit. A row has one cell of
     each table or none, whatever it holds; a unit is counted in at most `max_cells` cells of each, chosen from its own
-    rows alone; so counts move as `TableRequest.sensitivity` says, and the noise is proved for that.
+    rows alone, and adds at most 1, or `max_rows_per_cell`, to each of them; so counts move as
+    `TableRequest.sensitivity` says, and the noise is proved for that. A unit that is in more cells than are counted
+    moves one more number by 1 (`ggdp.tables.cut`).
 
     Examples
     --------
@@ -126,7 +149,7 @@ def release_table(
     >>> release.to_polars()["ward"].to_list()
     ['a', 'b', 'c']
     >>> release.manifest["table"]["unit"]
-    {'kind': 'column', 'column': 'person', 'max_cells': 2}
+    {'kind': 'column', 'column': 'person', 'name': None, 'max_cells': 2, 'max_rows_per_cell': None}
     """
     bits = checked_source(source)
     request = TableRequest(
@@ -136,11 +159,17 @@ def release_table(
         order=order,
         unit=unit,
         max_cells=max_cells,
+        count=count,
+        max_rows_per_cell=max_rows_per_cell,
+        count_cut=count_cut,
+        unit_name=unit_name,
         neighbours=neighbours,
         total=total,
         nonnegative=nonnegative,
         false_cells=false_cells,
     )
+    for warning in request.warnings:
+        warnings.warn(warning, PrivacyWarning, stacklevel=2)
     if out is not None:
         require_apart(data, require_writable(Path(out), len(request.by), overwrite=overwrite))
     release = release_planned(data, plan_table(request), engine=engine, out=out, source=bits)
@@ -162,16 +191,42 @@ def release_planned(
     Large tables of Spark are written to `out` on the way; all others are not written here.
     """
     bits, request = checked_source(source), plan.request
-    # The key is secret, and new for every release: who knew it would know which cells of a unit are left out.
-    key = random_words(bits, _KEY_WORDS).tobytes() if request.unit is not None else b""
-    query = CountQuery(marginals=request.domains, unit=request.unit, max_cells=request.max_cells or 1, key=key)
     with open_source(data, engine=engine, columns=request.columns) as opened:
         require_size(request, opened.engine, out)
+        query = _query(request, bits)
+        opened.check(query)
+        cut = _cut(opened, query, plan, bits)
         if opened.engine == "spark" and out is not None and _is_large(request):
-            return release_on_executors(opened, query, plan, bits, Path(out))
-        answer = {"declared": _declared, "sparse": _sparse, "open": _open}[request.regime]
+            return release_on_executors(opened, query, plan, bits, Path(out), cut)
+        answer = {"declared": _declared, "sparse": _sparse, "open": _open, "mixed": _mixed}[request.regime]
         release, keys = answer(opened, query, plan, bits)
-    return TableRelease(request=request, release=release, tables=tables_of(release, request.domains, keys))
+    return TableRelease(request=request, release=release, tables=tables_of(release, plan, keys, cut), cut=cut)
+
+
+def _query(request: TableRequest, bits: Source, only: Sequence[Regime] | None = None) -> CountQuery:
+    """Return what is asked of the engine, of all marginals or of those of some regimes."""
+    # The key is secret, and new for every query: who knew it would know which cells of a unit are left out.
+    key = random_words(bits, _KEY_WORDS).tobytes() if request.unit is not None else b""
+    return CountQuery(
+        marginals=tuple(
+            domain
+            for domain, regime in zip(request.domains, request.regimes, strict=True)
+            if only is None or regime in only
+        ),
+        unit=request.unit,
+        max_cells=request.max_cells or 1,
+        max_rows_per_cell=request.max_rows_per_cell,
+        key=key,
+    )
+
+
+def _cut(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[CutCount, ...]:
+    """Release how many units are in more cells than they are counted in, of each table where that can be."""
+    if plan.cut is None:
+        return ()
+    marginals = tuple(query.marginals[table] for table in plan.cut.tables)
+    answers = opened.answer(replace(query, marginals=marginals), crowded)
+    return plan.cut.released([int(answer.column(0)[0].as_py()) for answer in answers], bits)
 
 
 def require_size(request: TableRequest, engine: str | None, out: str | Path | None) -> None:
@@ -179,33 +234,38 @@ def require_size(request: TableRequest, engine: str | None, out: str | Path | No
     on_executors = engine == "spark" and out is not None and _is_large(request)
     if on_executors and Path(str(out)).suffix.lower() != ".parquet":
         raise ArgumentError("out", str(out), "must end in .parquet: Spark writes a table of so many cells as a folder")
-    if request.regime == "declared" and not on_executors and (request.cells or 0) > MOST_IN_MEMORY:
+    if request.false_cells is None and not on_executors and request.numbered_cells > MOST_IN_MEMORY:
         raise too_many_cells(request, MOST_IN_MEMORY)
 
 
 def _is_large(request: TableRequest) -> bool:
     """Tell, from the request alone, whether a table that Spark counts is drawn by its executors."""
     return (
-        request.cells is not None and request.cells > MOST_ON_DRIVER and len(request.by) == 1 and request.total is None
+        request.cells is not None
+        and request.numbered_cells > MOST_ON_DRIVER
+        and len(request.by) == 1
+        and request.total is None
     )
 
 
 def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
     """Release every cell of the domain."""
     request, domains = plan.request, plan.request.domains
-    cells, counts = _laid_out(opened.count(query), domains)
-    every = np.zeros(sum(domain.size for domain in domains), dtype=np.int64)
-    every[cells] = counts
-    noisy = plan.mechanism.release(every, source=bits)
-    # The same release, with the request's goal among its facts.
-    release = released(noisy.values, plan.facts, noisy.guarantee)
-    ends = np.cumsum([0, *(domain.size for domain in domains)])
+    shown = [_possible_cells(domain) for domain in domains]
+    counts = [
+        _every(one, domain)[cells] for one, domain, cells in zip(opened.count(query), domains, shown, strict=True)
+    ]
+    noisy = plan.mechanism.release(np.concatenate(counts), source=bits)
+    # The same release, with the request's goal among its facts and the units cut in its guarantee.
+    promise = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
+    release = released(noisy.values, plan.facts, promise)
+    ends = np.cumsum([0, *(cells.size for cells in shown)])
     parts = [slice(start, stop) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
     if request.total is not None:
         release = fit_total(release, request.total, nonnegative=request.nonnegative, parts=parts)
     elif request.nonnegative:
         release = clip(release, lower=0)
-    return release, [_keys(domain, np.arange(domain.size)) for domain in domains]
+    return release, [_keys(domain, cells) for domain, cells in zip(domains, shown, strict=True)]
 
 
 def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
@@ -222,29 +282,54 @@ def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sourc
         threshold=threshold.value,
         source=bits,
     )
-    keys, start = [], 0
+    # Of the cells that cannot occur some were drawn as false cells; without them the others have the same law.
+    keys, values, start = [], [], 0
     for domain in domains:
         stop = start + domain.size
-        keys.append(_keys(domain, shown[(shown >= start) & (shown < stop)] - start))
+        here = np.flatnonzero((shown >= start) & (shown < stop))
+        here = here[domain.possible(shown[here] - start)]
+        keys.append(_keys(domain, shown[here] - start))
+        values.append(noisy[here])
         start = stop
-    return _thresholded(noisy, plan, bits), keys
+    return _thresholded(np.concatenate(values), plan, bits), keys
 
 
 def _open(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
     """Release the keys whose noisy counts are at least the threshold."""
-    assert plan.threshold is not None
+    kept = [_kept(table, plan, bits) for table in opened.keys(query)]
+    return _thresholded(np.concatenate([noisy for _, noisy in kept]), plan, bits), [keys for keys, _ in kept]
+
+
+def _mixed(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
+    """Release every cell of the declared tables, and of the open ones the keys from the threshold on."""
+    del query  # marginals of the two kinds are counted apart
+    request = plan.request
+    counted = iter(opened.count(_query(request, bits, ("declared",))))
+    keyed = iter(opened.keys(_query(request, bits, ("open",))))
     keys, values = [], []
-    for table in opened.keys(query):
-        places, noisy = kept_keys(
-            table["count"].to_numpy(),
-            order=plan.mechanism.order,
-            scale=plan.mechanism.scale,
-            threshold=plan.threshold.value,
-            source=bits,
-        )
-        keys.append(table.drop_columns("count").take(places).combine_chunks())
+    for domain, regime in zip(request.domains, request.regimes, strict=True):
+        if regime == "open":
+            key, noisy = _kept(next(keyed), plan, bits)
+        else:
+            cells = _possible_cells(domain)
+            noisy = plan.mechanism.release(_every(next(counted), domain)[cells], source=bits).values
+            key = _keys(domain, cells)
+        keys.append(key)
         values.append(noisy)
     return _thresholded(np.concatenate(values), plan, bits), keys
+
+
+def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, NDArray[np.int64]]:
+    """Return the keys of an open table that are shown, and their noisy counts."""
+    assert plan.threshold is not None
+    places, noisy = kept_keys(
+        table["count"].to_numpy(),
+        order=plan.mechanism.order,
+        scale=plan.mechanism.scale,
+        threshold=plan.threshold.value,
+        source=bits,
+    )
+    return table.drop_columns("count").take(places).combine_chunks(), noisy
 
 
 def _thresholded(noisy: NDArray[np.int64], plan: TablePlan, bits: Source) -> Release:
@@ -257,6 +342,19 @@ def _laid_out(counted: list[Counted], domains: tuple[Domain, ...]) -> tuple[NDAr
     starts = np.cumsum([0, *(domain.size for domain in domains[:-1])], dtype=np.int64)
     cells = [one.cells + start for one, start in zip(counted, starts, strict=True)]
     return np.concatenate(cells), np.concatenate([one.counts for one in counted])
+
+
+def _every(counted: Counted, domain: Domain) -> NDArray[np.int64]:
+    """Return the counts of all cells of a domain, empty ones too."""
+    counts = np.zeros(domain.size, dtype=np.int64)
+    counts[counted.cells] = counted.counts
+    return counts
+
+
+def _possible_cells(domain: Domain) -> NDArray[np.int64]:
+    """Return the cells of a domain that can occur, in their order."""
+    cells = np.arange(domain.size)
+    return cells[domain.possible(cells)] if domain.impossible else cells
 
 
 def _keys(domain: Domain, cells: NDArray[np.int64]) -> pa.Table:

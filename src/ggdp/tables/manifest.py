@@ -4,16 +4,19 @@ The part ``table`` of a manifest (`ggdp.releases.manifest_schema`):
 
 =========  ========================================================================================
 request    what was asked for, with the public domain
-unit       what one unit is: a row, or all rows with one value of a column
-regime     declared, sparse or open (`ggdp.tables.request`)
+unit       what one unit is: a row, or all rows with one value of a column, and how much of it counts
+regime     declared, sparse, open or mixed (`ggdp.tables.request`)
 cells      how many cells the tables have; null where nobody knows
+cut        how many units are in more cells than they are counted in; null if that was not asked for
 warnings   what a reader should think twice about
-tables     for each table its columns, in the manner of CSV on the Web, and its file with its SHA-256
+tables     for each table its columns, in the manner of CSV on the Web, its regime, in how many of its
+           cells a unit can be, what its intervals cover, and its file with its SHA-256
 =========  ========================================================================================
 
 References
 ----------
-W3C, "Metadata Vocabulary for Tabular Data", 2015, section 5.6 (columns) and 4.11.1 (datatypes).
+W3C, "Metadata Vocabulary for Tabular Data", 2015, section 5.6 (columns) and 4.11.1 (datatypes). The column ``covers``
+is an attribute of observations in the manner of SDMX: the same in every row, so that no count is read without it.
 """
 
 from __future__ import annotations
@@ -21,82 +24,174 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ggdp.releases.manifest import Wording, manifest_of
+from ggdp.tables import words
 from ggdp.tables.column import Column
+from ggdp.tables.cut import plan_cut
+from ggdp.tables.request_checks import COVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.releases import Release
-    from ggdp.tables.domain import Domain
+    from ggdp.tables.cut import CutCount
     from ggdp.tables.request import TableRequest
 
-__all__ = ["protected_unit", "table_manifest"]
+__all__ = ["table_manifest"]
 
 _DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
-_INTERVAL = "95 % interval for the count without noise, from the raw noisy count"
-_COUNTS = {
-    "count": "count after the adjustments that the manifest names",
-    "noisy_count": "raw noisy count; it may be negative",
-    "lower": f"lower end of the {_INTERVAL}",
-    "upper": f"upper end of the {_INTERVAL}",
-}
 
 
 def table_manifest(
-    request: TableRequest, release: Release, files: Sequence[dict[str, Any]] | None = None
+    request: TableRequest,
+    release: Release,
+    files: Sequence[dict[str, Any]] | None = None,
+    cut: Sequence[CutCount] = (),
 ) -> dict[str, Any]:
     """Return the manifest of tables; `files` has the ``url`` and ``sha256`` of each, once they are written."""
     written = files or [{"url": None, "sha256": None}] * len(request.by)
     return {
-        **manifest_of(release, _wording(request)),
+        **manifest_of(release, _wording(request, cut)),
         "table": {
             "request": request.to_dict(),
             "unit": _unit(request),
             "regime": request.regime,
             "cells": request.cells,
+            "cut": _cut(request, cut),
             "warnings": list(request.warnings),
             "tables": [
-                {**file, "tableSchema": {"columns": _columns(domain), "primaryKey": list(domain.names)}}
-                for file, domain in zip(written, request.domains, strict=True)
+                {
+                    **file,
+                    "regime": request.regimes[number],
+                    "cells": request.sizes[number],
+                    "max_cells": request.most_cells[number],
+                    "covers": words.covered(request, number),
+                    "tableSchema": {"columns": _columns(request, number), "primaryKey": list(request.by[number])},
+                }
+                for number, file in enumerate(written)
             ],
         },
     }
 
 
-def protected_unit(request: TableRequest) -> str:
-    """Return in words what one neighbour has and the other has not."""
-    return "one row" if request.unit is None else f"all rows with one value of the column {request.unit!r}"
-
-
-def _wording(request: TableRequest) -> Wording:
+def _wording(request: TableRequest, cut: Sequence[CutCount]) -> Wording:
     """Return what a count is, whom it may leave out, and who is protected."""
-    counted = "Each count is a number of rows."
-    if request.unit is not None:
-        most = request.max_cells or 1
-        cells = "one cell" if most == 1 else f"{most:,} cells"
-        tables = "a table" if len(request.by) == 1 else "each table"
-        counted = (
-            f"Each count is a number of different values of the column {request.unit!r}. Each of them is counted in at "
-            f"most {cells} of {tables}; where it is in more, which ones are drawn at random, so that counts can be too "
-            "low."
-        )
+    said = [_counted(request), *_left_out(request), *(_of_cut(request, count) for count in cut)]
     columns = [column for domain in request.domains for column in domain]
     if any(column.other is None or column.missing is None for column in columns):
-        counted += " Rows whose values have no place in the table are counted nowhere."
-    return Wording(protected=protected_unit(request), first=counted, true="what they would be without noise")
+        said.append("Rows whose values have no place in the table are counted nowhere.")
+    if any(domain.impossible for domain in request.domains):
+        said.append("Cells that cannot occur are left out; they were declared beforehand.")
+    complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
+    return Wording(
+        protected=words.protected_unit(request),
+        first=" ".join(said),
+        true="what they would be without noise",
+        complete=tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else (),
+    )
+
+
+def _counted(request: TableRequest) -> str:
+    if request.unit is None:
+        each = "" if request.unit_name is None else f", one for each of the {request.unit_name}"
+        return f"Each count is a number of rows{each}."
+    if request.count == "rows":
+        whose = f"with the same value of the column {request.unit!r} belong to one of the {words.called(request)}"
+        return f"Each count is a number of rows; rows {whose}."
+    if request.unit_name is None:
+        return f"Each count is a number of different values of the column {request.unit!r}."
+    return f"Each count is a number of {request.unit_name}: different values of the column {request.unit!r}."
+
+
+def _left_out(request: TableRequest) -> list[str]:
+    """Return how much of a unit is counted, and what that does to counts and intervals."""
+    if not any(request.can_cut):
+        return []
+    rows = f"{request.most_in_a_cell:,} row{'s' * (request.most_in_a_cell > 1)}"
+    said = [f"Of each of the {words.called(request)} at most {rows} are counted in a cell"] * (request.count == "rows")
+    # Where a table has no more cells than a unit is counted in, none is left out.
+    within = [
+        names
+        for names, size in zip(request.by, request.sizes, strict=True)
+        if size is None or size > (request.max_cells or 1)
+    ]
+    if within:
+        cells = "one cell" if request.max_cells == 1 else f"{request.max_cells:,} cells"
+        tables = "a table" if len(request.by) == 1 else "each table"
+        if len(within) < len(request.by):
+            tables = " and of ".join(" x ".join(names) for names in within)
+        said.append(f"{'e' if said else 'E'}ach of them is counted in at most {cells} of {tables}")
+        said.append("where it is in more, which ones are drawn at random")
+    covered = (
+        f"The intervals allow for those that are left out: they cover all {words.called(request)} of a cell."
+        if request.count_cut is not None
+        else "The intervals cover what is counted, not what is left out."
+    )
+    return [f"{'; '.join(said)}, so that counts can be too low.", covered]
+
+
+def _of_cut(request: TableRequest, count: CutCount) -> str:
+    cells = "1 cell" if request.max_cells == 1 else f"{request.max_cells:,} cells"
+    table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
+    about = f"About {max(count.noisy, 0):,} {words.called(request)} (95 % interval: {count.lower:,} to {count.upper:,})"
+    return f"{about} are in more than {cells}{table}; this number has noise of its own, and is part of the guarantee."
 
 
 def _unit(request: TableRequest) -> dict[str, Any]:
-    """Return what one unit is; without a column of units nothing is said of persons."""
-    if request.unit is None:
-        return {"kind": "row", "column": None, "max_cells": 1}
-    return {"kind": "column", "column": request.unit, "max_cells": request.max_cells}
+    """Return what one unit is, and how much of it is counted; without a column of units nothing is said of persons."""
+    kind = "row" if request.unit is None else "column"
+    return {
+        "kind": kind,
+        "column": request.unit,
+        "name": request.unit_name,
+        "max_cells": max(request.most_cells),
+        "max_rows_per_cell": request.max_rows_per_cell,
+    }
 
 
-def _columns(domain: Domain) -> list[dict[str, Any]]:
+def _cut(request: TableRequest, cut: Sequence[CutCount]) -> dict[str, Any] | None:
+    planned = plan_cut(request)
+    if planned is None:
+        return None
+    return {
+        **planned.to_dict(),
+        "tables": [
+            {
+                "table": count.table + 1,
+                "noisy_count": count.noisy,
+                "lower": count.lower,
+                "upper": count.upper,
+                "allowance": count.allowance,
+            }
+            for count in cut
+        ],
+    }
+
+
+def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
+    domain, covers = request.domains[number], words.covered(request, number)
     keys = [{"name": column.name, "datatype": _datatype(column), "dc:description": _said(column)} for column in domain]
-    counts = [{"name": name, "datatype": "integer", "dc:description": said} for name, said in _COUNTS.items()]
+    counts = [
+        {"name": name, "datatype": "integer", "dc:description": said} for name, said in _counts(request, number).items()
+    ]
+    if covers is not None:
+        said = f"what the interval covers, the same in every row: {covers}"
+        counts.append({"name": COVERS, "datatype": "string", "dc:description": said})
     return [{**column, "required": True} for column in (*keys, *counts)]
+
+
+def _counts(request: TableRequest, number: int) -> dict[str, str]:
+    covers = words.covered(request, number) or "the count without noise"
+    bound = words.bounded(request, number)
+    interval = f"95 % interval for {covers}; from the raw noisy count"
+    if request.nonnegative:
+        interval += ", at least 0"
+    return {
+        "count": f"count of {words.counted(request)} after the adjustments that the manifest names"
+        + (f"; {bound}" if bound else ""),
+        "noisy_count": "raw noisy count; it may be negative",
+        "lower": f"lower end of the {interval}",
+        "upper": f"upper end of the {interval}",
+    }
 
 
 def _datatype(column: Column) -> str:
@@ -106,7 +201,10 @@ def _datatype(column: Column) -> str:
 
 def _said(column: Column) -> str:
     if column.kind == "open":
-        return "levels chosen privately, as text"
+        return (
+            "levels chosen privately, as text; in a CSV file those that a spreadsheet would take for a formula, and "
+            "those that begin with an apostrophe, have an apostrophe before them"
+        )
     bins = "public bins of time" if column.dated else "public bins of numbers"
     what = bins if column.kind == "bins" else "public levels"
     extra = [f"{label!r} for {role}" for role, label in (("others", column.other), ("none", column.missing)) if label]

@@ -9,6 +9,8 @@ k        Binomial(N - m, P(K >= tau)), how many empty cells of it are shown; K t
 False cells of a sparse table are drawn on the driver: uniform cells, one after another, without those drawn before and
 without those that Spark finds among the non-empty ones. Claim: the first k that are left are a uniform set of k empty
 cells. Proof: that is drawing empty cells one by one without replacement, with draws in between that change nothing.
+Cells that cannot occur are among the N; those drawn are left out at the end, and the others keep their law, since all
+cells are independent.
 """
 
 from __future__ import annotations
@@ -25,16 +27,19 @@ from ggdp._files import write_together
 from ggdp.distributions.integer_sums import tail
 from ggdp.errors import ArgumentError
 from ggdp.releases.adjustments import clip
-from ggdp.releases.facts import LEVEL
 from ggdp.releases.release import released
 from ggdp.sampling import Binomial, ConditionalNoise
 from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.uniform import uniform_integers
 from ggdp.tables.engines.native import quietly
+from ggdp.tables.engines.plan import impossible_codes
+from ggdp.tables.intervals import allowance, level_of
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.release import TableRelease, tables_of
+from ggdp.tables.words import covered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -46,6 +51,8 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.releases import Release
     from ggdp.sampling import Source
+    from ggdp.tables.cut import CutCount
+    from ggdp.tables.domain import Domain
     from ggdp.tables.engines import CountQuery, TableSource
     from ggdp.tables.engines.spark_release import WrittenCells
     from ggdp.tables.plan import TablePlan
@@ -69,6 +76,8 @@ class WrittenRelease:
         The folder of Parquet files.
     manifest : dict
         All that a reader must know, as it stands beside the folder.
+    cut : tuple of CutCount
+        With `count_cut`: how many units are in more cells than they are counted in, privately.
     guarantee : PureDP, ApproxDP or None
         What is proved of the table; None if its noise came from a seed, or the record was made by hand.
     """
@@ -76,6 +85,7 @@ class WrittenRelease:
     plan: TablePlan
     path: Path
     manifest: dict[str, Any]
+    cut: tuple[CutCount, ...] = ()
     guarantee: Guarantee | None = field(init=False, default=None)
 
     @property
@@ -97,9 +107,8 @@ class WrittenRelease:
         table = pq.ParquetDataset([file for file, _ in files], partitioning=None).read().replace_schema_metadata(None)
         release = _adjusted(released(table["noisy_count"].to_numpy(), self.plan.facts, self.guarantee), self.request)
         keys = table.select(list(self.request.by[0])).combine_chunks()
-        return TableRelease(
-            request=self.request, release=release, tables=tables_of(release, self.request.domains, [keys])
-        )
+        tables = tables_of(release, self.plan, [keys], self.cut)
+        return TableRelease(request=self.request, release=release, tables=tables, cut=self.cut)
 
     def to_arrow(self) -> pa.Table:
         """Read the table as an Arrow table."""
@@ -127,7 +136,12 @@ class WrittenRelease:
 
 
 def release_on_executors(
-    opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source, out: Path
+    opened: TableSource,
+    query: CountQuery,
+    plan: TablePlan,
+    bits: Source,
+    out: Path,
+    cut: tuple[CutCount, ...] = (),
 ) -> WrittenRelease:
     """Draw and write a table of one marginal on the executors, with its manifest beside it.
 
@@ -135,33 +149,39 @@ def release_on_executors(
     Clamping for the sake of probabilistic DP is not done there, so approximate DP is what is left of it.
     """
     counted = opened.counted_frame(query)
-    written = quietly(opened.name, lambda: _written(counted, plan, bits, out))
+    written = quietly(opened.name, lambda: _written(counted, plan, bits, out, cut))
     promise = plan.guarantee.after_postprocessing() if written.private else None
     try:
-        manifest = _manifest(written, plan, promise)
+        manifest = _manifest(written, plan, promise, cut)
         text = json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
         write_together({out.with_name(f"{out.stem}.manifest.json"): text.encode()}, overwrite=False)
     except BaseException:
         # A table without its manifest is half a release.
         shutil.rmtree(written.path, ignore_errors=True)
         raise
-    release = WrittenRelease(plan=plan, path=written.path, manifest=manifest)
+    release = WrittenRelease(plan=plan, path=written.path, manifest=manifest, cut=cut)
     object.__setattr__(release, "guarantee", promise)
     return release
 
 
-def _written(counted: Any, plan: TablePlan, bits: Source, out: Path) -> WrittenCells:  # noqa: ANN401 - Spark's frame
+def _written(
+    counted: Any,  # noqa: ANN401 - Spark's frame
+    plan: TablePlan,
+    bits: Source,
+    out: Path,
+    cut: Sequence[CutCount],
+) -> WrittenCells:
     """Draw on the executors and write, false cells included."""
     from ggdp.tables.engines.spark_release import release_cells
 
     (domain,) = plan.request.domains
-    threshold, extra = plan.threshold, {}
+    threshold, level, extra = plan.threshold, level_of(plan, 0), {}
     if threshold is not None:
         counted = counted.persist()
         extra = {
             "threshold": threshold.value,
-            "false_cells": _false_cells(counted, plan, domain.size, bits),
-            "certain_above": threshold.last_maybe_empty(plan.mechanism.law, LEVEL),
+            "false_cells": _false_cells(counted, plan, domain, bits),
+            "certain_above": threshold.last_maybe_empty(plan.mechanism.law, level),
         }
     try:
         return release_cells(
@@ -170,7 +190,10 @@ def _written(counted: Any, plan: TablePlan, bits: Source, out: Path) -> WrittenC
             order=plan.mechanism.order,
             scale=plan.mechanism.scale,
             columns=[(column.name, column.values) for column in domain],
-            half_width=plan.half_width,
+            half_width=int(plan.mechanism.law.half_width(level)),
+            allowance=allowance(cut, 0),
+            covers=covered(plan.request, 0),
+            impossible=impossible_codes(domain),
             adjust="nonnegative" if plan.request.nonnegative else "none",
             path=out,
             source=None if bits is SECURE else bits,
@@ -181,11 +204,12 @@ def _written(counted: Any, plan: TablePlan, bits: Source, out: Path) -> WrittenC
             counted.unpersist()
 
 
-def _false_cells(counted: Any, plan: TablePlan, cells: int, bits: Source) -> pa.Table:  # noqa: ANN401
+def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) -> pa.Table:  # noqa: ANN401
     """Return empty cells that are shown, and their noisy counts."""
     import pyarrow as pa
 
     assert plan.threshold is not None
+    cells = domain.size
     order, scale, tau = plan.mechanism.order, plan.mechanism.scale, plan.threshold.value
     number = Binomial(trials=cells - counted.count(), probability=lambda: tail(order, scale, tau))
     size = int(number.sample(1, source=bits)[0])
@@ -196,10 +220,14 @@ def _false_cells(counted: Any, plan: TablePlan, cells: int, bits: Source) -> pa.
         taken = set(frame.join(counted, "cell", "left_semi").toArrow()["cell"].to_pylist()) if new else set()
         drawn |= {cell: None for cell in new if cell not in taken}
     noisy = ConditionalNoise(order=order, scale=scale, threshold=tau).sample(size, source=bits)
-    return pa.table({"cell": pa.array(drawn, pa.int64()), "noisy": pa.array(noisy)})
+    places = np.fromiter(drawn, dtype=np.int64, count=len(drawn))
+    possible = domain.possible(places)
+    return pa.table({"cell": pa.array(places[possible]), "noisy": pa.array(noisy[possible])})
 
 
-def _manifest(written: WrittenCells, plan: TablePlan, promise: Guarantee | None) -> dict[str, Any]:
+def _manifest(
+    written: WrittenCells, plan: TablePlan, promise: Guarantee | None, cut: Sequence[CutCount]
+) -> dict[str, Any]:
     from ggdp.tables.engines.spark_release import digests
 
     sums = digests(written)
@@ -211,7 +239,7 @@ def _manifest(written: WrittenCells, plan: TablePlan, promise: Guarantee | None)
     }
     # The values are on disk: all else that a manifest says is said by a release of none of them.
     empty = _adjusted(released(np.empty(0, dtype=np.int64), plan.facts, promise), plan.request)
-    manifest = table_manifest(plan.request, empty, files=[file])
+    manifest = table_manifest(plan.request, empty, files=[file], cut=cut)
     manifest["values"]["shape"] = [_rows(written) if written.rows is None else written.rows]
     return manifest
 

@@ -10,9 +10,11 @@ from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.releases.facts import LEVEL
 from ggdp.releases.threshold import Threshold, thresholded
+from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
 from ggdp.tables.noise import LAPLACE, table_noise
 from ggdp.tables.request import AUTO
 from ggdp.tables.thresholds import key_threshold, noise_share, open_guarantee, sparse_threshold, threshold_share
+from ggdp.tables.words import covered
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
@@ -34,15 +36,18 @@ class TablePlan:
     mechanism : Mechanism
         The noise.
     threshold : Threshold, optional
-        From which noisy count on a cell is shown; None if all are.
+        From which noisy count on a cell is shown, of sparse and open tables; None if all are.
     guarantee : PureDP, ProbabilisticDP or ApproxDP
         What the release will promise.
+    cut : CutPlan, optional
+        How the units that are in more than `max_cells` cells are counted; None if they are not.
     """
 
     request: TableRequest
     mechanism: Mechanism
     threshold: Threshold | None
     guarantee: Guarantee
+    cut: CutPlan | None = None
 
     @property
     def facts(self) -> MechanismFacts:
@@ -61,6 +66,24 @@ class TablePlan:
             "request": self.request.to_dict(),
             "regime": self.request.regime,
             "cells": self.request.cells,
+            "tables": [
+                {
+                    "by": list(names),
+                    "regime": regime,
+                    "cells": size,
+                    "max_cells": most,
+                    "covers": covered(self.request, k),
+                }
+                for k, (names, regime, size, most) in enumerate(
+                    zip(
+                        self.request.by,
+                        self.request.regimes,
+                        self.request.sizes,
+                        self.request.most_cells,
+                        strict=True,
+                    )
+                )
+            ],
             "order": self.mechanism.order,
             "scale": self.mechanism.scale,
             "std": self.mechanism.std,
@@ -68,6 +91,7 @@ class TablePlan:
             "level": LEVEL,
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "guarantee": self.guarantee.to_dict(),
+            "cut": None if self.cut is None else {**self.cut.to_dict(), "plus_minus": self.cut.half_width},
             "sensitivity": str(self.mechanism.sensitivity),
             "warnings": list(self.request.warnings),
         }
@@ -85,11 +109,12 @@ def plan_table(request: TableRequest) -> TablePlan:
     >>> plan.half_width, str(plan.guarantee)
     (3, '1-DP under add-remove neighbours')
     """
-    if request.regime == "open":
+    if "open" in request.regimes:
         return _open(request)
-    noise = table_noise(request.goal, request.sensitivity, None if request.order == AUTO else request.order)
+    order = None if request.order == AUTO else request.order
+    noise, cut = table_noise(rest_of_goal(request), request.sensitivity, order), plan_cut(request)
     mechanism = Mechanism(noise)
-    promised = mechanism.guarantee
+    promised = joint(mechanism.guarantee, cut)
     if request.nonnegative or request.total is not None or request.false_cells is not None:
         promised = promised.after_postprocessing()
     threshold = None
@@ -97,30 +122,42 @@ def plan_table(request: TableRequest) -> TablePlan:
         assert request.cells is not None
         tau = sparse_threshold(noise.order, noise.scale, cells=request.cells, false_cells=request.false_cells)
         threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
-    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=promised)
+    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=promised, cut=cut)
 
 
 def _open(request: TableRequest) -> TablePlan:
-    """Return the plan of a table whose keys are chosen privately."""
-    whole, m = request.goal.delta, request.cells_of_a_unit
-    noise = _open_noise(request)
-    share = threshold_share(whole, noise.guarantee, cells_of_a_unit=m)
-    tau = key_threshold(noise.order, noise.scale, delta=share, cells_of_a_unit=m)
+    """Return the plan of tables of which some have keys that are chosen privately."""
+    whole, m = request.goal.delta, request.open_cells_of_a_unit
+    beside = request.cells_of_a_unit - m
+    noise, cut = _open_noise(request), plan_cut(request)
+    share = threshold_share(whole, noise.guarantee, cells_of_a_unit=m, declared_cells=beside)
+    most = request.most_in_a_cell
+    tau = key_threshold(noise.order, noise.scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
+    promised = open_guarantee(
+        noise.guarantee,
+        order=noise.order,
+        scale=noise.scale,
+        threshold=tau,
+        cells_of_a_unit=m,
+        declared_cells=beside,
+        most_in_a_cell=most,
+    )
     return TablePlan(
         request=request,
         mechanism=Mechanism(noise),
         threshold=Threshold(value=tau),
-        guarantee=open_guarantee(
-            noise.guarantee, order=noise.order, scale=noise.scale, threshold=tau, cells_of_a_unit=m
-        ),
+        guarantee=joint(promised, cut),
+        cut=cut,
     )
 
 
 def _open_noise(request: TableRequest) -> Calibration:
     """Return the noise of keys and counts: pure where Laplace noise is taken, which leaves more to the keys."""
-    goal = request.goal
+    goal = rest_of_goal(request)
     if request.order == LAPLACE:
         return calibrate(PureDP(goal.epsilon), request.sensitivity, order=LAPLACE, support="integer")
-    delta = noise_share(goal.delta, cells_of_a_unit=request.cells_of_a_unit, neighbours=request.neighbours)
+    m = request.open_cells_of_a_unit
+    beside = request.cells_of_a_unit - m
+    delta = noise_share(goal.delta, cells_of_a_unit=m, declared_cells=beside, neighbours=request.neighbours)
     order = None if request.order == AUTO else request.order
     return table_noise(ApproxDP(goal.epsilon, delta), request.sensitivity, order)

@@ -5,6 +5,7 @@ the columns of `by`     the keys, rebuilt from the public domain (or, where it i
 count                   the count after the adjustments that were asked for
 noisy_count             the raw noisy count
 lower, upper            95 % interval for the true count, from the raw noisy count
+covers                  where units may be counted in fewer cells than they are in: what the interval covers, in words
 ======================  ===============================================================================
 
 Nothing in a table is made from the data but through the mechanism: rows are in domain order, and types and metadata
@@ -18,10 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from ggdp.errors import ArgumentError
 from ggdp.releases.frames import needed
+from ggdp.tables.intervals import table_intervals
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import COUNTS
+from ggdp.tables.request_checks import COVERS
+from ggdp.tables.words import covered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
@@ -33,7 +38,9 @@ if TYPE_CHECKING:
 
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.releases import Release
+    from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
+    from ggdp.tables.plan import TablePlan
     from ggdp.tables.request import TableRequest
 
 __all__ = ["Table", "TableRelease", "tables_of"]
@@ -53,6 +60,8 @@ class Table:
         The key of each row.
     count, noisy_count, lower, upper : numpy.ndarray
         What is published of each row.
+    covers : str, optional
+        What the intervals cover, where that is less than all that the source holds, or what counts are.
     """
 
     domain: Domain
@@ -61,6 +70,7 @@ class Table:
     noisy_count: NDArray[np.int64]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
+    covers: str | None = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -71,8 +81,11 @@ class Table:
         """Return the table as an Arrow table."""
         import pyarrow as pa
 
-        counts = {name: pa.array(getattr(self, name)) for name in COUNTS}
-        return pa.table({**dict(zip(self.by, self.keys.columns, strict=True)), **counts})
+        columns = dict(zip(self.by, self.keys.columns, strict=True))
+        columns |= {name: pa.array(getattr(self, name)) for name in COUNTS}
+        if self.covers is not None:
+            columns[COVERS] = pa.repeat(self.covers, len(self))
+        return pa.table(columns)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a pandas frame."""
@@ -104,6 +117,8 @@ class TableRelease:
         All counts as one vector, the tables one after another, with the guarantee of all of them together.
     tables : tuple of Table
         The tables.
+    cut : tuple of CutCount
+        With `count_cut`: how many units are in more cells of a table than they are counted in, privately.
 
     Examples
     --------
@@ -120,6 +135,7 @@ class TableRelease:
     request: TableRequest
     release: Release
     tables: tuple[Table, ...]
+    cut: tuple[CutCount, ...] = ()
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -147,7 +163,7 @@ class TableRelease:
 
         It follows `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but through the mechanism.
         """
-        return table_manifest(self.request, self.release)
+        return table_manifest(self.request, self.release, cut=self.cut)
 
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; of several, take one of `tables`."""
@@ -164,6 +180,33 @@ class TableRelease:
     def to_numpy(self) -> NDArray[np.int64]:
         """Return the counts as an array of your own; of several tables, one after another."""
         return self.release.to_numpy()
+
+    def to_csv(self, path: str | Path | None = None, *, overwrite: bool = False) -> str | None:
+        """Return the one table as CSV text; or write it to a file, with the manifest beside it.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to, ending in ``.csv``; `write` does the same, and knows Parquet too.
+        overwrite : bool, default False
+            Whether files that are there may be replaced.
+
+        Examples
+        --------
+        >>> import ggdp, pyarrow
+        >>> people = pyarrow.table({"smokes": ["no", "yes", "no"]})
+        >>> release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
+        >>> release.to_csv().splitlines()[0]
+        'smokes,count,noisy_count,lower,upper'
+        """
+        from ggdp.tables.writing import as_csv, write
+
+        if path is None:
+            return as_csv(self._one()).decode()
+        if not str(path).lower().endswith(".csv"):
+            raise ArgumentError("path", str(path), "must end in .csv; write() also writes .parquet")
+        write(self, path, overwrite=overwrite)
+        return None
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
         """Write the tables to .csv or .parquet, with the manifest beside them, and return the files.
@@ -189,12 +232,19 @@ class TableRelease:
         self._one()
         return plot_table(self, title=title, unit=unit)
 
+    def _repr_html_(self) -> str:
+        """Return the guarantee and the first rows of each table, for notebooks."""
+        from ggdp.tables.notebook import as_html
+
+        return as_html(self)
+
     def __repr__(self) -> str:
         promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
         lines = [f"TableRelease, {promise}", f"  made by: {self.release.mechanism}"]
         lines += [f"  then: {step}" for step in self.release.adjustments]
         for table in self.tables:
-            lines.append(f"  {' x '.join(table.by)}: {len(table):,} rows")
+            covers = "" if table.covers is None else f"; intervals: {table.covers}"
+            lines.append(f"  {' x '.join(table.by)}: {len(table):,} rows{covers}")
             for row in table.to_arrow().slice(0, _SHOWN_ROWS).to_pylist():
                 key = ", ".join(str(row[name]) for name in table.by)
                 lines.append(f"    {key}: {row['count']} ({row['lower']} to {row['upper']})")
@@ -212,21 +262,24 @@ class TableRelease:
         return self.tables[0]
 
 
-def tables_of(release: Release, domains: tuple[Domain, ...], keys: list[pa.Table]) -> tuple[Table, ...]:
+def tables_of(
+    release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequence[CutCount] = ()
+) -> tuple[Table, ...]:
     """Return the tables of a release of all their counts, one after another, given the keys of each."""
-    lower, upper = release.interval()
     tables, start = [], 0
-    for domain, key in zip(domains, keys, strict=True):
+    for number, (domain, key) in enumerate(zip(plan.request.domains, keys, strict=True)):
         part = slice(start, start + key.num_rows)
         start = part.stop
+        lower, upper = table_intervals(plan, number, release.noisy[part], cut)
         tables.append(
             Table(
                 domain=domain,
                 keys=key,
                 count=release.values[part],
                 noisy_count=release.noisy[part],
-                lower=lower[part],
-                upper=upper[part],
+                lower=lower,
+                upper=upper,
+                covers=covered(plan.request, number),
             )
         )
     return tuple(tables)

@@ -1,21 +1,32 @@
 """What is asked for: which counts, how private, over which public domain. Nothing here has seen the data.
 
-=========  =======================================================================================
+=========  ========================================================================================================
 declared   every cell of the domain gets noise, empty ones too
 sparse     the same law, with the cells below a threshold left out: for domains too large to list
 open       a column has no declared levels: keys are chosen privately by a threshold, which needs delta
-=========  =======================================================================================
+mixed      several marginals, some declared and some open: each is treated as its own regime says
+=========  ========================================================================================================
 
-The regime follows from the request alone. Claim (sensitivity): a unit is in at most M cells of each of k marginals, and
-each count moves by at most 1 when the unit comes or goes; so at most M k counts move under add-remove neighbours, and
-twice as many when one unit is replaced by another. Without a column of units every row is a unit, in one cell of
-each marginal or in none.
+The regime of each marginal follows from the request alone.
+
+=========  ========================================================================================================
+M          cells of a marginal that a unit is counted in, at most (`max_cells`); 1 where each row is a unit
+R          what a unit adds to a cell, at most: 1 where units are counted, `max_rows_per_cell` where rows are
+N_i        cells of marginal i that can occur; infinite where it is open
+=========  ========================================================================================================
+
+Claim (sensitivity). When a unit comes or goes, at most min(M, N_i) counts of marginal i move; when one is replaced by
+another, at most min(2 M, N_i); each by at most R. Proof. What a unit adds is a function of its own rows: R or less in
+each of M cells or fewer, which are cells of the marginal. With f and g what the one that goes and the one that comes
+add to a cell, both in [0, R], the count moves by |f - g| <= R, in a cell that one of them is in: at most M + M cells.
+Without a column of units every row is a unit, in one cell of each marginal or in none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -24,24 +35,26 @@ from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.neighbours import validated_neighbours
 from ggdp.tables.column import Column
-from ggdp.tables.domain import MOST_CELLS, Domain
+from ggdp.tables.domain import Domain
+from ggdp.tables.request_checks import COVERS, check_cut, check_regime, check_rows, check_total, check_units
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
 
-__all__ = ["AUTO", "COUNTS", "MOST_IN_MEMORY", "Regime", "TableRequest"]
+__all__ = ["AUTO", "COUNTS", "COVERS", "MOST_IN_MEMORY", "Counting", "Regime", "TableRequest"]
 
-Regime: TypeAlias = Literal["declared", "sparse", "open"]
+Regime: TypeAlias = Literal["declared", "sparse", "open", "mixed"]
+Counting: TypeAlias = Literal["units", "rows"]
 
 AUTO = "auto"
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
 # So many cells of a declared table are released in memory, in a few seconds and some gigabytes.
 MOST_IN_MEMORY = 50_000_000
-# So many are released on the executors of Spark.
-MOST_ON_EXECUTORS = 10**10
-# Above it, one unit in a hundred thousand may be given away whole.
+# Above these a publisher is warned.
 _LARGE_DELTA = 1e-5
+_LARGE_EPSILON = 10.0
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +74,15 @@ class TableRequest:
     unit : str, optional
         Column that says whose row it is; None if each row is a unit of its own.
     max_cells : int, optional
-        In how many cells of each marginal one unit is counted.
+        In how many cells of each marginal one unit is counted; more than a marginal has are as many as it has.
+    count : {"units", "rows"}
+        With `unit`: whether a cell counts different units, or their rows.
+    max_rows_per_cell : int, optional
+        With rows: how many rows of a unit are counted in one cell.
+    count_cut : float, optional
+        Share of epsilon that pays for a private count of the units that are in more than `max_cells` cells.
+    unit_name : str, optional
+        What units are called in statements and plots, in the plural, such as patients.
     neighbours : {"add-remove", "replace-one"}
         The relation of neighbours.
     total : int, optional
@@ -78,6 +99,10 @@ class TableRequest:
     order: float | Literal["auto"] = "auto"
     unit: str | None = None
     max_cells: int | None = None
+    count: Counting = "units"
+    max_rows_per_cell: int | None = None
+    count_cut: float | None = None
+    unit_name: str | None = None
     neighbours: Neighbours = "add-remove"
     total: int | None = None
     nonnegative: bool = False
@@ -100,20 +125,31 @@ class TableRequest:
             )
         if not isinstance(self.nonnegative, bool):
             raise ArgumentError("nonnegative", self.nonnegative, "must be True or False")
-        self._check_units()
-        if self.false_cells is not None:
-            set_(self, "false_cells", _validate.positive(false_cells=self.false_cells))
+        for name in ("max_cells", "max_rows_per_cell"):
+            if getattr(self, name) is not None:
+                set_(self, name, _validate.integer(**{name: getattr(self, name)}, at_least=1))
+        for name in ("false_cells", "count_cut"):
+            if getattr(self, name) is not None:
+                set_(self, name, _validate.positive(**{name: getattr(self, name)}))
+        check_units(self)
+        check_rows(self)
+        if self.unit_name is not None:
+            set_(self, "unit_name", _name_in_words(self.unit_name))
         if self.total is not None:
             set_(self, "total", _validate.integer(total=self.total, at_least=0))
-        self._check_regime()
+        check_regime(self)
+        check_cut(self)
         if self.total is not None:
-            self._check_total()
+            check_total(self)
 
     @property
     def domains(self) -> tuple[Domain, ...]:
         """The domain of each marginal; columns that nobody declared are open."""
         return tuple(
-            Domain([self.domain[name] if name in self.domain else Column(name=name) for name in names])
+            Domain(
+                [self.domain[name] if name in self.domain else Column(name=name) for name in names],
+                impossible=[pattern for pattern in self.domain.impossible if set(pattern) <= set(names)],
+            )
             for names in self.by
         )
 
@@ -124,36 +160,86 @@ class TableRequest:
         return tuple(dict.fromkeys([name for names in self.by for name in names] + list(units)))
 
     @property
+    def regimes(self) -> tuple[Regime, ...]:
+        """Which kind of table each marginal is."""
+        closed: Regime = "declared" if self.false_cells is None else "sparse"
+        return tuple("open" if domain.is_open else closed for domain in self.domains)
+
+    @property
     def regime(self) -> Regime:
-        """Which of the three kinds of table is asked for."""
-        if any(domain.is_open for domain in self.domains):
-            return "open"
-        return "declared" if self.false_cells is None else "sparse"
+        """The kind of all marginals, or "mixed"."""
+        kinds = set(self.regimes)
+        return kinds.pop() if len(kinds) == 1 else "mixed"
+
+    @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """How many cells of each marginal can occur; None if nobody knows."""
+        return tuple(None if domain.is_open else domain.possible_size for domain in self.domains)
 
     @property
     def cells(self) -> int | None:
         """How many cells the marginals have together; None if nobody knows."""
-        return None if self.regime == "open" else sum(domain.size for domain in self.domains)
+        known = [size for size in self.sizes if size is not None]
+        return sum(known) if len(known) == len(self.by) else None
+
+    @property
+    def numbered_cells(self) -> int:
+        """How many cells the declared marginals have together, those that cannot occur included."""
+        return sum(domain.size for domain in self.domains if not domain.is_open)
+
+    @property
+    def most_cells(self) -> tuple[int, ...]:
+        """In how many cells of each marginal one unit can be: `max_cells`, or all cells if they are fewer."""
+        return self._moving(1)
 
     @property
     def cells_of_a_unit(self) -> int:
         """In how many cells one unit can be, over all marginals."""
-        return (self.max_cells or 1) * len(self.by)
+        return sum(self.most_cells)
+
+    @property
+    def open_cells_of_a_unit(self) -> int:
+        """In how many cells one unit can be, over the open marginals."""
+        return sum(most for most, kind in zip(self.most_cells, self.regimes, strict=True) if kind == "open")
+
+    @property
+    def most_in_a_cell(self) -> int:
+        """What one unit can add to a cell: 1, or so many rows."""
+        return self.max_rows_per_cell or 1
+
+    @property
+    def can_cut(self) -> tuple[bool, ...]:
+        """Whether a unit may be counted for less than it has, in each marginal: in fewer cells, or with fewer rows."""
+        if self.unit is None:
+            return (False,) * len(self.by)
+        return tuple(self.count == "rows" or size is None or size > (self.max_cells or 1) for size in self.sizes)
 
     @property
     def sensitivity(self) -> Sensitivity:
         """How far one unit can move the counts."""
-        return Sensitivity.histogram(neighbours=self.neighbours, max_cells=self.cells_of_a_unit)
+        moving = sum(self._moving(1 if self.neighbours == "add-remove" else 2))
+        return Sensitivity.cells(moving, self.most_in_a_cell, neighbours=self.neighbours)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a publisher should think twice about."""
-        if self.goal.delta <= _LARGE_DELTA:
-            return ()
-        return (
-            f"delta = {self.goal.delta:g} is above {_LARGE_DELTA:g}: in a large table so many of the units may be "
-            "given away whole; a delta far below one over the number of units is usual",
-        )
+        found = []
+        if self.goal.epsilon > _LARGE_EPSILON:
+            found.append(
+                f"epsilon = {self.goal.epsilon:g} is above {_LARGE_EPSILON:g}: whether a unit is in the data can then "
+                "be told from the result almost surely; values of 1 or less are usual, and few publish above 10"
+            )
+        if self.goal.delta > _LARGE_DELTA:
+            found.append(
+                f"delta = {self.goal.delta:g} is above {_LARGE_DELTA:g}: up to this share of people could be fully "
+                "exposed; a delta far below one over the number of units is usual"
+            )
+        return tuple(found)
+
+    def _moving(self, units: int) -> tuple[int, ...]:
+        """Return how many cells of each marginal so many units can be in together."""
+        most = units * (self.max_cells or 1)
+        return tuple(most if size is None else min(most, size) for size in self.sizes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, fit for JSON; of the domain what is used."""
@@ -164,90 +250,22 @@ class TableRequest:
             "domain": Domain(used).to_dict(),
             "order": self.order,
             "unit": self.unit,
+            "impossible": [
+                {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
+                for pattern in dict.fromkeys(
+                    tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible
+                )
+            ],
             "max_cells": self.max_cells,
+            "count": self.count,
+            "max_rows_per_cell": self.max_rows_per_cell,
+            "count_cut": self.count_cut,
+            "unit_name": self.unit_name,
             "neighbours": self.neighbours,
             "total": self.total,
             "nonnegative": self.nonnegative,
             "false_cells": self.false_cells,
         }
-
-    def _check_units(self) -> None:
-        if self.unit is None:
-            if self.max_cells is not None:
-                raise ArgumentError(
-                    "max_cells", self.max_cells, "needs a unit: name the column that says whose row it is"
-                )
-            return
-        if not isinstance(self.unit, str) or not self.unit:
-            raise ArgumentError("unit", self.unit, "must be the name of a column")
-        if self.max_cells is None:
-            raise ArgumentError(
-                "unit",
-                self.unit,
-                "needs max_cells: in how many cells one unit is counted at most. More cells of a unit are left out at "
-                "random, and the noise grows with the number; `ggdp check` shows how many cells units are in",
-            )
-        object.__setattr__(self, "max_cells", _validate.integer(max_cells=self.max_cells, at_least=1))
-        if any(self.unit in names for names in self.by):
-            raise ArgumentError(
-                "unit", self.unit, "cannot be counted by as well: each unit would have a cell of its own"
-            )
-
-    def _check_regime(self) -> None:
-        unknown = [name for name in self.columns if name not in self.domain and name != self.unit]
-        if unknown:
-            if self.false_cells is not None:
-                raise ArgumentError(
-                    "false_cells",
-                    self.false_cells,
-                    f"needs a declared domain, and column {unknown[0]!r} has none; without one no false cell is drawn",
-                )
-            if self.goal.delta == 0.0:
-                raise ArgumentError(
-                    "domain",
-                    "nothing" if not len(self.domain) else ", ".join(self.domain.names),
-                    f"does not declare column {unknown[0]!r}. Declare its levels or edges; or give a delta above 0, "
-                    "then its levels are chosen privately and those of few units do not show",
-                )
-            return
-        cells = self.cells
-        assert cells is not None
-        if cells > MOST_CELLS:
-            raise ArgumentError(
-                "by", self.by, f"spans {cells:.3g} cells; at most 10^18 can be numbered: leave out columns"
-            )
-        if self.false_cells is not None and self.false_cells >= cells:
-            raise ArgumentError("false_cells", self.false_cells, f"must be below the {cells:,} cells of the domain")
-        if self.false_cells is None and cells > MOST_ON_EXECUTORS:
-            raise too_many_cells(self, MOST_ON_EXECUTORS)
-
-    def _check_total(self) -> None:
-        if self.neighbours != "replace-one":
-            raise ArgumentError(
-                "total",
-                self.total,
-                "needs neighbours 'replace-one': with a unit more or less the total would not be what it is",
-            )
-        if self.regime != "declared":
-            raise ArgumentError(
-                "total", self.total, "needs all cells: it goes with a declared domain, without false_cells"
-            )
-        if self.max_cells is not None and self.max_cells > 1:
-            raise ArgumentError(
-                "total",
-                self.total,
-                f"needs max_cells = 1: with {self.max_cells} a unit may be in more cells than another",
-            )
-
-
-def too_many_cells(request: TableRequest, most: int) -> ArgumentError:
-    """Return the error for a declared table that is too large to be listed."""
-    return ArgumentError(
-        "by",
-        request.by,
-        f"spans {request.cells:,} cells, and at most {most:,} are released one by one; give false_cells (such as 1) "
-        "for a sparse table, which leaves out those with small noisy counts, or leave out columns",
-    )
 
 
 def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
@@ -271,6 +289,15 @@ def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
     if len({frozenset(names) for names in found}) < len(found):
         raise ArgumentError("by", by, "asks for the same table twice, which would cost twice")
     return tuple(found)
+
+
+def _name_in_words(name: object) -> str:
+    """Return what units are called, if it can stand in a sentence."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise ArgumentError(
+            "unit_name", name, f"must be a few words, such as 'patients', at most {_LONGEST_NAME} signs"
+        )
+    return name.strip()
 
 
 def _domain(domain: object) -> Domain:

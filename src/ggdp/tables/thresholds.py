@@ -4,36 +4,41 @@
 K        integer noise of one cell; T(k) = P(K >= k)
 tau      the threshold: a cell is shown if its noisy count is at least tau
 N        number of declared cells
-M        cells that one unit can be in, over all marginals
-d        T(tau - 1), the probability that a cell with one unit in it is shown
-t_X      (1 - d)^|X|, the probability that none of the cells X, each with one unit in it, is shown
-delta_n  the delta of the noise, for all cells that can move: M of them, 2 M under replace-one
+M        cells of open marginals that one unit can be in (`cells_of_a_unit`)
+m        cells of declared marginals that it can be in as well (`declared_cells`)
+R        what one unit adds to a cell, at most: 1, or its rows (`most_in_a_cell`)
+d        T(tau - R), the largest probability that a cell with one unit in it is shown
+t_X      the probability that none of the cells X, each with one unit in it, is shown: at least (1 - d)^|X|
+delta_n  the delta of the noise, for all cells that can move, of all marginals
 =======  =================================================================================================
 
 Sparse tables. Every declared cell gets noise, and those below tau are left out, which is post-processing: tau is free,
 and the guarantee is that of the noise. Of at most N empty cells N T(tau) are shown on average.
 
 Unknown keys. Only cells that hold a unit get noise, so that which cells can be shown depends on the data, and tau must
-hide those of a single unit.
+hide those of a single unit. Marginals that are declared stand beside them complete, every cell with noise.
 
-Claim. Let the noise be (eps, delta_n)-aDP for the cells that can move. The keys and counts that are shown are
+Claim. Let the noise be (eps, delta_n)-aDP for the cells that can move. All that is released is
 
-- (eps, max(delta_n, d))-aDP under add-remove if M = 1,
-- (eps, delta_n + 1 - (1 - d)^M)-aDP in every other case, under replace-one too: the exponent is M and not 2 M.
+- (eps, max(delta_n, d))-aDP under add-remove if M + m = 1,
+- (eps, delta_n + 1 - (1 - d)^M)-aDP in every other case, under replace-one too: the exponent is M and not 2 M, and the
+  cells of declared marginals are not in it.
 
-Proof. Let A be the cells that hold units in D alone, B those in D' alone, C the others with a unit in either. A cell
-of A or B holds nobody but the unit in which D and D' differ, so |A|, |B| <= M. For a set S of outputs let S_0 be those
-of S that show nothing of A and B, x and x' the probabilities of S from D and D', and c, c' those that the cells of C
-give S_0. The cells are independent, so x <= (1 - t_A) + t_A c and x' >= t_B c'. On C the noise and the leaving-out are
-the mechanism for declared cells, so c <= e^eps c' + delta_n. Together
+Proof. Let A be the cells of open marginals that hold units in D alone, B those in D' alone, C the others of them with a
+unit in either and all cells of declared marginals. A cell of A or B holds nobody but the unit in which D and D' differ:
+so |A|, |B| <= M, its count is at most R, and it is shown with a probability of at most T(tau - R) = d, as T falls. For
+a set S of outputs let S_0 be those of S that show nothing of A and B, x and x' the probabilities of S from D and D',
+and c, c' those that the cells of C give S_0. The cells are independent, so x <= (1 - t_A) + t_A c and x' >= t_B c'. On
+C the noise and the leaving-out are the mechanism for declared cells, so c <= e^eps c' + delta_n. Together
 
     x - e^eps x' <= (1 - t_A) + t_A c - t_B (c - delta_n) = (1 - t_A) + (t_A - t_B) c + t_B delta_n,
 
-which for c in [0, 1] is at most 1 - min(t_A, t_B) + delta_n <= 1 - (1 - d)^M + delta_n. Under add-remove with M = 1
-either the one cell is in A or B, and C is the same in both, so that delta_n can be left out; or it is in C, and A and B
-are empty, so that d can.
+which for c in [0, 1] is at most 1 - min(t_A, t_B) + delta_n <= 1 - (1 - d)^M + delta_n. Under add-remove with M = 1 and
+m = 0 either the one cell is in A or B, and C is the same in both, so that delta_n can be left out; or it is in C, and A
+and B are empty, so that d can. With m > 0 a unit can have a key of its own and move a declared cell as well.
 
-With M new keys, and S the outputs that show any of them, x - e^eps x' is 1 - (1 - d)^M: no smaller tau will do.
+With M new keys of R each, and S the outputs that show any of them, x - e^eps x' is 1 - (1 - d)^M: no smaller tau will
+do.
 
 Never probabilistic: to show fewer cells is post-processing, which that does not survive.
 
@@ -118,8 +123,8 @@ def sparse_threshold(order: float, scale: float, *, cells: int, false_cells: flo
     return least_with_tail(order, scale, lambda: arb(most) / cells, at_least=1)
 
 
-def key_threshold(order: float, scale: float, *, delta: float, cells_of_a_unit: int) -> int:
-    """Return the least threshold, at least 1, that hides all keys of one unit but with probability `delta`.
+def key_threshold(order: float, scale: float, *, delta: float, cells_of_a_unit: int, most_in_a_cell: int = 1) -> int:
+    """Return the least threshold, at least R, that hides all keys of one unit but with probability `delta`.
 
     Parameters
     ----------
@@ -128,11 +133,13 @@ def key_threshold(order: float, scale: float, *, delta: float, cells_of_a_unit: 
     delta : float
         Above 0 and below 1; of the whole delta the share that `threshold_share` gives.
     cells_of_a_unit : int
-        M, the cells that one unit can be in over all marginals; not twice that under replace-one.
+        M, the cells that one unit can be in over all open marginals; not twice that under replace-one.
+    most_in_a_cell : int, default 1
+        R, what one unit adds to a cell at most.
 
     Notes
     -----
-    Claim: 1 - (1 - T(tau - 1))^M <= delta, and it is the least integer of at least 1 with that, unless no precision
+    Claim: 1 - (1 - T(tau - R))^M <= delta, and it is the least integer of at least R with that, unless no precision
     tells. Rounding: up.
 
     References
@@ -146,22 +153,25 @@ def key_threshold(order: float, scale: float, *, delta: float, cells_of_a_unit: 
     """
     order, scale = _validate.order(order=order), _validate.positive(scale=scale)
     m = _validate.integer(cells_of_a_unit=cells_of_a_unit, at_least=1)
+    r = _validate.integer(most_in_a_cell=most_in_a_cell, at_least=1)
     share = _delta(delta)
-    return least_with_tail(order, scale, lambda: -((-arb(share)).log1p() / m).expm1(), at_least=0) + 1
+    return least_with_tail(order, scale, lambda: -((-arb(share)).log1p() / m).expm1(), at_least=0) + r
 
 
-def key_delta(order: float, scale: float, *, threshold: int, cells_of_a_unit: int) -> float:
-    """Return the least float proved not to be below 1 - (1 - T(threshold - 1))^M.
+def key_delta(order: float, scale: float, *, threshold: int, cells_of_a_unit: int, most_in_a_cell: int = 1) -> float:
+    """Return the least float proved not to be below 1 - (1 - T(threshold - R))^M.
 
     Examples
     --------
     >>> key_delta(1, 1.0, threshold=15, cells_of_a_unit=1) <= 1e-6 < key_delta(1, 1.0, threshold=14, cells_of_a_unit=1)
     True
     """
-    return sharpened(lambda: -((-tail(order, scale, threshold - 1)).log1p() * cells_of_a_unit).expm1()).upper
+    return sharpened(
+        lambda: -((-tail(order, scale, threshold - most_in_a_cell)).log1p() * cells_of_a_unit).expm1()
+    ).upper
 
 
-def noise_share(delta: float, *, cells_of_a_unit: int, neighbours: Neighbours) -> float:
+def noise_share(delta: float, *, cells_of_a_unit: int, neighbours: Neighbours, declared_cells: int = 0) -> float:
     """Return how much of the whole delta noise that is not pure may take: all of it, or half.
 
     Examples
@@ -172,10 +182,10 @@ def noise_share(delta: float, *, cells_of_a_unit: int, neighbours: Neighbours) -
     5e-07
     """
     whole = _delta(delta)
-    return whole if _apart(cells_of_a_unit, neighbours) else whole / 2
+    return whole if _apart(cells_of_a_unit, declared_cells, neighbours) else whole / 2
 
 
-def threshold_share(delta: float, noise: Guarantee, *, cells_of_a_unit: int) -> float:
+def threshold_share(delta: float, noise: Guarantee, *, cells_of_a_unit: int, declared_cells: int = 0) -> float:
     """Return how much of the whole delta the noise leaves to the threshold: all of it if the noise is pure.
 
     Parameters
@@ -185,7 +195,9 @@ def threshold_share(delta: float, noise: Guarantee, *, cells_of_a_unit: int) -> 
     noise : PureDP, ProbabilisticDP or ApproxDP
         What is proved of the noise, under its neighbours.
     cells_of_a_unit : int
-        The cells that one unit can be in over all marginals.
+        M, the cells that one unit can be in over all open marginals.
+    declared_cells : int, default 0
+        m, the cells that it can be in over all declared marginals.
 
     Notes
     -----
@@ -200,15 +212,24 @@ def threshold_share(delta: float, noise: Guarantee, *, cells_of_a_unit: int) -> 
     7.49999...e-07
     """
     whole = _delta(delta)
-    if _apart(cells_of_a_unit, noise.neighbours):
+    if _apart(cells_of_a_unit, declared_cells, noise.neighbours):
         return whole
     if not noise.delta < whole:
         raise ArgumentError("noise", str(noise), f"leaves nothing of delta = {whole!r} to the threshold")
     return -rounded_up(Fraction(noise.delta) - Fraction(whole), of="delta")
 
 
-def open_guarantee(noise: Guarantee, *, order: float, scale: float, threshold: int, cells_of_a_unit: int) -> ApproxDP:
-    """Return what is proved of keys and counts that are shown from a threshold on.
+def open_guarantee(
+    noise: Guarantee,
+    *,
+    order: float,
+    scale: float,
+    threshold: int,
+    cells_of_a_unit: int,
+    declared_cells: int = 0,
+    most_in_a_cell: int = 1,
+) -> ApproxDP:
+    """Return what is proved of keys and counts that are shown from a threshold on, and of complete tables beside them.
 
     Parameters
     ----------
@@ -219,7 +240,11 @@ def open_guarantee(noise: Guarantee, *, order: float, scale: float, threshold: i
     threshold : int
         From which noisy count on a key is shown.
     cells_of_a_unit : int
-        M, the cells that one unit can be in over all marginals.
+        M, the cells that one unit can be in over all open marginals.
+    declared_cells : int, default 0
+        m, the cells that it can be in over all declared marginals.
+    most_in_a_cell : int, default 1
+        R, what it adds to a cell at most.
 
     Notes
     -----
@@ -233,8 +258,10 @@ def open_guarantee(noise: Guarantee, *, order: float, scale: float, threshold: i
     """
     order, scale = _validate.order(order=order), _validate.positive(scale=scale)
     threshold = _validate.integer(threshold=threshold, at_least=1)
-    apart = _apart(cells_of_a_unit, noise.neighbours)
-    of_keys = key_delta(order, scale, threshold=threshold, cells_of_a_unit=cells_of_a_unit)
+    apart = _apart(cells_of_a_unit, declared_cells, noise.neighbours)
+    of_keys = key_delta(
+        order, scale, threshold=threshold, cells_of_a_unit=cells_of_a_unit, most_in_a_cell=most_in_a_cell
+    )
     delta = max(noise.delta, of_keys) if apart else rounded_up(Fraction(noise.delta) + Fraction(of_keys), of="delta")
     return ApproxDP(noise.epsilon, delta, noise.neighbours)
 
@@ -247,9 +274,10 @@ def checked_cells(cells: object) -> int:
     return number
 
 
-def _apart(cells_of_a_unit: int, neighbours: Neighbours | None) -> bool:
+def _apart(cells_of_a_unit: int, declared_cells: int, neighbours: Neighbours | None) -> bool:
     """Tell whether noise and threshold never spend their deltas on the same pair of neighbours."""
     m = _validate.integer(cells_of_a_unit=cells_of_a_unit, at_least=1)
+    m += _validate.integer(declared_cells=declared_cells, at_least=0)
     if neighbours is None:
         raise ArgumentError("neighbours", neighbours, "must be 'add-remove' or 'replace-one'")
     return m == 1 and neighbours == "add-remove"

@@ -7,6 +7,12 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest tha
 ``table.manifest.json``  what they promise, with the sha256 of each file
 =======================  =====================================================================
 
+Texts of open columns come from the data: somebody may have typed a formula there, which a spreadsheet would run when it
+opens a CSV file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
+end and is no plain number, and before one that begins with an apostrophe: a reader who takes one apostrophe off has the
+text again, and no two texts become one. Declared levels are the publisher's own and stay as they are, and so do
+Parquet files and frames.
+
 Claim. The bytes of all files are a function of the request, the released values and the versions of ggdp and pyarrow:
 no time, no name of a machine or a source, no metadata of a frame. All files are written, or none.
 """
@@ -29,13 +35,26 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from ggdp.tables.release import TableRelease
+    from ggdp.tables.release import Table, TableRelease
 
-__all__ = ["FORMATS", "contents", "put", "require_apart", "require_free", "require_writable", "targets", "write"]
+__all__ = [
+    "FORMATS",
+    "as_csv",
+    "contents",
+    "put",
+    "require_apart",
+    "require_free",
+    "require_writable",
+    "targets",
+    "write",
+]
 
 FORMATS = (".csv", ".parquet")
 # Lines that are made at once, so that a large table does not need its text twice.
 _ROWS = 1 << 20
+# What a spreadsheet takes for a formula; a plain number is none.
+_FORMULA = r"^(?:'|[=+\-@\t\r\n])"
+_NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z"
 _NEED_QUOTES = '[,"\\r\\n]|^$'
 
 
@@ -149,10 +168,13 @@ def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: boo
 
 def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return what the files of a release hold: a table each, the manifest in the last."""
-    encoded = _as_csv if files[0].suffix.lower() == ".csv" else _as_parquet
-    found = {file: encoded(table.to_arrow()) for file, table in zip(files[:-1], release.tables, strict=True)}
+    is_csv = files[0].suffix.lower() == ".csv"
+    found = {
+        file: as_csv(table) if is_csv else _as_parquet(table.to_arrow())
+        for file, table in zip(files[:-1], release.tables, strict=True)
+    }
     described = [{"url": file.name, "sha256": hashlib.sha256(content).hexdigest()} for file, content in found.items()]
-    manifest = table_manifest(release.request, release.release, files=described)
+    manifest = table_manifest(release.request, release.release, files=described, cut=release.cut)
     found[files[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
     return found
 
@@ -169,13 +191,33 @@ def _unwritable(path: str, failed: OSError, argument: str = "out") -> ArgumentEr
     return ArgumentError(argument, path, f"cannot be written ({failed.strerror or failed}); name another file")
 
 
+def as_csv(table: Table) -> bytes:
+    """Return a table as CSV, with no formula among the texts of its open columns."""
+    rows = table.to_arrow()
+    for place, column in enumerate(table.domain):
+        if column.kind == "open":
+            rows = rows.set_column(place, rows.field(place), _harmless(rows.column(place)))
+    return _as_csv(rows)
+
+
 def _as_csv(table: pa.Table) -> bytes:
-    """Return a table as CSV; pyarrow's own writer quotes every text, needed or not."""
+    """Return rows as CSV; pyarrow's own writer quotes every text, needed or not."""
     import pyarrow as pa
 
     header = ",".join(_quoted(pa.array(table.column_names)).to_pylist()).encode() + b"\n"
     lines = (_lines(table.slice(start, _ROWS)) for start in range(0, table.num_rows, _ROWS))
     return b"".join([header, *lines])
+
+
+def _harmless(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts with an apostrophe before those that a spreadsheet would take for a formula, or that begin so."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    formula = pc.match_substring_regex(texts, _FORMULA)
+    plain = pc.match_substring_regex(texts, _NUMBER)
+    marked = pc.binary_join_element_wise(pa.scalar("'", texts.type), texts, pa.scalar("", texts.type))
+    return pc.if_else(pc.and_not(formula, plain), marked, texts)
 
 
 def _lines(rows: pa.Table) -> memoryview:

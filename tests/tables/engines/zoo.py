@@ -471,7 +471,7 @@ def expected(table: pa.Table, query: CountQuery) -> list[dict[int, int]]:
         rows = []
         for row in table.to_pylist():
             codes = [_code(column, row[column.name]) for column in marginal]
-            if None not in codes:
+            if None not in codes and not _is_impossible(marginal, codes):
                 index = 0
                 for code, size in zip(codes, marginal.shape, strict=True):
                     index = index * size + code
@@ -487,7 +487,7 @@ def expected_keys(table: pa.Table, query: CountQuery) -> list[list[tuple[Any, ..
         rows = []
         for row in table.to_pylist():
             codes = [_text(row[c.name], c) if c.kind == "open" else _code(c, row[c.name]) for c in marginal]
-            if None not in codes:
+            if None not in codes and not _is_impossible(marginal, codes):
                 parts = [
                     part.replace("~", "~0").replace(":", "~1") if isinstance(part, str) else str(part) for part in codes
                 ]
@@ -506,14 +506,17 @@ def _tally(rows: Iterable[tuple[dict[str, Any], Any, str]], query: CountQuery, n
     if query.unit is None:
         return Counter(cell for _, cell, _ in rows)
     of_units: dict[str, dict[Any, str]] = defaultdict(dict)
+    number_of_rows: Counter[tuple[str, Any]] = Counter()
     for row, cell, text in rows:
         if (unit := _unit(row[query.unit])) is not None:
             of_units[unit][cell] = text
+            number_of_rows[unit, cell] += 1
     secret = hashlib.sha256(f"{query.key.hex()}:{number}".encode()).hexdigest()[:32]
     tally: Counter[Any] = Counter()
     for unit, cells in of_units.items():
         scores = {cell: hashlib.sha256(f"{secret}:{unit}:{text}".encode()).hexdigest() for cell, text in cells.items()}
-        tally.update(sorted(cells, key=scores.__getitem__)[: query.max_cells])
+        for cell in sorted(cells, key=scores.__getitem__)[: query.max_cells]:
+            tally[cell] += min(number_of_rows[unit, cell], query.max_rows_per_cell or 1)
     return tally
 
 
@@ -521,6 +524,12 @@ def _unit(value: Any) -> str | None:
     if isinstance(value, float):
         return str(int(value)) if math.isfinite(value) and value == int(value) and -(2**63) <= value < 2**63 else None
     return None if value is None else _written_text(value)
+
+
+def _is_impossible(marginal: Domain, codes: list[Any]) -> bool:
+    """Whether a row falls into cells that cannot occur; written another way than the engines have it."""
+    labels = {c.name: None if c.kind == "open" else c.labels[code] for c, code in zip(marginal, codes, strict=True)}
+    return any(pattern.items() <= labels.items() for pattern in marginal.impossible)
 
 
 def _code(column: Column, value: Any) -> int | None:

@@ -5,14 +5,16 @@ M         most cells that a unit keeps in a marginal (`max_cells`)
 score     the first 16 hexadecimal digits of SHA-256(subkey : unit : cell)
 subkey    the first 32 hexadecimal digits of SHA-256(key : number of the marginal), which is public
 cell      the cell's index; with open columns, its codes and texts joined by colons, those in them escaped
+R         most rows of a unit that count in a cell, where rows are counted (`max_rows`)
 ========  =======================================================================================
 
 A unit with more than M cells keeps those with the M least scores; the others keep all. Nothing is numbered or drawn in
 the order of rows.
 
-Claim. Which cells a unit keeps is a function of the key, of that unit's text and of that unit's own set of cells. So
-with the key fixed, adding or removing all rows of a unit changes at most M counts of a marginal, each by 1; replacing
-a unit changes at most 2 M. The key is drawn anew for each release, independently of the data, so that this holds given
+Claim. Which cells a unit keeps is a function of the key, of that unit's text and of that unit's own set of cells, and
+what it adds to each of them is 1, or min(its rows there, R): so with the key fixed, adding or removing all rows of a
+unit changes at most M counts of a marginal, each by 1 or by at most R; replacing a unit changes at most 2 M, each by at
+most as much. The key is drawn anew for each release, independently of the data, so that this holds given
 the key, and hence on average over it. Privacy needs no more of the hash: that no choice is favoured, and so
 that counts are not biased towards some cells, rests on SHA-256 with a secret key being a good pseudo-random function.
 """
@@ -31,7 +33,9 @@ from ggdp.tables.engines import native
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["bounded", "subkey"]
+__all__ = ["ROWS", "bounded", "crowded", "subkey"]
+
+ROWS = "n_rows"
 
 
 def subkey(key: bytes, marginal: int) -> str:
@@ -40,21 +44,35 @@ def subkey(key: bytes, marginal: int) -> str:
 
 
 def bounded(
-    engine: str, frame: native.Frame, unit: str, cell: Sequence[str], max_cells: int, secret: str
+    engine: str, frame: native.Frame, unit: str, cell: Sequence[str], max_cells: int, secret: str, max_rows: int | None
 ) -> native.Frame:
-    """Return the distinct pairs of units and cells that are kept, from a frame with a row for each that is there."""
+    """Return the distinct pairs of units and cells that are kept, from a frame with a row for each that is there.
+
+    With `max_rows` each comes with its number of rows (`ROWS`), or so many if they are more.
+    """
     if engine == "duckdb":
-        return _on_duckdb(frame, unit, cell, max_cells, secret)
-    pairs = frame.group_by(unit, *cell).agg(nw.len().alias("n"))
+        return _on_duckdb(frame, unit, cell, max_cells, secret, max_rows)
+    pairs = frame.group_by(unit, *cell).agg(nw.len().alias(ROWS))
+    shown = list(cell)
+    if max_rows is not None:
+        rows = nw.col(ROWS).cast(nw.Int64)
+        pairs = pairs.with_columns(nw.when(rows > max_rows).then(nw.lit(max_rows)).otherwise(rows).alias(ROWS))
+        shown.append(ROWS)
     if engine == "pyarrow":
-        return _in_memory(pairs, unit, cell, max_cells, secret)
+        return _in_memory(pairs, unit, cell, max_cells, secret).select(*shown)
     pairs = pairs.with_columns(nw.len().over(unit).alias("n"))
     # Only units with too many cells need a hash; of a null there is none.
     hashed = nw.when(nw.col("n") > max_cells).then(_message(unit, cell, secret))
     pairs = native.hashed(engine, pairs.with_columns(hashed.alias("score")), "score")
     place = nw.col(unit).cum_count().over(unit, order_by=["score", *cell])
     pairs = pairs.with_columns(place.alias("place"))
-    return pairs.filter((nw.col("n") <= max_cells) | (nw.col("place") <= max_cells)).select(*cell)
+    return pairs.filter((nw.col("n") <= max_cells) | (nw.col("place") <= max_cells)).select(*shown)
+
+
+def crowded(frame: native.Frame, unit: str, cell: Sequence[str], max_cells: int) -> native.Frame:
+    """Return how many units are in more than so many cells: one row with one number (`ROWS`)."""
+    units = frame.select(unit, *cell).unique().group_by(unit).agg(nw.len().alias("n"))
+    return units.filter(nw.col("n") > max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
 
 
 def _message(unit: str, cell: Sequence[str], secret: str) -> nw.Expr:
@@ -83,20 +101,23 @@ def _in_memory(pairs: native.Frame, unit: str, cell: Sequence[str], max_cells: i
     order = np.lexsort((scores, number))
     first = np.searchsorted(number[order], number[order])
     kept = order[np.arange(len(order)) - first < max_cells]
-    return native.framed(table.take(pa.array(kept)).select(list(cell)))
+    return native.framed(table.take(pa.array(kept)))
 
 
-def _on_duckdb(frame: native.Frame, unit: str, cell: Sequence[str], max_cells: int, secret: str) -> native.Frame:
+def _on_duckdb(
+    frame: native.Frame, unit: str, cell: Sequence[str], max_cells: int, secret: str, max_rows: int | None
+) -> native.Frame:
     # As elsewhere, but the window is only over units with too many cells: four times as fast where these are few.
     kept = ", ".join(cell)
+    counted, shown = ("", kept) if max_rows is None else (f", least(count(*), {max_rows}) AS {ROWS}", f"{kept}, {ROWS}")
     parts = "".join(f" || ':' || {_escaped_sql(name)}" for name in cell)
     score = f"substr(sha256('{secret}:' || CAST({unit} AS VARCHAR){parts}), 1, {native.DIGITS})"
     query = f"""
-        WITH pairs AS MATERIALIZED (SELECT {unit}, {kept} FROM ggdp_coded GROUP BY {unit}, {kept}),
+        WITH pairs AS MATERIALIZED (SELECT {unit}, {kept}{counted} FROM ggdp_coded GROUP BY {unit}, {kept}),
         crowded AS MATERIALIZED (SELECT {unit} FROM pairs GROUP BY {unit} HAVING count(*) > {max_cells})
-        SELECT {kept} FROM pairs ANTI JOIN crowded USING ({unit})
+        SELECT {shown} FROM pairs ANTI JOIN crowded USING ({unit})
         UNION ALL
-        SELECT {kept} FROM pairs SEMI JOIN crowded USING ({unit})
+        SELECT {shown} FROM pairs SEMI JOIN crowded USING ({unit})
         QUALIFY row_number() OVER (PARTITION BY {unit} ORDER BY {score}, {kept}) <= {max_cells}"""
     return native.framed(nw.to_native(frame).query("ggdp_coded", query))
 

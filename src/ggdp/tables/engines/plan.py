@@ -9,8 +9,8 @@ stage   what it does
 ======  ==============================================================================================================
 
 With a column of units the rows are not grouped first: each is given its cell, distinct pairs of units and cells are
-bounded (`ggdp.tables.engines.bounding`), and the units in each cell are counted. Nor are they where DuckDB counts a
-marginal of many cells: one number for each row is grouped faster than many texts.
+bounded (`ggdp.tables.engines.bounding`), and the units in each cell, or their rows, are counted. Nor are they where
+DuckDB counts a marginal of many cells: one number for each row is grouped faster than many texts.
 
 Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...), so that no name of
 a table can collide with another.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
 
-__all__ = ["Asked", "Bounds", "Keep", "cells", "keys"]
+__all__ = ["Asked", "Bounds", "Keep", "cells", "crowded", "impossible_codes", "keys"]
 
 UNIT, COUNT, CELL = "u", "count", "cell"
 # A marginal of more cells may have as many groups.
@@ -43,11 +43,12 @@ Keep: TypeAlias = "Callable[[native.Frame], native.Frame]"
 
 
 class Bounds(NamedTuple):
-    """The unit of a query, and what bounds its cells in one marginal."""
+    """The unit of a query, and what bounds its cells in one marginal; its rows too, where rows are counted."""
 
     unit: str
     max_cells: int
     secret: str
+    max_rows: int | None = None
 
 
 class Asked(NamedTuple):
@@ -71,21 +72,39 @@ def cells(asked: Asked) -> native.Frame:
     many = asked.keep is None or asked.marginal.size > _MANY_CELLS
     if asked.engine == "duckdb" and asked.bounds is None and many:
         return _at_once(asked.frame, asked.marginal, asked.kinds)
-    index: nw.Expr = nw.lit(0)
-    for place, size in enumerate(asked.marginal.shape):
-        index = index * size + nw.col(f"k{place}")
-    return _summed(asked, _coded(asked).select(index.cast(nw.Int64).alias(CELL), asked.carried), [CELL])
+    return _summed(asked, *_indexed(asked))
 
 
 def keys(asked: Asked) -> native.Frame:
     """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
+    return _summed(asked, *_named(asked))
+
+
+def crowded(asked: Asked) -> native.Frame:
+    """Return a frame of one row: how many units are in more cells of a marginal than they are counted in."""
+    assert asked.bounds is not None
+    coded, names = _named(asked) if asked.marginal.is_open else _indexed(asked)
+    return bounding.crowded(coded, UNIT, names, asked.bounds.max_cells)
+
+
+def _indexed(asked: Asked) -> tuple[native.Frame, list[str]]:
+    """Return a frame of cells by their index, and the name of that column."""
+    index: nw.Expr = nw.lit(0)
+    for place, size in enumerate(asked.marginal.shape):
+        index = index * size + nw.col(f"k{place}")
+    return _coded(asked).select(index.cast(nw.Int64).alias(CELL), asked.carried), [CELL]
+
+
+def _named(asked: Asked) -> tuple[native.Frame, list[str]]:
+    """Return a frame of keys by codes and texts, and the names of these columns."""
     names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(asked.marginal)]
-    return _summed(asked, _coded(asked).select(*names, asked.carried), names)
+    return _coded(asked).select(*names, asked.carried), names
 
 
 def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) -> native.Frame:
     """Return the same as `cells`, on DuckDB and in one query, which is bound once."""
     schema, values, joins, index = frame.collect_schema(), [], "", "0"
+    codes: list[str] = []
     for place, column in enumerate(marginal):
         value, kind = nw.col(native.bound(column.name)), kinds[column.name]
         if column.kind == "bins":
@@ -100,7 +119,11 @@ def _at_once(frame: native.Frame, marginal: Domain, kinds: Mapping[str, str]) ->
                 "NULL" if code is None else str(code) for code in (column.missing_code, column.other_code)
             )
             code = f"CASE WHEN a{place} THEN {missing} ELSE coalesce(j{place}, {other}) END"
+        codes.append(f"CAST({code} AS BIGINT)")
         index = f"({index}) * {column.size} + CAST({code} AS BIGINT)"
+    for pattern in impossible_codes(marginal):
+        falls = " AND ".join(f"{codes[place]} = {code}" for place, code in pattern.items())
+        index = f"CASE WHEN {falls} THEN NULL ELSE {index} END"
     # A row that is counted nowhere in a column has no index: arithmetic with a null gives a null.
     query = f"""
         SELECT {CELL}, count(*) AS {COUNT} FROM (SELECT {index} AS {CELL} FROM ggdp_texts{joins})
@@ -113,8 +136,10 @@ def _summed(asked: Asked, coded: native.Frame, names: list[str]) -> native.Frame
     if bounds is None:
         found = coded.group_by(*names).agg(nw.col(COUNT).sum())
     else:
-        kept = bounding.bounded(asked.engine, coded, UNIT, names, bounds.max_cells, bounds.secret)
-        found = kept.group_by(*names).agg(nw.len().alias(COUNT))
+        kept = bounding.bounded(
+            asked.engine, coded, UNIT, names, bounds.max_cells, bounds.secret, bounds.max_rows
+        ).group_by(*names)
+        found = kept.agg(nw.len().alias(COUNT) if bounds.max_rows is None else nw.col(bounding.ROWS).sum().alias(COUNT))
     return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
@@ -148,7 +173,30 @@ def _coded(asked: Asked) -> native.Frame:
         ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
         for place, column in columns
     ]
-    return found.filter(*counted)
+    return found.filter(*counted, *(_falls_elsewhere(pattern) for pattern in impossible_codes(marginal)))
+
+
+def impossible_codes(marginal: Domain) -> tuple[dict[int, int], ...]:
+    """Return for each pattern of cells that cannot occur the places of its columns and their codes."""
+    places = {column.name: (place, column) for place, column in enumerate(marginal)}
+    return tuple(
+        {places[name][0]: _code_of(places[name][1], level) for name, level in pattern.items()}
+        for pattern in marginal.impossible
+    )
+
+
+def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
+    """Return whether a row is in none of the cells of a pattern."""
+    return nw.any_horizontal(
+        *(nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items()), ignore_nulls=False
+    )
+
+
+def _code_of(column: Column, level: object) -> int:
+    """Return the code of a published level; labels are text where `other` or `missing` is declared."""
+    if level in column.labels:
+        return column.labels.index(level)
+    return [str(label) for label in column.labels].index(str(level).lower() if isinstance(level, bool) else str(level))
 
 
 def _joined(

@@ -59,6 +59,8 @@ class CountQuery:
         Column whose values are the units; without it every row is one.
     max_cells : int
         Most cells of a marginal that a unit is counted in.
+    max_rows_per_cell : int, optional
+        Most rows of a unit that count in a cell; without it a cell counts units.
     key : bytes
         A secret for the choice of these, with `unit`: at least 16 bytes from the operating system, new for every
         release.
@@ -67,6 +69,7 @@ class CountQuery:
     marginals: tuple[Domain, ...]
     unit: str | None = None
     max_cells: int = 1
+    max_rows_per_cell: int | None = None
     key: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
@@ -183,7 +186,9 @@ class TableSource:
     ) -> native.Frame:
         bounds = None
         if query.unit is not None:
-            bounds = plan.Bounds(query.unit, query.max_cells, bounding.subkey(query.key, place))
+            bounds = plan.Bounds(
+                query.unit, query.max_cells, bounding.subkey(query.key, place), query.max_rows_per_cell
+            )
         counter = self._frames.counter
         return planned(plan.Asked(counter, frame, query.marginals[place], self.column_kinds, bounds, self._frames.keep))
 

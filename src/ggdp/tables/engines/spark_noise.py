@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["NUMBERS", "CellPlan", "noised"]
 
 NUMBERS = ("count", "noisy_count", "lower", "upper")
+COVERS = "covers"
 # Rows that are drawn and handed to the writer together.
 _BATCH = 1 << 16
 
@@ -53,6 +54,10 @@ class CellPlan:
     threshold: int | None
     certain_above: int | None
     source: Source | None
+    # By how much upper ends are raised, what intervals cover in words, and the codes of cells that are left out.
+    allowance: int = 0
+    covers: str | None = None
+    impossible: tuple[dict[int, int], ...] = ()
 
     @property
     def files(self) -> int:
@@ -63,7 +68,8 @@ class CellPlan:
     def schema(self) -> pa.Schema:
         """Names and types of the released columns."""
         keys = [pa.field(name, values.type) for name, values in self.columns]
-        return pa.schema(keys + [pa.field(name, pa.int64()) for name in NUMBERS])
+        covers = [] if self.covers is None else [pa.field(COVERS, pa.string())]
+        return pa.schema(keys + [pa.field(name, pa.int64()) for name in NUMBERS] + covers)
 
 
 def noised(batches: Iterable[pa.RecordBatch], *, plan: CellPlan) -> Iterator[pa.RecordBatch]:
@@ -112,7 +118,9 @@ def _every_cell(
         true = counts[start : start + _BATCH]
         noisy = plan.noise.sample(true.size, source=source)
         add_saturating(true, noisy)
-        yield np.arange(first + start, first + start + true.size), noisy
+        cells = np.arange(first + start, first + start + true.size)
+        possible = _possible(cells, plan)
+        yield cells[possible], noisy[possible]
 
 
 def _kept_cells(
@@ -139,12 +147,35 @@ def _table(cells: Integers, noisy: Integers, plan: CellPlan) -> pa.RecordBatch:
     lower, upper = np.full_like(noisy, -plan.half_width), np.full_like(noisy, plan.half_width)
     add_saturating(noisy, lower)
     add_saturating(noisy, upper)
+    if plan.allowance:
+        raised = np.full_like(upper, plan.allowance)
+        add_saturating(upper, raised)
+        upper = raised
     if plan.certain_above is not None:
         np.minimum(lower, 0, out=lower, where=noisy <= plan.certain_above)
-    count = np.maximum(noisy, 0) if plan.nonnegative else noisy
-    arrays: list[pa.Array] = []
-    rest = cells
+    count = noisy
+    if plan.nonnegative:
+        count, lower, upper = (np.maximum(ends, 0) for ends in (noisy, lower, upper))
+    keys = [values.take(pa.array(code)) for (_, values), code in zip(plan.columns, _codes(cells, plan), strict=True)]
+    numbers = [pa.array(x) for x in (count, noisy, lower, upper)]
+    covers = [] if plan.covers is None else [pa.repeat(plan.covers, noisy.size)]
+    return pa.record_batch([*keys, *numbers, *covers], schema=plan.schema)
+
+
+def _codes(cells: Integers, plan: CellPlan) -> list[Integers]:
+    """Return the codes of cells, column by column."""
+    found, rest = [], cells
     for _, values in reversed(plan.columns):
         rest, code = np.divmod(rest, len(values))
-        arrays.insert(0, values.take(pa.array(code)))
-    return pa.record_batch([*arrays, *(pa.array(x) for x in (count, noisy, lower, upper))], schema=plan.schema)
+        found.append(code)
+    return found[::-1]
+
+
+def _possible(cells: Integers, plan: CellPlan) -> NDArray[np.bool_]:
+    """Return which cells are released: those that no pattern rules out."""
+    found = np.ones(cells.size, dtype=np.bool_)
+    if plan.impossible:
+        codes = _codes(cells, plan)
+        for pattern in plan.impossible:
+            found &= ~np.logical_and.reduce([codes[place] == code for place, code in pattern.items()])
+    return found

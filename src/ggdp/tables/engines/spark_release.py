@@ -33,7 +33,7 @@ import math
 import secrets
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -93,7 +93,7 @@ class WrittenCells:
     files : tuple of str
         Names of its files, in the order of their cells.
     rows : int, optional
-        How many rows there are, where that is public: None for thresholded releases.
+        How many rows there are, where that is known without a look at the files: None where cells are left out.
     private : bool
         Whether the noise came from the operating system, so that a release of it may carry a guarantee.
     """
@@ -117,6 +117,9 @@ def release_cells(
     threshold: int | None = None,
     false_cells: pa.Table | None = None,
     certain_above: int | None = None,
+    allowance: int = 0,
+    covers: str | None = None,
+    impossible: Sequence[dict[int, int]] = (),
     files: int | None = None,
     source: Source | None = None,
 ) -> WrittenCells:
@@ -138,13 +141,19 @@ def release_cells(
     path : path
         The folder to make, on a file system that the driver and all executors share; it must not exist.
     adjust : {"none", "nonnegative"}
-        What is done to ``count``; ``noisy_count`` stays as it was drawn.
+        What is done to ``count``, ``lower`` and ``upper``; ``noisy_count`` stays as it was drawn.
     threshold : int, optional
         The least noisy count that is kept. Without it every cell of the domain gets noise and is kept.
     false_cells : pyarrow.Table, optional
         With a threshold: empty cells that are released, ``cell`` and ``noisy``, as their law has them.
     certain_above : int, optional
         With a threshold: up to this noisy count an interval is made to hold 0.
+    allowance : int, default 0
+        By how much the upper ends of intervals are raised.
+    covers : str, optional
+        What the intervals cover, in words: a column of its own, the same in every row.
+    impossible : sequence of dict, default ()
+        Cells that cannot occur and are left out: places of columns and the codes that they have there together.
     files : int, optional
         How many files at most. By default one for each 2^20 cells, or 16 with a threshold.
     source : Source, optional
@@ -181,6 +190,7 @@ def release_cells(
     """
     target = free(path)
     plan = _planned(total_cells, order, scale, columns, half_width, adjust, threshold, certain_above, files, source)
+    plan = replace(plan, allowance=allowance, covers=covers, impossible=tuple(impossible))
     if false_cells is not None and threshold is None:
         raise ArgumentError("false_cells", "a table", "needs a threshold")
     _require_committer(counted)
@@ -193,7 +203,7 @@ def release_cells(
     return WrittenCells(
         path=target,
         files=names,
-        rows=None if threshold is not None else plan.total_cells,
+        rows=None if threshold is not None or plan.impossible else plan.total_cells,
         private=_is_private(plan.source),
     )
 

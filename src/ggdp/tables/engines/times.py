@@ -39,6 +39,7 @@ def time_conditions(value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType
     """Return whether days or time stamps reach each edge; times before year 1 reach none, those after 9999 all."""
     unit = getattr(dtype, "time_unit", None)
     step = _DAY if unit is None else _STEPS[unit]
+
     def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
         least = periods.instant(edge)
         ceiling = _FIRST if least < _FIRST else _LAST + 1 if least > _LAST else -(-int(least) // step) * step

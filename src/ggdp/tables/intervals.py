@@ -1,0 +1,56 @@
+"""Intervals of the counts of one table of a plan: for what is counted, or for all units where those cut are counted.
+
+Claim. Each covers what `ggdp.tables.words.covered` says, or the true count where that says nothing, with a probability
+of at least 95 %, given that the cell is shown where cells are left out. Proof: `ggdp.releases.law` for complete tables,
+`ggdp.releases.threshold` for others, `ggdp.tables.cut` where the units that are cut are counted. Ends below 0 can be
+put to 0, since no count is negative; they are where the counts are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggdp.mechanisms.saturation import add_saturating
+from ggdp.releases.facts import LEVEL
+from ggdp.releases.threshold import thresholded_intervals
+from ggdp.tables.cut import CELL_LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ggdp.tables.cut import CutCount
+    from ggdp.tables.plan import TablePlan
+
+__all__ = ["allowance", "level_of", "table_intervals"]
+
+
+def table_intervals(
+    plan: TablePlan, table: int, noisy: NDArray[np.int64], cut: Sequence[CutCount] = ()
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ends of the 95 % intervals of one table, from its raw noisy counts."""
+    law, level = plan.facts.law, level_of(plan, table)
+    if plan.threshold is None or plan.request.regimes[table] == "declared":
+        lower, upper = law.intervals(noisy, level)
+    else:
+        lower, upper = thresholded_intervals(law, plan.threshold, noisy, level)
+    if extra := allowance(cut, table):
+        raised = np.full(upper.shape, extra, dtype=np.int64)
+        add_saturating(np.ascontiguousarray(upper), raised)
+        upper = raised
+    if plan.request.nonnegative:
+        lower, upper = np.maximum(lower, 0), np.maximum(upper, 0)
+    return lower, upper
+
+
+def level_of(plan: TablePlan, table: int) -> float:
+    """Return the level of the part of an interval that is for the noise of the cell."""
+    return CELL_LEVEL if plan.cut is not None and table in plan.cut.tables else LEVEL
+
+
+def allowance(cut: Sequence[CutCount], table: int) -> int:
+    """Return by how much the upper ends of a table are raised for units that are cut."""
+    return next((count.allowance for count in cut if count.table == table), 0)

@@ -1,0 +1,40 @@
+"""Released tables as HTML, for notebooks: the guarantee and the first rows, every text escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ggdp.tables.release import Table, TableRelease
+
+__all__ = ["as_html"]
+
+_SHOWN_ROWS = 10
+
+
+def as_html(release: TableRelease) -> str:
+    """Return the guarantee of a release and the first rows of each of its tables."""
+    promise = "NOT PRIVATE: no guarantee" if release.guarantee is None else str(release.guarantee)
+    parts = [f"<p><b>{escape(promise)}</b>; {escape(str(release.release.mechanism))}</p>"]
+    parts += [f"<p>then: {escape(str(step))}</p>" for step in release.release.adjustments]
+    return "".join(parts + [_table(table) for table in release.tables])
+
+
+def _table(table: Table) -> str:
+    header = _row([*table.by, "count", "95 % interval"], "th")
+    rows = [
+        _row([*(str(row[name]) for name in table.by), f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}"])
+        for row in table.to_arrow().slice(0, _SHOWN_ROWS).to_pylist()
+    ]
+    covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
+    more = f", {len(table) - _SHOWN_ROWS:,} more" if len(table) > _SHOWN_ROWS else ""
+    caption = escape(f"{' x '.join(table.by)}: {len(table):,} rows{covers}")
+    body = f"<thead>{header}</thead><tbody>{''.join(rows)}</tbody>"
+    return f"<table><caption>{caption}</caption>{body}</table><p>{len(rows):,} rows shown{more}</p>"
+
+
+def _row(texts: Iterable[str], tag: str = "td") -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in texts)}</tr>"
