@@ -9,14 +9,18 @@ import typer
 from ggdp.cli.columns import (
     Bins,
     By,
+    Delimiter,
     DomainFile,
+    Encoding,
     Engine,
     Labels,
     Levels,
     Missing,
     Other,
     SourceArgument,
+    TempDir,
     Unit,
+    delimiter_of,
     domain_of,
     marginals_of,
     named_as_flags,
@@ -26,7 +30,7 @@ from ggdp.cli.columns import (
 from ggdp.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from ggdp.tables.check import ColumnCheck, TableCheck, UnitCheck
+    from ggdp.tables.check import ColumnCheck, TableCheck, TextCheck, UnitCheck
 
 __all__ = ["check"]
 
@@ -51,6 +55,9 @@ def check(
     unit: Unit = None,
     epsilon: Annotated[float, typer.Option(help="Epsilon of the release that is planned, for the noise shown.")] = 1.0,
     engine: Engine = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    temp_dir: TempDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Look at a source before its release: what matches no level, and in how many cells units are. NOT PRIVATE."""
@@ -60,12 +67,24 @@ def check(
         from ggdp.tables.check import NOTICE, check_table
 
         with working("counting"):
-            found = check_table(source, marginals, declared, unit=unit, epsilon=epsilon, engine=engine)
+            found = check_table(
+                source,
+                marginals,
+                declared,
+                unit=unit,
+                epsilon=epsilon,
+                engine=engine,
+                encoding=encoding,
+                delimiter=delimiter_of(delimiter),
+                temp_dir=temp_dir,
+            )
     if as_json:
         print_json(found.to_dict())
         return
     typer.echo(NOTICE)
     _print_tables(found)
+    if found.text is not None:
+        _print_text(found.text)
     for column in found.columns:
         _print_column(column)
     if found.units is not None:
@@ -87,6 +106,15 @@ def _print_tables(found: TableCheck) -> None:
     print_table(
         "", rows, header=("table", "cells", "with rows in them", "rows counted nowhere", "of these in impossible cells")
     )
+
+
+def _print_text(text: TextCheck) -> None:
+    rows = [
+        ("records", f"{text.records:,}"),
+        (f"text that is not valid {text.encoding}", _rows(text.invalid)),
+        ("more fields than the header", _rows(text.surplus)),
+    ]
+    print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
 
 
 def _print_column(column: ColumnCheck) -> None:

@@ -19,22 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ggdp.tables.domain import Domain
+    from ggdp.tables.engines.text_files import TextFormat
 
 __all__ = [
     "Bins",
     "By",
+    "Delimiter",
     "DomainFile",
+    "Encoding",
     "Engine",
     "Labels",
     "Levels",
     "Missing",
     "Other",
     "SourceArgument",
+    "TempDir",
     "Unit",
+    "delimiter_of",
     "domain_of",
     "marginals_of",
     "named_as_flags",
     "printable",
+    "text_of",
     "working",
 ]
 
@@ -87,6 +93,18 @@ Missing = Annotated[
 Unit = Annotated[
     str | None, typer.Option(metavar="COL", help="Column that says whose row it is; else a row is a unit.")
 ]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Character encoding of text files: utf-8 (default), latin-1, ...")
+]
+Delimiter = Annotated[
+    str | None, typer.Option(metavar="C", help="What separates the fields of CSV files, such as ';' or '\\t'.")
+]
+TempDir = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Where rows go that do not fit in memory; best an encrypted disk. Else none are written."
+    ),
+]
 Engine = Annotated[EngineName | None, typer.Option(help="What reads the source; DuckDB if not given.")]
 
 _FLAGS = {
@@ -95,8 +113,10 @@ _FLAGS = {
         "by",
         "count",
         "count_cut",
+        "delimiter",
         "delta",
         "domain",
+        "encoding",
         "engine",
         "epsilon",
         "false_cells",
@@ -107,6 +127,7 @@ _FLAGS = {
         "order",
         "out",
         "plot",
+        "temp_dir",
         "total",
         "unit",
         "unit_name",
@@ -118,6 +139,18 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PERIODS = re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9]{4}-[0-9]{2}-[0-9]{2}):(\w+)\s*")
 _MOST_IN_RANGE = 10_000_000
 _WORDS = re.compile(r"\b(false_cells|max_cells|max_rows_per_cell)\b")
+
+
+def delimiter_of(text: str | None) -> str | None:
+    """Return a delimiter, a tab where it is written as in a program."""
+    return {"\\t": "\t", "tab": "\t"}.get(text or "", text)
+
+
+def text_of(encoding: str | None, delimiter: str | None) -> TextFormat | None:
+    """Return how text files are read."""
+    from ggdp.tables.engines.text_files import text_format
+
+    return text_format(encoding, delimiter_of(delimiter))
 
 
 def marginals_of(by: Sequence[str]) -> list[list[str]]:

@@ -16,18 +16,22 @@ import typer
 from ggdp.cli.columns import (
     Bins,
     By,
+    Delimiter,
     DomainFile,
+    Encoding,
     Engine,
     Labels,
     Levels,
     Missing,
     Other,
     SourceArgument,
+    TempDir,
     Unit,
     domain_of,
     marginals_of,
     named_as_flags,
     printable,
+    text_of,
     working,
 )
 from ggdp.cli.output import print_json, print_table
@@ -111,6 +115,9 @@ def release(
         typer.Option(metavar="X", help="A sparse table: how many empty cells may show, on average."),
     ] = None,
     engine: Engine = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    temp_dir: TempDir = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Read nothing; print what a release would be and what it would cost.")
     ] = False,
@@ -132,6 +139,7 @@ def release(
         marginals = marginals_of(by)
         goal = goal_of(epsilon, delta, notion)
         declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
+        text = text_of(encoding, delimiter)
         request = _request(
             declared,
             by=marginals,
@@ -147,6 +155,7 @@ def release(
             total=total,
             nonnegative=nonnegative,
             false_cells=false_cells,
+            text=text,
         )
         from ggdp.tables.entry import require_size
         from ggdp.tables.plan import plan_table
@@ -166,7 +175,7 @@ def release(
         if any(file.exists() for file in files):
             typer.echo("warning: an earlier output is replaced; each run spends the privacy budget again", err=True)
         with working("counting"):
-            released = _released(source, plan, engine, out)
+            released = _released(source, plan, engine, temp_dir, out)
         manifest = _write(released, files, str(out), overwrite=overwrite)
     if as_json:
         print_json({"files": [str(file) for file in files], "manifest": manifest})
@@ -240,12 +249,13 @@ def _released(
     source: str,
     plan: TablePlan,
     engine: Any,  # noqa: ANN401 - a word
+    temp_dir: Path | None,
     out: Path | None,
 ) -> TableRelease | WrittenRelease:
     from ggdp.tables.entry import release_planned
 
     try:
-        return release_planned(source, plan, engine=engine, out=out)
+        return release_planned(source, plan, engine=engine, temp_dir=temp_dir, out=out)
     except (GgdpError, MemoryError):
         raise
     except Exception:

@@ -7,8 +7,10 @@ level for what is not declared and one for nulls, so that every row has a code.
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
@@ -22,8 +24,10 @@ from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines import plan as engine_plan
+from ggdp.tables.engines.files import found_files
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import for_the_curator
+from ggdp.tables.engines.text_files import fields_found, text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
 if TYPE_CHECKING:
@@ -35,9 +39,10 @@ if TYPE_CHECKING:
 
     from ggdp.tables.engines import TableSource
     from ggdp.tables.engines.native import Frame
+    from ggdp.tables.engines.text_files import TextFormat
     from ggdp.tables.request import Regime
 
-__all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "UnitCheck", "check_table"]
+__all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "TextCheck", "UnitCheck", "check_table"]
 
 NOTICE = "NOT PRIVATE: this is the curator's own look at the data. Do not publish it, or anything chosen by it."
 _FEW = 5
@@ -135,6 +140,31 @@ class UnitCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextCheck:
+    """How the records of CSV files were read.
+
+    Attributes
+    ----------
+    encoding : str
+        The encoding that was assumed.
+    records : int
+        How many records there are: each is a row.
+    invalid : int
+        Records with text that is not valid in the encoding; such text matches no level.
+    surplus : int
+        Records with more fields than the header names; the others are ignored.
+    advice : tuple of str
+        What to do.
+    """
+
+    encoding: str
+    records: int
+    invalid: int
+    surplus: int
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableCheck:
     """What a curator should know before a release. Not private.
 
@@ -150,6 +180,8 @@ class TableCheck:
         The tables.
     units : UnitCheck or None
         The units, if a column of them was named.
+    text : TextCheck or None
+        How records were read, of CSV files.
     """
 
     rows: int
@@ -157,6 +189,7 @@ class TableCheck:
     columns: tuple[ColumnCheck, ...]
     marginals: tuple[MarginalCheck, ...]
     units: UnitCheck | None
+    text: TextCheck | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain values, fit for JSON, the warning first."""
@@ -174,6 +207,9 @@ def check_table(
     unit: str | None = None,
     epsilon: float = 1.0,
     engine: Literal["duckdb", "spark"] | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    temp_dir: str | Path | None = None,
 ) -> TableCheck:
     """Look at a source against its domain, before a release. NOT private: for the curator alone.
 
@@ -191,6 +227,10 @@ def check_table(
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
         What reads files.
+    encoding, delimiter : str, optional
+        How text files are read, as in `ggdp.release_table`.
+    temp_dir : path, optional
+        A directory for rows that do not fit in memory.
 
     Notes
     -----
@@ -207,7 +247,9 @@ def check_table(
     """
     request, epsilon = _request(by, domain, unit), _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    with for_the_curator(), open_source(data, engine=engine, columns=request.columns) as source:
+    text = text_format(encoding, delimiter)
+    opened = partial(open_source, data, engine=engine, columns=request.columns, text=text, temp_dir=temp_dir)
+    with for_the_curator(), opened() as source:
         source.check(CountQuery(marginals=request.domains))
         columns = tuple(_column(source, column) for column in declared.values())
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains)
@@ -215,7 +257,34 @@ def check_table(
     regime: Regime = request.regime
     if regime == "declared" and request.numbered_cells > MOST_IN_MEMORY:
         regime = "sparse"
-    return TableCheck(rows=columns[0].rows, regime=regime, columns=columns, marginals=marginals, units=units)
+    return TableCheck(
+        rows=columns[0].rows,
+        regime=regime,
+        columns=columns,
+        marginals=marginals,
+        units=units,
+        text=_text_check(data, text),
+    )
+
+
+def _text_check(data: object, text: TextFormat | None) -> TextCheck | None:
+    """Return how the records of CSV files were read; None of anything else."""
+    files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
+    if files is None or not files.has_header:
+        return None
+    found = [
+        fields_found(path, header, files.text, files.delimiter)
+        for path, header in zip(files.paths, files.headers, strict=True)
+    ]
+    records, invalid, surplus = (sum(numbers) for numbers in zip(*found, strict=True))
+    advice = []
+    if invalid:
+        advice.append(f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1")
+    if surplus:
+        advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
+    return TextCheck(
+        encoding=files.text.encoding, records=records, invalid=invalid, surplus=surplus, advice=tuple(advice)
+    )
 
 
 def _request(by: Any, domain: Any, unit: str | None) -> TableRequest:  # noqa: ANN401 - the request checks them

@@ -22,6 +22,7 @@ from ggdp.sampling.entropy import checked_source, random_words
 from ggdp.tables.cut import joint
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.plan import crowded
+from ggdp.tables.engines.text_files import text_format
 from ggdp.tables.on_executors import MOST_ON_DRIVER, WrittenRelease, release_on_executors
 from ggdp.tables.open_keys import kept_keys
 from ggdp.tables.plan import TablePlan, plan_table
@@ -68,6 +69,9 @@ def release_table(
     nonnegative: bool = False,
     false_cells: float | None = None,
     engine: Literal["duckdb", "spark"] | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    temp_dir: str | Path | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     source: Source | None = None,
@@ -112,6 +116,13 @@ def release_table(
         Asks for a sparse table of a declared domain: how many empty cells may show on average.
     engine : {"duckdb", "spark"}, optional
         What reads files; DuckDB by default. A frame has its own.
+    encoding : str, optional
+        Character encoding of text files, such as "latin-1"; UTF-8 by default.
+    delimiter : str, optional
+        What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+    temp_dir : path, optional
+        A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
+        variable GGDP_TEMP_DIR names. Without either no row is written to disk.
     out : path, optional
         Where to write the tables, .csv or .parquet, with a manifest beside them.
     overwrite : bool, default False
@@ -167,12 +178,13 @@ def release_table(
         total=total,
         nonnegative=nonnegative,
         false_cells=false_cells,
+        text=text_format(encoding, delimiter),
     )
     for warning in request.warnings:
         warnings.warn(warning, PrivacyWarning, stacklevel=2)
     if out is not None:
         require_apart(data, require_writable(Path(out), len(request.by), overwrite=overwrite))
-    release = release_planned(data, plan_table(request), engine=engine, out=out, source=bits)
+    release = release_planned(data, plan_table(request), engine=engine, temp_dir=temp_dir, out=out, source=bits)
     if out is not None and isinstance(release, TableRelease):
         release.write(out, overwrite=overwrite)
     return release
@@ -183,6 +195,7 @@ def release_planned(
     plan: TablePlan,
     *,
     engine: Literal["duckdb", "spark"] | None = None,
+    temp_dir: str | Path | None = None,
     out: str | Path | None = None,
     source: Source | None = None,
 ) -> TableRelease | WrittenRelease:
@@ -191,7 +204,7 @@ def release_planned(
     Large tables of Spark are written to `out` on the way; all others are not written here.
     """
     bits, request = checked_source(source), plan.request
-    with open_source(data, engine=engine, columns=request.columns) as opened:
+    with open_source(data, engine=engine, columns=request.columns, text=request.text, temp_dir=temp_dir) as opened:
         require_size(request, opened.engine, out)
         query = _query(request, bits)
         opened.check(query)

@@ -36,6 +36,7 @@ from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.neighbours import validated_neighbours
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
+from ggdp.tables.engines.text_files import TextFormat
 from ggdp.tables.request_checks import COVERS, check_cut, check_regime, check_rows, check_total, check_units
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class TableRequest:
         Whether counts below 0 are published as 0.
     false_cells : float, optional
         How many empty cells may be expected to show in a sparse table.
+    text : TextFormat, optional
+        How text files are read: encoding, delimiter, longest record.
     """
 
     by: tuple[tuple[str, ...], ...]
@@ -107,6 +110,7 @@ class TableRequest:
     total: int | None = None
     nonnegative: bool = False
     false_cells: float | None = None
+    text: TextFormat | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -265,6 +269,7 @@ class TableRequest:
             "total": self.total,
             "nonnegative": self.nonnegative,
             "false_cells": self.false_cells,
+            "text": (self.text or TextFormat()).to_dict(),
         }
 
 

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
@@ -26,7 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import IO
 
-__all__ = ["Header", "TextFormat", "decoded", "json_line_batches", "read_header", "record_batches"]
+__all__ = [
+    "Header",
+    "TextFormat",
+    "decoded",
+    "fields_found",
+    "json_line_batches",
+    "read_header",
+    "record_batches",
+    "text_format",
+]
 
 # Bytes that are read at a time. Nothing depends on it but speed.
 CHUNK = 1 << 22
@@ -35,6 +46,8 @@ _LONGEST_HEADER = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 _ASCII = bytes(range(128))
+# What stands for characters that are not valid.
+_REPLACED = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +83,10 @@ class TextFormat:
                 "must be one ASCII character other than a double quote, a line end or NUL, such as ';' or '|'",
             )
 
+    def to_dict(self) -> dict[str, str | int | None]:
+        """Return the format as plain values, fit for JSON."""
+        return {"encoding": self.encoding, "delimiter": self.delimiter, "longest_record": self.longest}
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -78,6 +95,13 @@ class Header:
     names: tuple[str, ...]
     terminator: bytes
     size: int
+
+
+def text_format(encoding: str | None, delimiter: str | None) -> TextFormat | None:
+    """Return how text files are read; None if nothing is said of it."""
+    if encoding is None and delimiter is None:
+        return None
+    return TextFormat(encoding="utf-8" if encoding is None else encoding, delimiter=delimiter)
 
 
 def _checked_encoding(encoding: object) -> str:
@@ -162,6 +186,27 @@ def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterato
     layout = Layout(delimiter=None, quoted=False, longest=text.longest)
     for (array,) in records(_decoded_chunks(path, text.encoding), layout, [0]):
         yield pa.record_batch([_text(array, None)], schema)
+
+
+def fields_found(path: str, header: Header, text: TextFormat, delimiter: str) -> tuple[int, int, int]:
+    """Return how many records a CSV file has, how many hold text that is not valid, and how many too many fields.
+
+    Not private: for the curator alone.
+    """
+    layout = Layout(delimiter=delimiter.encode(), terminator=header.terminator, longest=text.longest)
+    found = invalid = surplus = 0
+    for *arrays, beyond in records(
+        _after(header.size, _decoded_chunks(path, text.encoding)), layout, range(len(header.names) + 1)
+    ):
+        found += len(beyond)
+        surplus += len(beyond) - beyond.null_count
+        broken = np.zeros(len(beyond), dtype=np.bool_)
+        for array in arrays:
+            texts = _text(array, _REPLACED)
+            # What replaced a character that an encoding does not have counts too.
+            broken |= pc.match_substring(texts.cast(pa.string()), _REPLACED).fill_null(False).to_numpy(False)
+        invalid += int(broken.sum())
+    return found, invalid, surplus
 
 
 def _text(array: pa.Array, instead: str | None) -> pa.Array:
