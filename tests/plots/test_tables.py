@@ -171,6 +171,15 @@ def test_what_is_counted_is_said_without_persons():
     assert drawn(of_units, unit="patients").get_xlabel() == "count of patients, with its 95% interval"
 
 
+def test_the_axis_says_how_much_of_a_unit_is_counted_and_what_the_interval_covers():
+    rows = {"who": ["p", "q"], "k": ["a", "b"]}
+    bounded = {"unit": "who", "max_cells": 1, "unit_name": "patients"}
+    said = drawn(release({"k": ["a", "b"]}, rows, ["k"], **bounded)).get_xlabel()
+    assert said == "count of patients (at most 1 cell each), with its 95% interval"
+    said = drawn(release({"k": ["a", "b"]}, rows, ["k"], **bounded, count_cut=0.1)).get_xlabel()
+    assert said == "count of patients (at most 1 cell each), with its 95% interval of all patients"
+
+
 def test_one_of_several_tables_is_drawn():
     found = release({"a": ["x", "y"], "b": ["u", "v", "w"]}, by=[["a"], ["b"]])
     assert names_down(drawn(found)) == ["x", "y"]
@@ -235,6 +244,7 @@ def test_text_falls_back_to_fonts_that_are_installed_and_keeps_the_chosen_one_fi
         assert set(others) <= installed
 
 
+@pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
 @pytest.mark.parametrize("delta", [1.23456e-6, 9.9999e-7, 1e-6, 0.05])
 def test_the_title_has_three_digits_of_delta_and_never_less_than_it_is(delta):
     found = release({"k": ["a"]}, goal=ggdp.ApproxDP(0.01, delta), order=2)

@@ -390,6 +390,8 @@ def test_rows_of_units_and_declared_tables_are_within_the_proved_delta(order, sc
         most_in_a_cell=most,
     )
     of_keys = key_delta(order, scale, threshold=threshold, cells_of_a_unit=1, most_in_a_cell=most)
+    # The key of one unit alone, with all its rows.
+    assert of_keys == pytest.approx(float(tail(order, scale, threshold - most)), rel=1e-9)
     assert of_keys * (1 - 1e-9) <= found <= proved.delta * (1 + 1e-9) + 1e-14
     if most > 1:
         # To hide a single row is too little.

@@ -26,8 +26,8 @@ _CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Executors unpickle the sources below.
-    "spark.executorEnv.PYTHONPATH": str(ROOT),
+    # Executors unpickle the sources below, and draw by the source that is tested, whatever is installed.
+    "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
     "spark.sql.shuffle.partitions": "4",
     # Short lives: compiled quickly rather than well.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",

@@ -87,8 +87,8 @@ def test_every_cell_has_its_count_and_the_noise_of_its_part(spark, tmp_path):
     noisy = true + np.concatenate([seeded(3, part, 400) for part in range(4)])
     assert table["noisy_count"].to_pylist() == noisy.tolist()
     assert table["count"].to_pylist() == np.maximum(noisy, 0).tolist()
-    assert table["lower"].to_pylist() == (noisy - 7).tolist()
-    assert table["upper"].to_pylist() == (noisy + 7).tolist()
+    assert table["lower"].to_pylist() == np.maximum(noisy - 7, 0).tolist()
+    assert table["upper"].to_pylist() == np.maximum(noisy + 7, 0).tolist()
     assert table["letter"].to_pylist() == [letter for letter in "abcdefgh" for _ in range(200)]
     assert table["half"].to_pylist() == [half for _ in range(8) for half in (False, True) for _ in range(100)]
     assert table["day"].cast(pa.int32()).to_pylist() == list(range(100)) * 16
