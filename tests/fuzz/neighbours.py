@@ -8,6 +8,7 @@ must be what a plain reading of the values gives (`tests.fuzz.reference`).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from tests.fuzz.tables import Case, Table
     from tests.fuzz.writers import Writer
 
-__all__ = ["Outcome", "Unwritable", "assert_neighbours", "difference", "outcome", "problem", "shrunk"]
+__all__ = ["Outcome", "UnwritableError", "assert_neighbours", "difference", "outcome", "problem", "shrunk"]
 
 
-class Unwritable(Exception):
+class UnwritableError(Exception):
     """The writer does not take this table."""
 
 
@@ -97,9 +98,11 @@ def difference(full: Outcome, reduced: Outcome, max_cells: int) -> str | None:
 
 def _written(writer: Writer, table: Table, folder: Path) -> Any:
     try:
-        return writer.write(table, folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return writer.write(table, folder)
     except Exception as failed:
-        raise Unwritable(f"{type(failed).__name__}: {failed}") from failed
+        raise UnwritableError(f"{type(failed).__name__}: {failed}") from failed
 
 
 def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[str | None, bool]:
@@ -181,12 +184,13 @@ def assert_neighbours(case: Case, writer: Writer, folder: Path, **options: Any) 
     def is_wrong(candidate: Case) -> bool:
         try:
             return problem(candidate, writer, folder, **options)[0] is not None
-        except Unwritable:
+        except UnwritableError:
             return False
 
     small = shrunk(case, is_wrong)
     said = problem(small, writer, folder, **options)[0]
     raise AssertionError(
         f"{said}\nwritten by {writer.name!r} with {options}, seed {case.seed}; without rows {sorted(small.victim)}:\n"
-        f"import datetime\nfrom decimal import Decimal\nfrom tests.fuzz.tables import *\nnan, inf = float('nan'), float('inf')\ncase = {small!r}"
+        "import datetime\nfrom decimal import Decimal\nfrom tests.fuzz.tables import *\n"
+        f"nan, inf = float('nan'), float('inf')\ncase = {small!r}"
     )

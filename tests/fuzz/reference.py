@@ -1,4 +1,4 @@
-"""What counting must give, in plain Python, from what `ggdp.tables.engines.kinds` says: nothing is shared with the code.
+"""What counting must give, in plain Python, by what `ggdp.tables.engines.kinds` says; no code is shared with it.
 
 Files of text are read here byte by byte. CSV: records end at the line end of the header's line, outside of quotes;
 quotes are special at the start of a field alone; an empty field is null; a blank line is no record. JSON: a line of
@@ -43,7 +43,8 @@ def expected(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[Any, int]]
 
 
 def rows_of_table(table: Table) -> list[dict[str, Any]]:
-    return [dict(zip(table.names, map(_typed, row), strict=True)) for row in table.rows]
+    kinds = [field.type for field in table.fields]
+    return [dict(zip(table.names, map(_typed, row, kinds), strict=True)) for row in table.rows]
 
 
 def rows_of_file(path: Path) -> Iterator[dict[str, Any]]:
@@ -130,7 +131,9 @@ def _shown(text: str) -> str:
     return repr(number) if math.isfinite(number) else text
 
 
-def _typed(value: Any) -> Any:
+def _typed(value: Any, kind: str) -> Any:
+    if kind == "date32" and isinstance(value, int):
+        return UNREADABLE
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         return UNREADABLE
     return value
@@ -144,14 +147,13 @@ def _tally(rows: list[dict[str, Any]], case: Case, marginal: Domain, number: int
             escaped = (
                 part.replace("~", "~0").replace(":", "~1") if isinstance(part, str) else str(part) for part in parts
             )
-            if marginal.is_open:
-                cell: Any = tuple(parts)
-                text = ":".join(escaped)
-            else:
+            cell: Any = tuple(parts)
+            if not marginal.is_open:
                 cell = 0
                 for part, column in zip(parts, marginal, strict=True):
                     cell = cell * column.size + part
-                text = str(cell)
+            # What is hashed is the cell's number, or where keys are asked for, what it is made of.
+            text = ":".join(escaped) if case.is_open else str(cell)
             counted.append((row, cell, text))
     if case.unit is None:
         return dict(Counter(cell for _, cell, _ in counted))

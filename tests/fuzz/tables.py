@@ -185,7 +185,7 @@ def random_case(seed: int, limits: Limits = Limits(), *, most_rows: int = 30) ->
 def _fields(rng: random.Random, limits: Limits) -> tuple[Field, ...]:
     kinds = [kind for kind in TYPES if kind in limits.types]
     # Text and floats are where most went wrong.
-    weights = [6 if kind == "text" else 3 if kind.startswith("float") else 1 for kind in kinds]
+    weights = [6 if kind == "text" else 4 if kind.startswith("float") else 1 for kind in kinds]
     names = list(_NAMES + (_ODD_NAMES if limits.odd_names and rng.random() < 0.25 else ()))
     number = rng.randint(2, 5)
     return tuple(
@@ -198,8 +198,9 @@ def _palette(rng: random.Random, kind: str, limits: Limits) -> list[Any]:
     """Return the few values that a column is drawn from."""
     pool = _pool(kind, limits)
     found = [rng.choice(pool) for _ in range(rng.randint(1, 4))]
-    if kind.startswith("float") and rng.random() < 0.5:
-        found = [NAN, NAN, *found[:1]]
+    if kind.startswith("float") and rng.random() < 0.6:
+        # Alone, or nearly so: then the statistics of a file do not know of them.
+        found = [NAN, NAN, NAN, *rng.sample((0.0, 1.0, 1.5, 35.0, -1.0, INF), rng.choice((0, 1, 2)))]
     if rng.random() < 0.4:
         found.append(None)
     return found

@@ -10,7 +10,7 @@ import csv
 import gzip
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -42,7 +42,7 @@ class Writer:
 
     name: str
     write: Callable[[Table, Path], Any]
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     # Where the values are that must be counted: in the table, in the file as it is written, or not known.
     truth: Literal["table", "file", "unknown"] = "table"
 
