@@ -1,4 +1,4 @@
-"""What once broke the promise of tables, each in its smallest form, on every engine, format and writer that may have it.
+"""What once broke the promise of tables, each in its smallest form, on every engine, format and writer concerned.
 
 One row, or one unit, moved many cells, or decided whether there was an answer: Parquet's statistics, carriage returns,
 names of columns, text that is no UTF-8, files with several names, and types that pandas infers.
@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import os
+import warnings
 from pathlib import Path
 
 import duckdb
@@ -76,7 +77,7 @@ READERS = {
     "DuckDB relation in a subquery": lambda path: view_of(
         path, "SELECT * FROM (SELECT v, u FROM seen) ORDER BY u LIMIT 9999"
     ),
-    "ibis": lambda path: ibis.duckdb.connect().read_parquet(path),
+    "ibis": lambda path: ibis_of(path),
     "polars scan": pl.scan_parquet,
     "polars scan with a filter": lambda path: pl.scan_parquet(path).filter(pl.col("u") >= 0),
     "pyarrow": pq.read_table,
@@ -96,6 +97,13 @@ def copied(table, path):
         ),
     )
     connection.execute(f"COPY made TO '{path}' (FORMAT parquet)")
+
+
+def ibis_of(path):
+    with warnings.catch_warnings():
+        # ibis calls DuckDB by a name that is to go.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return ibis.duckdb.connect().read_parquet(path)
 
 
 def view_of(path, sql):
@@ -248,7 +256,7 @@ TEXT_READERS = {
     "pyarrow dictionary": lambda path: pa.table({n: c.dictionary_encode() for n, c in columns_of(path)}),
     "DuckDB relation": lambda path: duckdb.connect().read_parquet(str(path)),
     "DuckDB relation of Arrow": lambda path: duckdb.connect().from_arrow(pq.read_table(path)),
-    "ibis": lambda path: ibis.duckdb.connect().read_parquet(path),
+    "ibis": lambda path: ibis_of(path),
     "polars scan": pl.scan_parquet,
 }
 
@@ -471,7 +479,7 @@ DECLARED = {
 @pytest.mark.parametrize("case", INFERRED)
 def test_one_value_does_not_decide_whether_a_frame_of_pandas_is_counted(tmp_path, case, role, kept):
     values, one = INFERRED[case]
-    if kept == "parquet" and "among integers" in case:
+    if kept == "parquet" and case in ("one text among integers", "one large integer"):
         pytest.skip("pandas does not write it")
     if (case, role) == ("one missing boolean", "integers"):
         pytest.skip("booleans are no integers, and pandas' objects may be either")

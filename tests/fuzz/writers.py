@@ -10,7 +10,7 @@ import csv
 import gzip
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -33,6 +33,8 @@ __all__ = ["FILES", "FRAMES", "SPARK_FRAMES", "WRITERS", "Writer"]
 _WITHOUT_HALVES = tuple(kind for kind in TYPES if kind != "float16")
 _OF_SPARK = tuple(kind for kind in _WITHOUT_HALVES if not kind.startswith("uint"))
 _BYTES = Limits(undecodable=True)
+# It gives other names to columns that differ in case alone.
+_DUCKDB = Limits(_WITHOUT_HALVES, far_days=True, odd_names=False)
 _ARROW = Limits(undecodable=True, far_days=True)
 
 
@@ -242,7 +244,7 @@ _CSVS = (
     Writer(
         "csv by DuckDB",
         partial(_duckdb_copy, suffix=".csv", options="FORMAT csv, HEADER"),
-        Limits(_WITHOUT_HALVES),
+        replace(_DUCKDB, far_days=False),
         "file",
     ),
 )
@@ -260,7 +262,7 @@ _PARQUETS = (
     Writer(
         "parquet by DuckDB",
         partial(_duckdb_copy, suffix=".parquet", options="FORMAT parquet"),
-        Limits(_WITHOUT_HALVES, far_days=True),
+        _DUCKDB,
     ),
 )
 _JSONS = (
@@ -271,7 +273,10 @@ _JSONS = (
     Writer("json by pandas", _pandas_json, truth="file"),
     Writer("json by polars", _polars_json, truth="file"),
     Writer(
-        "json by DuckDB", partial(_duckdb_copy, suffix=".json", options="FORMAT json"), Limits(_WITHOUT_HALVES), "file"
+        "json by DuckDB",
+        partial(_duckdb_copy, suffix=".json", options="FORMAT json"),
+        replace(_DUCKDB, far_days=False),
+        "file",
     ),
 )
 # Writers of files that Spark and DuckDB read.
@@ -287,16 +292,19 @@ FRAMES = (
     Writer("polars scan of its parquet", partial(_polars_scan, write=_polars_parquet)),
     Writer("polars scan of csv", _polars_scan_csv, truth="unknown"),
     Writer("pyarrow", lambda table, _: table.arrow(), _ARROW),
-    Writer("DuckDB relation", lambda table, _: _relation(table), Limits(_WITHOUT_HALVES, far_days=True)),
+    Writer("DuckDB relation", lambda table, _: _relation(table), _DUCKDB),
     Writer(
-        "DuckDB view of parquet", partial(_file_relation, write=_parquet, sql="FROM written"), Limits(far_days=True)
+        "DuckDB view of parquet",
+        partial(_file_relation, write=_parquet, sql="FROM written"),
+        Limits(far_days=True, odd_names=False),
     ),
     Writer(
         "DuckDB view of polars' parquet",
         partial(_file_relation, write=_polars_parquet, sql="FROM written LIMIT 100000"),
+        Limits(odd_names=False),
     ),
     Writer("ibis", _ibis, Limits(_WITHOUT_HALVES)),
-    Writer("ibis of parquet", _ibis_parquet),
+    Writer("ibis of parquet", _ibis_parquet, Limits(odd_names=False)),
 )
 SPARK_FRAMES = (
     Writer("Spark", _spark_frame, Limits(_OF_SPARK)),
