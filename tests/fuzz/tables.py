@@ -59,8 +59,9 @@ _DECIMALS = tuple(map(Decimal, ("0", "-0.001", "1.000", "1.500", "35.000", "120.
 _NAMES = ("w", "v", "x", "city", "age", "day of birth", "note", "count", "cell", "u", "c0", "t0", "n", "group", "日 本")
 # Names that somebody may take for one another, for a pattern, for a path, or for something of their own.
 _ODD_NAMES = (
-    ("w", "W", "w_1", "Age", "age"),
-    ("^w.*$", "w", "wx", "^.*$", "."),
+    ("w", "W", "w_1", "v"),
+    ("age", "Age", "AGE", "n"),
+    ("^w.*$", "w", "note", "v"),
     ("a.b", "a", "b", "`a`", "a`b"),
     (" w", "w", "w ", "w\n", "\tw"),
     ('say "w"', "it's; --", "a,b", "{w}", "a:b", "a[0]", "%", "\\w", "1", "é", "(w)"),
@@ -193,7 +194,7 @@ def _fields(rng: random.Random, limits: Limits) -> tuple[Field, ...]:
     # Text and floats are where most went wrong.
     weights = [12 if kind == "text" else 8 if kind.startswith("float") else 1 for kind in kinds]
     names = rng.choice(_ODD_NAMES) if limits.odd_names and rng.random() < 0.25 else _NAMES
-    number = rng.randint(2, 5)
+    number = rng.randint(2, min(5, len(names)))
     return tuple(
         Field(name, kind)
         for name, kind in zip(rng.sample(names, number), rng.choices(kinds, weights, k=number), strict=True)
