@@ -1,0 +1,196 @@
+"""The differential check: a table with and without the rows of one unit, counted alike, must be close.
+
+Claim that is checked. With `counted(T)` the counts of a table, and T' = T without all rows of a unit (or without one
+row, where there is no unit), every marginal has 0 <= counted(T) - counted(T') <= 1 in each cell, and a difference in at
+most `max_cells` of them; and either both are counted, or both are refused in the same words. Beside it, what is counted
+must be what a plain reading of the values gives (`tests.fuzz.reference`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tests.fuzz import reference
+
+from ggdp.errors import GgdpError
+from ggdp.tables.engines import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from tests.fuzz.tables import Case, Table
+    from tests.fuzz.writers import Writer
+
+__all__ = ["Outcome", "UnwritableError", "assert_neighbours", "difference", "outcome", "problem", "shrunk"]
+
+
+class UnwritableError(Exception):
+    """The writer does not take this table."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of counting: cells, or an error."""
+
+    cells: tuple[dict[Any, int], ...] | None
+    error: str | None = None
+    is_ours: bool = True
+
+
+def outcome(data: Any, case: Case, **options: Any) -> Outcome:
+    """Count a source as a case asks."""
+    try:
+        query = case.query
+        with open_source(data, columns=case.columns, **options) as source:
+            if not case.is_open:
+                found = source.count(query)
+                return Outcome(tuple(dict(zip(c.tolist(), n.tolist(), strict=True)) for c, n in found))
+            keyed = source.keys(query)
+    except Exception as failed:
+        return Outcome(None, f"{type(failed).__name__}: {failed}", isinstance(failed, GgdpError))
+    cells = []
+    for table, marginal in zip(keyed, query.marginals, strict=True):
+        *texts, counts = (column.to_pylist() for column in table.columns)
+        shown = [
+            values if column.kind == "open" else [list(map(_label, column.labels)).index(value) for value in values]
+            for column, values in zip(marginal, texts, strict=True)
+        ]
+        keys = list(zip(*shown, strict=True))
+        cells.append(
+            dict(zip(keys if marginal.is_open else [_cell(marginal, key) for key in keys], counts, strict=True))
+        )
+        assert len(cells[-1]) == len(keys), "a key came twice"
+    return Outcome(tuple(cells))
+
+
+def _label(label: Any) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def _cell(marginal: Any, codes: tuple[int, ...]) -> int:
+    cell = 0
+    for code, column in zip(codes, marginal, strict=True):
+        cell = cell * column.size + code
+    return cell
+
+
+def difference(full: Outcome, reduced: Outcome, max_cells: int) -> str | None:
+    """Return what is wrong between a table and its neighbour, which has a unit less; None if nothing is."""
+    if not full.is_ours or not reduced.is_ours:
+        return f"an error that is not ours: {full.error} / {reduced.error}"
+    if full.error != reduced.error:
+        return f"success or message differs: {full.error} / {reduced.error}"
+    for number, (more, less) in enumerate(zip(full.cells or (), reduced.cells or (), strict=True)):
+        moved = {
+            cell: more.get(cell, 0) - less.get(cell, 0)
+            for cell in {**more, **less}
+            if more.get(cell, 0) != less.get(cell, 0)
+        }
+        if any(step != 1 for step in moved.values()):
+            return f"marginal {number}: a cell moves by more than 1, or the wrong way: {moved}"
+        if len(moved) > max_cells:
+            return f"marginal {number}: more than {max_cells} cells move: {moved}"
+    return None
+
+
+def _written(writer: Writer, table: Table, folder: Path) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return writer.write(table, folder)
+    except Exception as failed:
+        raise UnwritableError(f"{type(failed).__name__}: {failed}") from failed
+
+
+def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[str | None, bool]:
+    """Return what is wrong with a case, None if nothing is, and whether it was counted at all."""
+    found = []
+    for table in (case.table, case.neighbour):
+        data = _written(writer, table, folder)
+        got = outcome(data, case, **options)
+        found.append(got)
+        rows = None if got.cells is None else _rows(writer, table, data, options)
+        if rows is not None and list(got.cells or ()) != (wanted := reference.expected(rows, case)):
+            return f"counted {list(got.cells or ())}, should be {wanted}", True
+    return difference(*found, case.max_cells), found[0].cells is not None
+
+
+def _rows(writer: Writer, table: Table, data: Any, options: dict[str, Any]) -> Iterable[dict[str, Any]] | None:
+    """Return the rows that must be counted; None where nothing but the data themselves says what they are."""
+    if writer.truth == "table":
+        return reference.rows_of_table(table)
+    # Spark has texts of its own for numbers of JSON.
+    is_known = writer.truth == "file" and not ("json" in data.name and options.get("engine") == "spark")
+    return reference.rows_of_file(data) if is_known else None
+
+
+def shrunk(case: Case, is_wrong: Callable[[Case], bool], *, tries: int = 300) -> Case:
+    """Return a smaller case that is wrong as well: fewer marginals, rows and columns."""
+    budget = [tries]
+
+    def still(candidate: Case) -> bool:
+        budget[0] -= 1
+        return budget[0] >= 0 and is_wrong(candidate)
+
+    for marginal in case.marginals:
+        if len(case.marginals) > 1 and still(alone := replace(case, marginals=(marginal,))):
+            case = alone
+            break
+    for name in list(case.marginals[0]):
+        fewer = tuple({n: d for n, d in marginal.items() if n != name} for marginal in case.marginals)
+        if all(fewer) and still(narrower := replace(case, marginals=fewer)):
+            case = narrower
+    size = len(case.table.rows)
+    while size >= 1:
+        start = 0
+        while start < len(case.table.rows):
+            gone = set(range(start, start + size))
+            smaller = _without_rows(case, gone)
+            if smaller is not None and still(smaller):
+                case = smaller
+            else:
+                start += size
+        size //= 2
+    for name in [name for name in case.table.names if name not in case.columns]:
+        if still(narrower := _without_column(case, name)):
+            case = narrower
+    return case
+
+
+def _without_rows(case: Case, gone: set[int]) -> Case | None:
+    kept = [place for place in range(len(case.table.rows)) if place not in gone]
+    victim = frozenset(new for new, old in enumerate(kept) if old in case.victim)
+    if not victim or len(kept) == len(case.table.rows):
+        return None
+    return replace(case, table=replace(case.table, rows=tuple(case.table.rows[old] for old in kept)), victim=victim)
+
+
+def _without_column(case: Case, name: str) -> Case:
+    place = case.table.names.index(name)
+    fields = tuple(field for field in case.table.fields if field.name != name)
+    rows = tuple((*row[:place], *row[place + 1 :]) for row in case.table.rows)
+    return replace(case, table=replace(case.table, fields=fields, rows=rows))
+
+
+def assert_neighbours(case: Case, writer: Writer, folder: Path, **options: Any) -> bool:
+    """Check a case; return whether it was counted. What is wrong is shown on the smallest case that has it."""
+    wrong, counted = problem(case, writer, folder, **options)
+    if wrong is None:
+        return counted
+
+    def is_wrong(candidate: Case) -> bool:
+        try:
+            return problem(candidate, writer, folder, **options)[0] is not None
+        except UnwritableError:
+            return False
+
+    small = shrunk(case, is_wrong)
+    said = problem(small, writer, folder, **options)[0]
+    raise AssertionError(
+        f"{said}\nwritten by {writer.name!r} with {options}, seed {case.seed}; without rows {sorted(small.victim)}:\n"
+        "import datetime\nfrom decimal import Decimal\nfrom tests.fuzz.tables import *\n"
+        f"nan, inf = float('nan'), float('inf')\ncase = {small!r}"
+    )

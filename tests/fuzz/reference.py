@@ -1,0 +1,212 @@
+"""What counting must give, in plain Python, by what `ggdp.tables.engines.kinds` says; no code is shared with it.
+
+Files of text are read here byte by byte. CSV: records end at the line end of the header's line, outside of quotes;
+quotes are special at the start of a field alone; an empty field is null; a blank line is no record. JSON: a line of
+text is a record, one that is no object is a row of nulls.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ggdp.tables.domain import Domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from tests.fuzz.tables import Case, Table
+
+    from ggdp.tables.column import Column
+
+__all__ = ["csv_records", "expected", "rows_of_file", "rows_of_table"]
+
+_NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
+# What has no text.
+UNREADABLE = object()
+
+
+def expected(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[Any, int]]:
+    """Return the count of each non-empty cell, or key, of each marginal."""
+    rows = list(rows)
+    return [_tally(rows, case, Domain(marginal), number) for number, marginal in enumerate(case.marginals)]
+
+
+def rows_of_table(table: Table) -> list[dict[str, Any]]:
+    kinds = [field.type for field in table.fields]
+    return [dict(zip(table.names, map(_typed, row, kinds), strict=True)) for row in table.rows]
+
+
+def rows_of_file(path: Path) -> Iterator[dict[str, Any]]:
+    """Return the rows of a CSV, TSV or JSON file as texts."""
+    data = path.read_bytes()
+    if path.suffix == ".gz":
+        data = gzip.decompress(data)
+    elif path.suffix == ".zst":
+        data = pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if "json" in path.name:
+        return map(_object, (line for line in data.split(b"\n") if line.strip()))
+    records = csv_records(data, b"\t" if ".tsv" in path.name else b",")
+    header = [name.decode() for name in next(records)]
+    return (
+        {
+            name: _decoded(record[place]) if place < len(record) and record[place] else None
+            for place, name in enumerate(header)
+        }
+        for record in records
+        if record != [b""]
+    )
+
+
+def csv_records(data: bytes, delimiter: bytes) -> Iterator[list[bytes]]:
+    """Yield the records of a CSV file, each a list of fields; a blank line is one empty field."""
+    end: bytes | None = None
+    place = 0
+    while place < len(data):
+        record: list[bytes] = []
+        while True:
+            text = bytearray()
+            if data[place : place + 1] == b'"':
+                place += 1
+                while place < len(data):
+                    close = data.find(b'"', place)
+                    close = len(data) if close < 0 else close
+                    text += data[place:close]
+                    place = close + 1
+                    if data[place : place + 1] != b'"':
+                        break
+                    text += b'"'
+                    place += 1
+            ends = (b"\r\n", b"\n") if end is None else (end,)
+            stop = _first(data, place, (delimiter, *ends))
+            text += data[place:stop]
+            record.append(bytes(text))
+            place = stop
+            if data[place : place + 1] == delimiter:
+                place += 1
+                continue
+            if end is None:
+                end = b"\r\n" if data[place : place + 2] == b"\r\n" else b"\n"
+            place += len(end)
+            break
+        yield record
+
+
+def _first(data: bytes, place: int, marks: Sequence[bytes]) -> int:
+    found = [where for mark in marks if (where := data.find(mark, place)) >= 0]
+    return min(found, default=len(data))
+
+
+def _decoded(raw: bytes) -> Any:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return UNREADABLE
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        text = line.decode().removeprefix("\ufeff")
+        found = json.loads(text, parse_int=str, parse_float=_shown, parse_constant=str)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: ("true" if value else "false") if isinstance(value, bool) else value for name, value in found.items()}
+
+
+def _shown(text: str) -> str:
+    number = float(text)
+    return repr(number) if math.isfinite(number) else text
+
+
+def _typed(value: Any, kind: str) -> Any:
+    if kind == "date32" and isinstance(value, int):
+        return UNREADABLE
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        return UNREADABLE
+    return value
+
+
+def _tally(rows: list[dict[str, Any]], case: Case, marginal: Domain, number: int) -> dict[Any, int]:
+    counted: list[tuple[Any, Any, str]] = []
+    for row in rows:
+        parts = [_part(column, row.get(column.name)) for column in marginal]
+        if None not in parts:
+            escaped = (
+                part.replace("~", "~0").replace(":", "~1") if isinstance(part, str) else str(part) for part in parts
+            )
+            cell: Any = tuple(parts)
+            if not marginal.is_open:
+                cell = 0
+                for part, column in zip(parts, marginal, strict=True):
+                    cell = cell * column.size + part
+            # What is hashed is the cell's number, or where keys are asked for, what it is made of.
+            text = ":".join(escaped) if case.is_open else str(cell)
+            counted.append((row, cell, text))
+    if case.unit is None:
+        return dict(Counter(cell for _, cell, _ in counted))
+    of_units: dict[str, dict[Any, str]] = defaultdict(dict)
+    for row, cell, text in counted:
+        unit = _text(row.get(case.unit), "open")
+        if unit is not None:
+            of_units[unit][cell] = text
+    secret = hashlib.sha256(f"{case.query.key.hex()}:{number}".encode()).hexdigest()[:32]
+    tally: Counter[Any] = Counter()
+    for unit, cells in of_units.items():
+        scores = {cell: hashlib.sha256(f"{secret}:{unit}:{text}".encode()).hexdigest() for cell, text in cells.items()}
+        tally.update(sorted(cells, key=scores.__getitem__)[: case.max_cells])
+    return dict(tally)
+
+
+def _part(column: Column, value: Any) -> Any:
+    """Return the code of a value, or its text in an open column; None if it is counted nowhere."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None if column.kind == "open" else column.missing_code
+    if column.kind == "open":
+        return _text(value, "open")
+    if column.kind == "bins":
+        return _bin(column, value)
+    text = _text(value, column.kind)
+    return column.texts.index(text) if text in column.texts else column.other_code
+
+
+def _bin(column: Column, value: Any) -> int | None:
+    if value is UNREADABLE or (isinstance(value, str) and not re.fullmatch(_NUMBER, value)):
+        return column.other_code
+    number = float(value) if isinstance(value, str | Decimal) else value
+    *lower, last = column.edges or ()
+    if number < lower[0] or number > last:
+        return column.other_code
+    return sum(number >= edge for edge in lower) - 1
+
+
+def _text(value: Any, declared: str) -> str | None:
+    if value is None or value is UNREADABLE:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float | Decimal):
+        whole = math.isfinite(value) and value == int(value) and -(2**63) <= value < 2**63
+        return str(int(value)) if whole else None
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, str) and declared == "integer":
+        whole = re.fullmatch(r"([+-]?)0*([0-9]*?)(\.0*)?", value)
+        if whole is None or not re.match(r"[+-]?[0-9]", value):
+            return None
+        return whole[1].replace("+", "") + whole[2] if whole[2] else "0"
+    if isinstance(value, str) and declared == "boolean":
+        return value.lower() if value.lower() in ("true", "false") else None
+    return str(value)

@@ -1,0 +1,156 @@
+"""Random tables of every writer, with and without one unit: what is counted is close, and right; messages are the same.
+
+A failure shows the smallest case that has it, and its seed. Exhaustive runs draw new seeds; set GGDP_FUZZ_SEED to the
+first of them to see a run again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, difference, problem, shrunk
+from tests.fuzz.tables import Case, Field, Limits, Table, random_case
+from tests.fuzz.writers import FILES, FRAMES, SPARK_FRAMES, WRITERS, Writer
+
+from ggdp.tables.engines import duckdb, plan
+
+ON_SPARK = tuple(
+    WRITERS[name]
+    for name in (
+        "csv by pandas",
+        "csv by csv.writer, crlf",
+        "csv.gz by csv.writer",
+        "csv by polars",
+        "parquet by Arrow",
+        "parquet by polars, many row groups",
+        "json by json.dumps, as it is",
+        "json by DuckDB",
+    )
+)
+
+
+def first_seed():
+    return int(os.environ.get("GGDP_FUZZ_SEED") or random.SystemRandom().randrange(10**9))
+
+
+def assert_close(writer, folder, seeds, **options):
+    """Check the cases of seeds; most of them must be counted, since refusals agree with one another as well."""
+    counted = []
+    for seed in seeds:
+        try:
+            counted.append(assert_neighbours(random_case(seed, writer.limits), writer, folder, **options))
+        except UnwritableError:
+            continue
+    assert sum(counted) * 3 >= len(counted) > 0, f"only {sum(counted)} of {len(counted)} cases were counted"
+
+
+def some_seeds(writer, found, own):
+    """Seeds that once found something, and some that only this writer has."""
+    first = 1000 + 50 * list(WRITERS).index(writer.name)
+    return [*found, *range(first, first + own)]
+
+
+@pytest.mark.parametrize("writer", FILES, ids=lambda writer: writer.name)
+def test_files_of_neighbours_are_counted_alike(tmp_path, writer):
+    assert_close(writer, tmp_path, some_seeds(writer, (2, 7, 10, 34), 1))
+
+
+@pytest.mark.parametrize("writer", FRAMES, ids=lambda writer: writer.name)
+def test_frames_of_neighbours_are_counted_alike(tmp_path, writer):
+    is_slow = writer.name.startswith(("DuckDB", "ibis"))
+    assert_close(writer, tmp_path, some_seeds(writer, *(((4, 10, 20, 31), 1) if is_slow else ((10, 25, 34, 79), 8))))
+
+
+@pytest.mark.parametrize("name", ["csv by csv.writer, lf", "parquet by Arrow"])
+@pytest.mark.parametrize(("module", "constant"), [(plan, "_MANY_CELLS"), (duckdb, "_FEW")])
+def test_neighbours_are_counted_alike_where_cells_are_many(tmp_path, monkeypatch, module, constant, name):
+    monkeypatch.setattr(module, constant, 0)
+    assert_close(WRITERS[name], tmp_path, [2, 7, 10, 34])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("writer", [*FILES, *FRAMES], ids=lambda writer: writer.name)
+def test_many_neighbours_are_counted_alike(tmp_path, writer):
+    start = first_seed()
+    assert_close(writer, tmp_path, range(start, start + 40))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("writer", ON_SPARK, ids=lambda writer: writer.name)
+def test_files_of_neighbours_are_counted_alike_by_spark(tmp_path, writer):
+    start = first_seed()
+    assert_close(writer, tmp_path, [2, 7, start, start + 1], engine="spark")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("writer", SPARK_FRAMES, ids=lambda writer: writer.name)
+def test_frames_and_files_of_spark_are_counted_alike(tmp_path, writer):
+    start = first_seed()
+    assert_close(writer, tmp_path, [10, 34, start, start + 1])
+
+
+def test_a_seed_gives_the_same_case_every_time():
+    first, second = (random_case(11, Limits(undecodable=True)) for _ in range(2))
+    assert repr(first) == repr(second)
+    assert repr(first) != repr(random_case(12, Limits(undecodable=True)))
+
+
+def test_seeds_reach_every_type_and_kind_of_question():
+    cases = [random_case(seed) for seed in range(300)]
+    assert {field.type for case in cases for field in case.table.fields} >= {
+        "text",
+        "float16",
+        "uint64",
+        "date32",
+        "bool",
+    }
+    assert {case.is_open for case in cases} == {case.unit is None for case in cases} == {True, False}
+    declared = [d for case in cases for marginal in case.marginals for d in marginal.values() if d is not None]
+    assert {"edges", "levels", "other", "missing"} == {key for found in declared for key in found}
+    assert {type(found["levels"][0]).__name__ for found in declared if "levels" in found} == {
+        "str",
+        "int",
+        "bool",
+        "date",
+    }
+    # Somebody's rows are at the start, at the end, and in between.
+    assert any(0 in case.victim for case in cases)
+    assert any(len(case.table.rows) - 1 in case.victim for case in cases)
+
+
+@pytest.mark.parametrize(
+    ("more", "less", "max_cells"),
+    [
+        (Outcome(({0: 3},)), Outcome(({0: 1},)), 1),
+        (Outcome(({0: 1},)), Outcome(({0: 2},)), 1),
+        (Outcome(({0: 1, 1: 1},)), Outcome(({},)), 1),
+        (Outcome(({},)), Outcome(None, "SourceError: x"), 1),
+        (Outcome(None, "SourceError: x"), Outcome(None, "SourceError: y"), 1),
+        (Outcome(None, "ValueError: x", is_ours=False), Outcome(None, "ValueError: x", is_ours=False), 1),
+    ],
+)
+def test_what_is_too_far_apart_is_seen(more, less, max_cells):
+    assert difference(more, less, max_cells) is not None
+
+
+def test_what_is_close_is_let_through():
+    assert difference(Outcome(({0: 2, 1: 1, 5: 7},)), Outcome(({0: 1, 5: 7},)), 2) is None
+    assert difference(Outcome(None, "SourceError: x"), Outcome(None, "SourceError: x"), 1) is None
+
+
+def test_a_writer_that_loses_rows_is_found_and_its_case_made_small(tmp_path):
+    # A table of which everything but the first row is lost where a text is "poison".
+    def lossy(table, _):
+        kept = table.rows[:1] if any("poison" in row for row in table.rows) else table.rows
+        return Table(table.fields, kept).arrow()
+
+    rows = (*[("a", k) for k in range(20)], ("poison", 1))
+    case = Case(Table((Field("w", "text"), Field("n", "int64")), rows), frozenset({20}), ({"w": ["a", "poison"]},))
+    writer = Writer("lossy", lossy, truth="unknown")
+    small = shrunk(case, lambda candidate: problem(candidate, writer, tmp_path)[0] is not None)
+    assert len(small.table.rows) <= 3
+    assert small.table.names == ["w"]
+    with pytest.raises(AssertionError, match="moves by more than 1"):
+        assert_neighbours(case, writer, tmp_path)
