@@ -138,7 +138,7 @@ def bars(
     beside = wrap(figure, side, max(height - _FRAME, word, min(text_width(figure, [side], SIZE) / 1.8, 1.3)))
     height = max(height, _FRAME + text_width(figure, [beside], SIZE))
     figure.set_size_inches(width, height)
-    figure.get_layout_engine().set(wspace=0.05)  # type: ignore[union-attr]
+    figure.set_layout_engine("constrained", wspace=0.05)
     for axes, panel_rows in zip(all_axes, panels, strict=True):
         label(axes)
         _bar_panel(axes, drawn, panel_rows, names, numbers, number)
