@@ -111,3 +111,8 @@ class SourceError(GgdpError):
 
 class MissingExtraError(GgdpError, ImportError):
     """An optional part of ggdp is not installed."""
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs an optional part of ggdp, from the package index and from a clone."""
+    return f"pip install 'ggdp[{extra}]' (in a clone: pip install '.[{extra}]')"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +106,7 @@ def new_figure(width: float, height: float, panels: int = 1, **options: Any) -> 
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        message = "plots need matplotlib: pip install 'ggdp[plots]'"
+        message = f"plots need matplotlib: {install_hint('plots')}"
         raise MissingExtraError(message) from None
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0])

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 from ggdp.tables.engines.kinds import unparsable
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def session() -> SparkSession:
         with quiet():
             from pyspark.sql import SparkSession
     except ImportError:
-        message = "Spark needs PySpark: pip install 'ggdp[spark]'"
+        message = f"Spark needs PySpark: {install_hint('spark')}"
         raise MissingExtraError(message) from None
     with _starting, quiet():
         return SparkSession.getActiveSession() or _default_session() or _started()
