@@ -1,8 +1,9 @@
 """Run every example of the README and the pages after the README's own install.
 
-``python tests/docs/fresh_install.py DIR [PAGE...]``, with pages such as docs/tables.md if not all are to run. DIR is made anew, with a copy of the clone
-and a virtual environment for each page that installs something itself; the other pages share one. In each, the README's
-first ``pip install`` comes first. Then the blocks of a page run in order, in the copy of the clone:
+``python tests/docs/fresh_install.py DIR [PAGE...]``, with pages such as docs/tables.md if not all are to run. DIR is
+made anew, with a copy of the clone and a virtual environment for each page that installs something itself; the other
+pages share one. In each, the README's first ``pip install`` comes first. Then the blocks of a page run in order, in the
+copy of the clone:
 
 =====================  =====================================================================================
 sh, console            with `bash -e`; in `console` blocks, the lines after ``$``
