@@ -1,9 +1,9 @@
 """Run every example of the README and the pages after the README's own install.
 
 ``python tests/docs/fresh_install.py DIR [PAGE...]``, with pages such as docs/tables.md if not all are to run. DIR is
-made anew, with a copy of the clone and a virtual environment for each page that installs something itself; the other
-pages share one. In each, the README's first ``pip install`` comes first. Then the blocks of a page run in order, in the
-copy of the clone:
+made anew, with a copy of the clone for each page, and a virtual environment for each page that installs something
+itself; the other pages share one. In each, the README's first ``pip install`` comes first. Then the blocks of a page
+run in order, in its copy of the clone:
 
 =====================  =====================================================================================
 sh, console            with `bash -e`; in `console` blocks, the lines after ``$``
@@ -12,8 +12,8 @@ toml                   is parsed
 `pip install ...`      in a sentence is run before the first block of its section
 =====================  =====================================================================================
 
-A block below a line ``<!-- not run: why -->`` is left out, and so is ``make test``, which takes its own time; a
-reproduction is run with `--quick`. The first failure of each block is shown with its place, and the exit code is 1.
+A block below a line ``<!-- not run: why -->`` is left out, and so is the line ``make test``; a reproduction is run with
+`--quick`. The first failure of each block is shown with its place, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
 # How a line of a page that takes long, or names the package index, is run from a clone.
 REWRITTEN = (
     (re.compile(r"^make test\b.*$"), ""),
+    # The README has another way to the same demo, for those without make.
+    (re.compile(r"^(make demo)\b.*$"), r"\1 && rm -r demo-output"),
     (re.compile(r"^(ggdp reproduce\b)(?!.*--quick)"), r"\1 --quick"),
     (re.compile(r"(pip install .*)\bggdp\["), r"\1.["),
 )
@@ -200,12 +202,12 @@ def check(directory: Path, only: tuple[str, ...] = ()) -> int:
         if not found or (only and name not in only):
             continue
         own = [line for line in installs(found) if line != first]
-        place = directory / (re.sub(r"\W+", "-", name) if own else "shared")
-        page = Page(name, place / "clone", place / "environment")
-        if place not in made:
-            made.add(place)
-            copied(page.clone)
-            venv.create(place / "environment", with_pip=True)
+        place = re.sub(r"\W+", "-", name)
+        environment = directory / "environments" / (place if own else "shared")
+        page = Page(name, copied(directory / "clones" / place), environment)
+        if environment not in made:
+            made.add(environment)
+            venv.create(environment, with_pip=True)
             print(f"{name}: a fresh environment, {first}", flush=True)
             if wrong := page.in_shell(first):
                 print(wrong)
