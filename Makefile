@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all test-minimums lint types imports docs bench clean help
+.PHONY: demo test test-all test-examples test-minimums lint types imports docs bench clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,9 +41,13 @@ docs: $(VENV)/.all ## build the documentation into docs/_build/html
 test: lint types imports docs ## everything that must hold, in under ten minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
 
-test-all: lint types imports docs ## the same with slow and exhaustive tests, fresh random examples, and sabotages
+test-all: lint types imports docs ## the same with slow and exhaustive tests, fresh random examples, sabotages, and every example of the pages
 	HYPOTHESIS_PROFILE=fresh $(BIN)/python -m pytest
 	$(BIN)/python tests/sabotage/run.py
+	$(MAKE) test-examples
+
+test-examples: ## every example of the README and the documentation, after the README's own install
+	$(PYTHON) tests/docs/fresh_install.py .venv-examples
 
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
@@ -52,4 +56,4 @@ bench: ## time calibration, sampling, releases and tables beside other libraries
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built
-	rm -rf $(VENV) .venv-minimums .venv-bench docs/_build docs/api docs/figures demo-output
+	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench docs/_build docs/api docs/figures demo-output

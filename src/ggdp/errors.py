@@ -130,3 +130,8 @@ class MissingExtraError(GgdpError, ImportError):
 
 class PrivacyWarning(UserWarning):
     """What is asked for can be done, but protects little: a large epsilon or delta."""
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs an optional part of ggdp, from the package index and from a clone."""
+    return f"pip install 'ggdp[{extra}]' (in a clone: pip install '.[{extra}]')"

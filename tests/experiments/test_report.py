@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -62,9 +63,9 @@ def page(text):
 def test_the_page_is_well_formed_and_its_links_lead_somewhere(page):
     names = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(names) == len(set(names))
-    targets = {attributes["href"][1:] for attributes in page.all("a")}
-    assert all(attributes["href"].startswith("#") for attributes in page.all("a"))
-    assert targets <= set(names)
+    links = {attributes["href"] for attributes in page.all("a")}
+    assert {link[1:] for link in links if link.startswith("#")} <= set(names)
+    assert {link for link in links if not link.startswith("#")} == {"claims.json", "counts.csv"}
     assert len(page.all("h1")) == 1
 
 
@@ -90,6 +91,79 @@ def test_every_claim_has_its_badge_and_a_link_to_its_figure(results, text):
         assert claim.figure is None or f'href="#figure-{claim.figure}"' in item
 
 
+def test_verdicts_come_first(text):
+    sections = re.findall(r'<section id="([a-z-]+)"', text)
+    assert sections[:3] == ["summary", "not-standing", "claims"]
+    contents = text[text.index('<nav class="contents"') : text.index("</nav>")]
+    places = [contents.index(f'href="#{section}"') for section in sections]
+    assert places == sorted(places)
+
+
+def test_long_tables_and_the_claims_are_folded_and_found_by_links(text):
+    for start in ("<strong>Mildew:</strong>", "<strong>Accuracy on", '<td data-name="printed">', '<ol class="claims">'):
+        before = text[: text.index(start)]
+        assert before.count("<details") == before.count("</details>") + 1, start
+    assert "<details open" not in text
+    # What does not stand is not folded, and a link to a claim opens its fold.
+    before = text[: text.index('<section id="not-standing">')]
+    assert before.count("<details") == before.count("</details>")
+    assert 'addEventListener("hashchange", unfold)' in text
+
+
+def test_a_fold_of_claims_counts_their_verdicts(results, text):
+    for number in "2345":
+        fold = text[text.index(f'<details class="fold" id="claims-{number}">') :]
+        summary = fold[: fold.index("</summary>")]
+        verdicts = Counter(claim.verdict for claim in results.claims if claim.section == f"Section {number}")
+        assert {name: int(count) for name, count in re.findall(r"</span> ([a-z ]+): (\d+)</span>", summary)} == verdicts
+
+
+def test_files_are_linked_where_they_are_named(results):
+    written = documents(results)
+    page = Page(written["report.html"].decode())
+    links = {attributes["href"] for attributes in page.all("a")}
+    assert {link for link in links if not link.startswith("#")} == set(written) - {"report.html"}
+    captions = re.findall(r"<figcaption>.*?</figcaption>", written["report.html"].decode())
+    linked = [name for caption in captions for name in re.findall(r'href="(figure-[a-z-]+\.csv)"', caption)]
+    assert sorted(linked) == sorted(name for name in written if name.startswith("figure-"))
+
+
+def cells(text, start):
+    """The texts of the cells of a table, column by column."""
+    table = text[text.index(start) :]
+    table = table[table.index("<tbody>") : table.index("</table>")]
+    rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL)]
+    return list(zip(*(row for row in rows if row), strict=True))
+
+
+@pytest.mark.parametrize("name", ["Mildew", "Czech autoworkers", "Adult"])
+def test_the_numbers_of_a_column_are_aligned_on_their_points(text, name):
+    for column in cells(text, f"<strong>{name}:</strong>"):
+        for part in (r"^(.*?)<small>", r"<small>(.*?)</small>"):
+            found = [re.sub(r"<.*?>", "", re.search(part, cell)[1]) for cell in column]
+            assert len(found) > 30
+            # From the point of the first number to the end of the cell all are as wide.
+            assert len({len(number) - re.search(r"[.]\d| ±", number).start() for number in found}) == 1
+            # And so from the point of the second.
+            assert len({len(number.rpartition(".")[2]) for number in found if "." in number}) <= 1
+
+
+def test_the_table_of_accuracies_tells_changes_with_their_sign_and_no_negative_loss(results, text):
+    columns = cells(text, "<strong>Accuracy on")
+    changes = [re.search(r"<small>(.*?)</small>", cell)[1] for column in columns for cell in column if cell != "–"]
+    assert all(re.fullmatch(r"[+−]\d+\.\d\d|0\.00", change) for change in changes)
+    assert set(changes) != {"0.00"}
+    (laplace,) = [row for row in results.svm.summary() if (row["sanitiser"], row["epsilon"]) == ("laplace", 0.5)]
+    shown = float(changes[0].replace("−", "-"))
+    assert shown == pytest.approx(100 * (laplace["accuracy_mean"] - results.svm.original_accuracy), abs=0.005)
+    assert not re.search(r"[Ll]oss(es)?[^.]{0,80}[-−]\d", text[text.index("<main>") :])
+
+
+def test_no_power_ends_in_a_full_stop(text):
+    assert re.search(r"b<sup>2</sup>\.", text)
+    assert not re.search(r"\.</su[bp]>", text)
+
+
 def test_rows_outside_the_domain_are_marked(text):
     table = text[text.index("<strong>Mildew:</strong>") :]
     table = table[: table.index("</table>")]
@@ -106,7 +180,7 @@ def test_the_total_is_marked_where_a_release_could_not_have_it(text):
 
 
 def test_the_adult_part_says_at_every_turn_that_it_is_not_private(text):
-    part = text[text.index('id="data-adult"') : text.index('<section id="claims"')]
+    part = text[text.index('id="data-adult"') : text.index('<section id="errata"')]
     said = "not differentially private, for reproduction only"
     assert all(said in caption.lower() for caption in re.findall(r"<caption>.*?</caption>", part, re.DOTALL))
     assert all(said in caption.lower() for caption in re.findall(r"<figcaption>.*?</figcaption>", part, re.DOTALL))
@@ -208,6 +282,8 @@ def test_the_dark_theme_is_the_same_by_choice_and_by_system():
         ("-||s* - s||_p^p", "−||s* − s||<sub>p</sub><sup>p</sup>"),
         ("epsilon-DP, replace-one, sum_k x", "ε-DP, replace-one, Σ<sub>k</sub> x"),
         ("Q^-1(1/p, delta)", "Q<sup>−1</sup>(1/p, δ)"),
+        ("variance 2 b^2. So x^1.5.", "variance 2 b<sup>2</sup>. So x<sup>1.5</sup>."),
+        ("at most 1e-05. And 10^-5.", "at most 10<sup>−5</sup>. And 10<sup>−5</sup>."),
     ],
 )
 def test_symbols_are_set(words, marked):

@@ -24,15 +24,15 @@ def test_few_values_are_bars_with_their_names_and_intervals(counts):
     assert first[:, 0].tolist() == [lower[0], upper[0]]
     assert second[:, 0].tolist() == [lower[1], upper[1]]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["0", "1"]
-    assert axes.get_title(loc="left") == str(release.guarantee)
+    assert axes.figure.get_suptitle() == str(release.guarantee)
 
 
 def test_labels_title_unit_and_level_are_shown(counts):
     figure = plot_release(counts.release([1, 2]), labels=["a", "b"], title="T", unit="persons", level=0.999)
     axes = figure.axes[0]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
-    assert axes.get_title(loc="left") == "T"
-    assert axes.get_xlabel() == "released value (persons), with its 99.9% interval"
+    assert figure.get_suptitle() == "T\n1-DP under add-remove neighbours"
+    assert axes.get_xlabel().replace("\n", " ") == "released value (persons), with its 99.9% interval"
 
 
 def test_many_values_are_points(counts):
@@ -40,8 +40,8 @@ def test_many_values_are_points(counts):
     axes = release.plot().axes[0]
     assert axes.lines[0].get_ydata().tolist() == release.values.tolist()
     assert len(axes.collections[0].get_segments()) == 500
-    assert axes.get_ylabel() == "released value (unit of the query)"
-    assert axes.get_xlabel() == "place of the value; each with its 95% interval"
+    assert axes.get_ylabel().replace("\n", " ") == "released value (unit of the query)"
+    assert axes.get_xlabel() == "position; each with its 95% interval"
 
 
 @pytest.mark.parametrize(("size", "together"), [(2000, 2), (2001, 3), (30_500, 31)])
@@ -65,9 +65,8 @@ def test_very_many_values_are_drawn_by_the_range_of_neighbours(counts, size, tog
         inside, outside = (np.column_stack([middles, ends + step])[1:-1] for step in (inwards, -inwards))
         assert path.contains_points(inside).all()
         assert not path.contains_points(outside).any()
-    assert axes.get_xlabel() == (
-        f"place of the value; {together} neighbours together: range of the values (dark) "
-        "and of each with its 90% interval (light)"
+    assert axes.get_xlabel().replace("\n", " ") == (
+        f"position; {together} neighbours together: range of the values (dark) and of their 90% intervals (light)"
     )
 
 
@@ -124,7 +123,7 @@ def test_of_nothing_the_figure_says_so(counts):
 def test_the_bars_fill_their_axis_and_places_are_called_so(counts, number):
     release = counts.release(np.arange(number))
     axes = release.plot().axes[0]
-    assert axes.get_ylabel() == "place of the value"
+    assert axes.get_ylabel() == "position"
     low, high = sorted(axes.get_ylim())
     assert low == pytest.approx(-0.64, abs=0.09)
     assert high == pytest.approx(number - 1 + 0.64, abs=0.09)
@@ -134,15 +133,15 @@ def test_the_bars_fill_their_axis_and_places_are_called_so(counts, number):
 
 
 def test_a_release_that_is_not_private_says_so(counts):
-    axes = counts.release([1], source=ggdp.SeededSource(seed=1)).plot().axes[0]
-    assert axes.get_title(loc="left") == "NOT PRIVATE"
+    figure = counts.release([1], source=ggdp.SeededSource(seed=1)).plot()
+    assert figure.get_suptitle() == "NOT PRIVATE"
 
 
 @pytest.mark.parametrize("size", [0, 2, 50, 2000])
 @pytest.mark.parametrize(("title", "shown"), [("Counts", "NOT PRIVATE: Counts"), ("", "NOT PRIVATE")])
 def test_no_title_hides_that_a_release_is_not_private(counts, size, title, shown):
     release = counts.release(np.zeros(size, dtype=int), source=ggdp.SeededSource(seed=1))
-    assert plot_release(release, title=title).axes[0].get_title(loc="left") == shown
+    assert plot_release(release, title=title).get_suptitle() == shown
 
 
 def test_wrong_labels_are_refused(counts):

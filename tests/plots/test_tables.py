@@ -1,12 +1,15 @@
 import re
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.colors import Normalize
 from matplotlib.font_manager import fontManager
+from matplotlib.text import Text
 
 import ggdp
 from ggdp.errors import ArgumentError, MissingExtraError
@@ -28,6 +31,10 @@ def drawn(release, **options):
     return figure.axes[0]
 
 
+def title(axes):
+    return axes.figure.get_suptitle()
+
+
 def names_down(axes):
     return [text.get_text() for text in axes.get_yticklabels()]
 
@@ -47,7 +54,7 @@ def test_one_column_is_bars_with_the_levels_as_names_and_intervals():
     ]
     assert axes.get_xlabel() == "count of rows, with its 95% interval"
     assert axes.get_ylabel() == "age"
-    assert axes.get_title(loc="left") == "1-DP under add-remove neighbours"
+    assert title(axes) == "Count of rows by age\n1-DP under add-remove neighbours"
 
 
 def test_few_cells_of_several_columns_stand_together_under_the_first_ones():
@@ -59,6 +66,7 @@ def test_few_cells_of_several_columns_stand_together_under_the_first_ones():
     ]
     assert names_down(axes) == ["neg", "pos"] * 4
     bars = [bar.get_y() + bar.get_height() / 2 for bar in axes.patches]
+    assert title(axes) == "Count of rows by smokes, pressure and history\n1-DP under add-remove neighbours"
     assert bars == pytest.approx([1, 2, 4, 5, 7, 8, 10, 11])
     assert [round(text.get_position()[1]) for text in axes.texts] == [0, 3, 6, 9]
     assert axes.get_ylabel() == "history"
@@ -81,8 +89,8 @@ def test_more_cells_of_two_columns_are_a_heat_map_with_the_counts_in_it():
     assert names_across(axes) == ["f", "m"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("sex", "region")
     written = {tuple(text.get_position()): text.get_text() for text in axes.texts}
-    assert written == {(sex, r): f"{counts[sex, r]:,}" for sex in range(2) for r in range(21)}
-    assert np.array_equal(axes.images[0].get_array(), np.clip(counts.T, 0, None))
+    assert written == {(sex, r): f"{counts[sex, r]:,}".replace("-", "−") for sex in range(2) for r in range(21)}
+    assert np.array_equal(axes.images[0].get_array(), counts.T)
     assert axes.figure.get_supxlabel() == "95% interval: plus-minus 3 around each noisy count"
     assert axes.figure.axes[1].get_ylabel() == "count of rows"
 
@@ -112,18 +120,116 @@ def test_intervals_of_several_widths_are_said_to_reach_so_far():
     table = found.tables[0]
     most = max((table.noisy_count - table.lower).max(), (table.upper - table.noisy_count).max())
     assert (table.upper - table.lower).min() < (table.upper - table.lower).max()
-    caption = drawn(found).figure.get_supxlabel()
+    caption = drawn(found).figure.get_supxlabel().replace("\n", " ")
     assert caption == f"95% intervals reach up to {most:,} from the noisy count; grey: not in the table"
 
 
+def test_a_hundred_and_one_levels_of_text_are_bars_sorted_by_count_with_names_and_counts():
+    levels = [f"{k:05}" for k in range(101)]
+    found = release({"zip": levels}, {"zip": [level for k, level in enumerate(levels) for _ in range(7 * k % 101)]})
+    panels = plot_table(found).axes
+    counts = dict(zip(levels, found.tables[0].count.tolist(), strict=True))
+    names = [name for axes in panels for name in names_down(axes)]
+    assert sorted(names) == levels
+    widths = [bar.get_width() for axes in panels for bar in axes.patches]
+    assert widths == [counts[name] for name in names] == sorted(widths, reverse=True)
+    numbers = [name for axes in panels for name in names_down(axes.child_axes[0])]
+    assert numbers == [f"{counts[name]:,}".replace("-", "−") for name in names]
+    assert panels[0].get_ylabel() == "zip, sorted by count"
+    assert panels[0].figure.get_supxlabel() == "count of rows, with its 95% interval"
+    # All panels have one scale, and bars of one height.
+    assert len({axes.get_xlim() for axes in panels}) == len({axes.get_ylim() for axes in panels}) == 1
+
+
+@pytest.mark.parametrize("declared", [list(range(101)), {"edges": list(range(102))}], ids=["integers", "bins"])
+def test_levels_that_have_an_order_keep_it(declared):
+    found = release({"age": declared})
+    panels = plot_table(found).axes
+    assert [bar.get_width() for axes in panels for bar in axes.patches] == found.tables[0].count.tolist()
+    assert panels[0].get_ylabel() == "age"
+
+
 def test_many_cells_of_one_column_are_points_with_some_levels_named():
-    found = release({"zip": [f"{k:05}" for k in range(300)]})
+    found = release({"year": list(range(300))})
     axes = drawn(found)
     assert axes.lines[0].get_ydata().tolist() == found.tables[0].count.tolist()
-    assert axes.get_xlabel() == "zip; each with its 95% interval"
-    shown = [name for name in names_across(axes) if name]
-    assert "00000" in shown
+    assert axes.get_xlabel() == "year; each with its 95% interval"
+    assert len(names_across(axes)) >= 3
+    assert names_across(axes) == [str(place) for place in axes.get_xticks()]
+
+
+def test_many_levels_of_text_are_points_sorted_by_count():
+    found = release({"zip": [f"{k:05}" for k in range(300)]})
+    axes = drawn(found)
+    counts = dict(zip([f"{k:05}" for k in range(300)], found.tables[0].count.tolist(), strict=True))
+    assert axes.lines[0].get_ydata().tolist() == sorted(counts.values(), reverse=True)
+    assert axes.get_xlabel() == "zip, sorted by count; each with its 95% interval"
+    shown = dict(zip(axes.get_xticks().tolist(), names_across(axes), strict=True))
     assert len(shown) >= 3
+    assert all(counts[name] == axes.lines[0].get_ydata()[place] for place, name in shown.items())
+
+
+def test_a_group_that_does_not_fit_its_panel_is_continued_under_its_heading():
+    found = release({"a": ["x", "y"], "b": ["u"], "c": list(range(60))})
+    panels = plot_table(found).axes
+    assert [[text.get_text() for text in axes.texts] for axes in panels] == [
+        ["a: x, b: u"],
+        ["a: x, b: u", "a: y, b: u"],
+        ["a: y, b: u"],
+    ]
+    assert [bar.get_width() for axes in panels for bar in axes.patches] == found.tables[0].count.tolist()
+
+
+def test_the_colour_scale_is_linear_from_zero_and_says_where_it_ends():
+    rows = {"a": ["a"] * 20_000 + ["b"] * 50, "b": ["b"] * 20_050}
+    for found in (
+        release({"a": list("abcdefghi"), "b": list("abcdefghi")}, rows),
+        release({"a": list("abcdefghi")} | {"b": list("abcdefghi")}),
+    ):
+        axes = drawn(found)
+        norm = axes.images[0].norm
+        assert type(norm) is Normalize
+        assert norm.vmin == 0.0
+        assert norm(norm.vmax / 4.0) == pytest.approx(0.25)
+        caption = axes.figure.get_supxlabel().replace("\n", " ")
+        largest = found.tables[0].count.max()
+        beyond = f"; darkest: {norm.vmax:,.0f} and more (up to {largest:,})"
+        assert (beyond in caption) == (norm.vmax < largest)
+        # Arrows at the ends of the bar of colours: counts below zero, and beyond the darkest colour.
+        assert axes.images[0].colorbar.extend == ("both" if norm.vmax < largest else "min")
+
+
+@pytest.mark.parametrize("size", [(2,), (300,), (9, 9), (9, 9, 9)])
+def test_what_the_intervals_cover_is_said(size, monkeypatch):
+    found = release({name: list(range(levels)) for name, levels in zip("abc", size, strict=False)})
+    covering = type("Covering", (), {"covers": "units counted, at most 2 cells each"})
+    monkeypatch.setattr("ggdp.plots.tables._table", lambda release, table: _With(release.tables[table], covering))
+    figure = plot_table(found)
+    said = f"{figure.axes[0].get_xlabel()} {figure.get_supxlabel()}".replace("\n", " ")
+    assert "the interval covers units counted, at most 2 cells each" in said
+
+
+class _With:
+    """A table with more attributes."""
+
+    def __init__(self, table, more):
+        self.table, self.more = table, more
+
+    def __getattr__(self, name):
+        return getattr(self.more, name, None) or getattr(self.table, name)
+
+    def __len__(self):
+        return len(self.table)
+
+
+def test_large_counts_are_in_the_unit_that_the_axis_names():
+    found = release({"k": list("abc")}, {"k": ["a"]})
+    (table,) = found.tables
+    large = {name: 10**8 * getattr(table, name) for name in ("count", "noisy_count", "lower", "upper")}
+    axes = drawn(replace(found, tables=(replace(table, **large),)))
+    assert axes.get_xlabel().replace("\n", " ") == "count of rows in millions, with its 95% interval"
+    for place, name in zip(axes.get_xticks(), names_across(axes), strict=True):
+        assert float(name.replace("−", "-").replace(",", "")) == pytest.approx(place / 1e6)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(61, 2), (100, 80), (80, 100), (400, 31)])
@@ -132,9 +238,10 @@ def test_a_larger_table_of_two_columns_is_a_heat_map_of_colours_alone(rows, colu
     axes = drawn(found)
     counts = found.tables[0].count.reshape(rows, columns)
     down, across, shown = ("a", "b", counts) if rows > columns else ("b", "a", counts.T)
-    assert np.array_equal(axes.images[0].get_array(), np.clip(shown, 0, None))
+    assert np.array_equal(axes.images[0].get_array(), shown)
     assert not axes.texts
-    assert axes.figure.axes[1].get_ylabel() == "count of rows\n95% interval: plus-minus 3 around each noisy count"
+    assert axes.figure.axes[1].get_ylabel() == "count of rows"
+    assert axes.figure.get_supxlabel() == "95% interval: plus-minus 3 around each noisy count"
     for name, ticks, names in (
         (down, axes.get_yticks(), names_down(axes)),
         (across, axes.get_xticks(), names_across(axes)),
@@ -167,7 +274,10 @@ def test_a_table_without_rows_says_so():
 def test_what_is_counted_is_said_without_persons():
     rows = {"who": ["p", "q"], "k": ["a", "a"]}
     of_units = release({"k": ["a"]}, rows, ["k"], unit="who", max_cells=1)
-    assert drawn(of_units).get_xlabel() == "count of different values of 'who', with its 95% interval"
+    assert (
+        drawn(of_units).get_xlabel().replace("\n", " ") == "count of different values of 'who', with its 95% interval"
+    )
+    assert title(drawn(of_units)).startswith("Count of different values of 'who' by k\n")
     assert drawn(of_units, unit="patients").get_xlabel() == "count of patients, with its 95% interval"
 
 
@@ -198,7 +308,7 @@ def test_levels_and_names_are_never_read_as_formulas(columns):
     domain = dict(zip(["$a$", "b\t$", "$c$"][:columns], [levels, levels, ["$y$", "z"]], strict=False))
     figure = plot_table(release(domain), title="$t", unit="$u$")
     figure.canvas.draw()
-    texts = [text.get_text().replace(r"\$", "$") for text in figure.axes[0].get_yticklabels()]
+    texts = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert all(len(text) <= 120 for text in texts)
     if columns == 1:
         assert texts[:4] == ["$5 to $6", r"\frac", "$", "a·b"]
@@ -218,7 +328,7 @@ def test_long_levels_that_differ_in_a_letter_are_cut_to_different_names(number, 
         assert [bar.get_width() for bar in axes.patches] == counts.tolist()
         names = [text.get_text().removeprefix("a: ") for text in axes.texts]
     else:
-        assert np.array_equal(axes.images[0].get_array(), np.clip(counts.reshape(number, 2), 0, None))
+        assert np.array_equal(axes.images[0].get_array(), counts.reshape(number, 2))
         names = names_down(axes)
     assert len(set(names)) == number
     assert all(len(name) <= 36 and "…" in name and letter in name for name, letter in zip(names, letters, strict=True))
@@ -237,7 +347,7 @@ def test_text_falls_back_to_fonts_that_are_installed_and_keeps_the_chosen_one_fi
         figure = plot_table(release({"k": [f"{k:03}" for k in range(100)]}))
     figure.canvas.draw()
     installed = set(fontManager.get_font_names())
-    for text in [*figure.axes[0].get_xticklabels(), figure.axes[0].xaxis.label, figure.axes[0].title]:
+    for text in figure.findobj(Text):
         first, *others = text.get_fontfamily()
         assert first == "DejaVu Serif"
         assert "DejaVu Sans" in others
@@ -248,16 +358,15 @@ def test_text_falls_back_to_fonts_that_are_installed_and_keeps_the_chosen_one_fi
 @pytest.mark.parametrize("delta", [1.23456e-6, 9.9999e-7, 1e-6, 0.05])
 def test_the_title_has_three_digits_of_delta_and_never_less_than_it_is(delta):
     found = release({"k": ["a"]}, goal=ggdp.ApproxDP(0.01, delta), order=2)
-    title = drawn(found).get_title(loc="left").replace("\n", " ")
-    shown = re.fullmatch(r"\(0\.01, (.*)\)-aDP under add-remove neighbours", title)[1]
+    shown = re.fullmatch(r"Count of rows by k\n\(0\.01, (.*)\)-aDP under add-remove neighbours", title(drawn(found)))[1]
     assert len(shown.partition("e")[0].replace(".", "").lstrip("0")) <= 3
     assert found.guarantee.delta <= float(shown) <= 1.01 * found.guarantee.delta
 
 
 def test_no_title_hides_that_a_table_is_not_private():
     found = release({"k": ["a"]}, source=ggdp.SeededSource(seed=1))
-    assert drawn(found).get_title(loc="left") == "NOT PRIVATE"
-    assert drawn(found, title="Counts").get_title(loc="left") == "NOT PRIVATE: Counts"
+    assert title(drawn(found)) == "NOT PRIVATE: Count of rows by k"
+    assert title(drawn(found, title="Counts")) == "NOT PRIVATE: Counts"
 
 
 @pytest.mark.parametrize(("name", "wrong"), [("release", [1, 2]), ("title", 3), ("unit", 3)])

@@ -46,7 +46,7 @@ def demo(
         typer.echo(f"warning: {warning}", err=True)
     files = contents(release, targets[:2])
     try:
-        files[targets[2]] = _as_png(release, epsilon)
+        files[targets[2]] = _as_png(release)
     except MissingExtraError as missing:
         typer.echo(f"note: no plot: {missing}", err=True)
     try:
@@ -90,10 +90,10 @@ def _released(epsilon: float) -> TableRelease:
     return release
 
 
-def _as_png(release: TableRelease, epsilon: float) -> bytes:
+def _as_png(release: TableRelease) -> bytes:
     from ggdp.plots import plot_table
 
     picture = io.BytesIO()
-    figure = plot_table(release, title=f"Czech autoworkers, epsilon = {epsilon:g}")
+    figure = plot_table(release, title="Czech autoworkers", unit="workers")
     figure.savefig(picture, format="png", dpi=160)
     return picture.getvalue()

@@ -28,9 +28,11 @@ STATE = ".svm-fits.jsonl"
 
 
 def reproduce(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    out: Annotated[Path, typer.Option(help="Directory to write to.")],
     what: Annotated[PartName, typer.Argument(help="Which part of the paper.")] = "all",
-    quick: Annotated[bool, typer.Option("--quick", help="A small run, to see whether all is well.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small run, to see whether all is well: about a minute on two cores.")
+    ] = False,
     repeats: Annotated[
         int | None, typer.Option(help="Repeats of the counts; 500 if not given, 20 in a quick run.")
     ] = None,
@@ -49,7 +51,7 @@ def reproduce(
     """Reproduce the paper: figures, experiments, and a verdict on every claim. A simulation, not a release."""
     present = sorted(path.name for pattern in WRITTEN for path in out.glob(pattern))
     if present and not overwrite:
-        raise ArgumentError("out", str(out), f"{present[0]} is there already; add --overwrite, or name another folder")
+        raise ArgumentError("out", str(out), f"{present[0]} exists already; add --overwrite, or name another directory")
     made = not out.exists()
     state = out / STATE
     try:
@@ -123,7 +125,7 @@ def reproduce(
 
 def _unwritable(out: Path, failed: OSError) -> ArgumentError:
     why = failed.strerror or str(failed)
-    return ArgumentError("out", str(out), f"cannot be written to ({why}); name another folder with --out")
+    return ArgumentError("out", str(out), f"cannot be written to ({why}); name another directory with --out")
 
 
 @contextmanager
@@ -140,7 +142,7 @@ def _named(adult: Path | None, out: Path) -> Iterator[None]:
     except OSError as failed:
         why = failed.strerror or str(failed)
         where = failed.filename or out / STATE
-        reason = f"{where} cannot be written ({why}); make room, or name another folder with --out"
+        reason = f"{where} cannot be written ({why}); free some space, or name another directory with --out"
         raise ArgumentError("out", str(out), reason) from None
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ggdp.errors import ArgumentError, DatasetError, MissingExtraError
+from ggdp.errors import ArgumentError, DatasetError, MissingExtraError, install_hint
 from ggdp.experiments.arguments import integer, positive
 from ggdp.experiments.bounds import lower_bounds
 from ggdp.experiments.claims import judge
@@ -139,7 +139,7 @@ def reproduce(
     (True, ['mildew-counts', 'mildew-errors', 'mildew-all'])
     """
     if find_spec("matplotlib") is None:
-        message = "the reproduction needs matplotlib: pip install 'ggdp[experiments]'"
+        message = f"the reproduction needs matplotlib: {install_hint('experiments')}"
         raise MissingExtraError(message)
     if what not in PARTS:
         raise ArgumentError("what", what, f"must be one of {', '.join(PARTS)}")

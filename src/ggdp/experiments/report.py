@@ -1,7 +1,8 @@
 """The report: one HTML file with everything in it, for the screen in two themes and for paper.
 
-It needs no network, no font and no library: the style sheet is beside this module, pictures are SVG inside the page,
-and the one script changes the theme. Without it the page follows the reader's system.
+Verdicts come first, and long tables are folded. The page needs no network, no font and no library: the style sheet is
+beside this module, pictures are SVG inside the page, and the one script changes the theme and unfolds what a link leads
+to. Without it the page follows the reader's system.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from ggdp.experiments.errata import errata
 from ggdp.experiments.measures import JEFFREYS
+from ggdp.experiments.report_claims import SECTIONS, claims_section, not_standing, wrong_section
+from ggdp.experiments.report_parts import CLASSES, HINT, MARK, file_link, fold
 from ggdp.experiments.report_tables import count_table, svm_table
 from ggdp.experiments.results import VERDICTS
 from ggdp.experiments.split import NOT_PRIVATE
@@ -23,16 +26,10 @@ from ggdp.experiments.typography import as_html
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ggdp.experiments.results import Claim, Drawing, Results, Verdict
+    from ggdp.experiments.results import Drawing, Results
 
 __all__ = ["report_html"]
 
-CLASSES: dict[Verdict, tuple[str, str]] = {
-    "holds": ("holds", "✓"),
-    "holds only if": ("only", "◐"),
-    "does not hold": ("fails", "✕"),
-    "not measured": ("open", "–"),
-}
 NAMES = {"mildew": "Mildew", "czech": "Czech autoworkers", "adult": "Adult"}
 WORDS = {
     "mildew": "Parental alleles at 6 loci for 70 strands of barley powdery mildew: 64 cells, 22 of them not empty "
@@ -43,14 +40,6 @@ WORDS = {
     "capital gain of 99,999, two thirds of them for training. Only the non-empty cells are sanitised, as the paper "
     "did.",
 }
-MARK = f' <span class="mark">({NOT_PRIVATE})</span>'
-SECTIONS = {
-    "2": "The generalized Gaussian mechanism",
-    "3": "The Gaussian mechanism",
-    "4": "Experiments",
-    "5": "Discussion",
-}
-HINT = '<p class="hint" aria-hidden="true">⟷ scroll sideways to see all of it</p>\n'
 # A picture that is wider than this, in points, has to be scrolled on a phone.
 NARROW = 300.0
 SCRIPT = """
@@ -67,6 +56,16 @@ SCRIPT = """
     try { localStorage.setItem("ggdp-theme", root.dataset.theme); } catch (e) {}
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
+  function unfold() {
+    var place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!place) { return; }
+    for (var one = place; one; one = one.parentElement) { if (one.tagName === "DETAILS") { one.open = true; } }
+    place.scrollIntoView();
+  }
+  addEventListener("hashchange", unfold); unfold();
+  addEventListener("beforeprint", function () {
+    document.querySelectorAll("details").forEach(function (one) { one.open = true; });
+  });
 })();
 """
 
@@ -79,7 +78,7 @@ def report_html(results: Results, files_written: Sequence[str] = ()) -> str:
     results : Results
         A run, with its figures drawn and its claims judged.
     files_written : sequence of str
-        Names of the files with all numbers, which are listed at the end.
+        Names of the files with all numbers, in the same directory: the page links to them.
 
     Examples
     --------
@@ -88,8 +87,9 @@ def report_html(results: Results, files_written: Sequence[str] = ()) -> str:
     >>> page.startswith("<!doctype html>"), "http:" in page
     (True, False)
     """
-    body = [_summary(results), _theory(results), *_experiments(results), _claims(results), _wrong(results), _errata()]
-    sections = [section for section in [*body, _making(results, files_written)] if section]
+    verdicts = [_summary(results), wrong_section(results), claims_section(results)]
+    body = [_theory(results, files_written), *_experiments(results, files_written), _errata()]
+    sections = [section for section in [*verdicts, *body, _making(results, files_written)] if section]
     style = files("ggdp.experiments").joinpath("report.css").read_text(encoding="utf-8")
     # Whatever is written into the page, it can load nothing.
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -138,18 +138,18 @@ def _contents(results: Results) -> str:
         return f'<li><a href="#{anchor}">{escape(name)}</a>{f"<ol>{inner}</ol>" if inner else ""}</li>'
 
     entries = [entry("summary", "Summary")]
+    if not_standing(results):
+        entries.append(entry("not-standing", "What does not stand"))
+    if results.claims:
+        present = {claim.section for claim in results.claims}
+        below = [(f"claims-{number}", words) for number, words in SECTIONS.items() if f"Section {number}" in present]
+        entries.append(entry("claims", "Claims and verdicts", below))
     theory = [(f"figure-{one.key}", one.title) for one in _theory_drawings(results)]
     if theory:
         entries.append(entry("theory", "Sections 2 and 3", theory))
     data = [(f"data-{name}", NAMES[name]) for name in NAMES if name in results.counts]
     if data:
         entries.append(entry("experiments", "Section 4: experiments", data))
-    if results.claims:
-        present = {claim.section for claim in results.claims}
-        below = [(f"claims-{number}", words) for number, words in SECTIONS.items() if f"Section {number}" in present]
-        entries.append(entry("claims", "Claims and verdicts", below))
-    if _not_standing(results):
-        entries.append(entry("not-standing", "What does not stand"))
     entries += [entry("errata", "Errata"), entry("making", "How it was made")]
     return f'<nav class="contents" aria-label="Contents">\n<h2>Contents</h2>\n<ol>{"".join(entries)}</ol>\n</nav>'
 
@@ -164,10 +164,11 @@ def _summary(results: Results) -> str:
     if results.claims:
         open_ = counted["not measured"]
         measured = "all were measured" if not open_ else f"{len(results.claims) - open_} were measured"
-        left = f"; for {open_} it takes what was not run, or more of it, or cannot be told" if open_ else ""
+        left = " The others need parts or repeats that were not run, or cannot be decided." if open_ else ""
         parts.append(
-            f"<p>Of {len(results.claims)} claims of the paper {measured} in this run{left}. So many hold, hold under a "
-            f'condition that the paper does not state, or do not hold as stated:</p>\n<ul class="tally">{tally}</ul>'
+            f"<p>Of {len(results.claims)} claims of the paper, {measured} in this run.{left} A claim holds, holds only "
+            "under a condition that the paper does not state, or does not hold as "
+            f'stated:</p>\n<ul class="tally">{tally}</ul>'
         )
     if results.counts:
         parts.append(
@@ -186,28 +187,30 @@ def _theory_drawings(results: Results) -> list[Drawing]:
     return [one for one in results.drawings if not one.key.startswith(data or ("-",))]
 
 
-def _theory(results: Results) -> str:
+def _theory(results: Results, written: Sequence[str]) -> str:
     drawings = _theory_drawings(results)
     if not drawings:
         return ""
     return (
         '<section id="theory">\n<h2>Sections 2 and 3: the mechanisms</h2>\n'
-        + "\n".join(_figure(results, one) for one in drawings)
+        + "\n".join(_figure(results, one, written) for one in drawings)
         + "\n</section>"
     )
 
 
-def _figure(results: Results, one: Drawing) -> str:
+def _figure(results: Results, one: Drawing, written: Sequence[str]) -> str:
     about = [claim for claim in results.claims if claim.figure == one.key]
     links = ", ".join(f'<a href="#claim-{claim.key}">{escape(_place(claim.key))}</a>' for claim in about)
     width = re.search(r"--width: ([\d.]+)px", one.svg)
     wide = width is not None and float(width[1]) > NARROW
     mark = MARK if one.key.startswith("adult-") else ""
+    numbers = f"figure-{one.key}.csv"
     return (
         f'<figure id="figure-{one.key}">\n<span class="place">{escape(one.place)}{mark}</span>\n'
         f'<div class="frame" role="group" tabindex="0" aria-label="{escape(one.title)}">{one.svg}</div>\n'
         f"{HINT if wide else ''}<figcaption><strong>{as_html(one.title)}.</strong> {as_html(one.caption)}"
-        f"{f' Claims: {links}.' if links else ''}</figcaption>\n</figure>"
+        f"{f' Claims: {links}.' if links else ''}{f' Numbers: {file_link(numbers)}.' if numbers in written else ''}"
+        "</figcaption>\n</figure>"
     )
 
 
@@ -215,7 +218,7 @@ def _place(key: str) -> str:
     return key.replace("-", " ")
 
 
-def _experiments(results: Results) -> list[str]:
+def _experiments(results: Results, written: Sequence[str]) -> list[str]:
     shown = [name for name in NAMES if name in results.counts]
     if not shown:
         return []
@@ -227,67 +230,13 @@ def _experiments(results: Results) -> list[str]:
         parts.append(f'<h3 id="data-{name}">{NAMES[name]}{mark}</h3>\n<p>{escape(WORDS[name])}</p>')
         if adult:
             parts.append(f'<p class="note"><strong>{NOT_PRIVATE[:1].upper()}{NOT_PRIVATE[1:]}.</strong></p>')
-        parts += [_figure(results, one) for one in results.drawings if one.key.startswith(f"{name}-")]
-        parts.append(HINT + count_table(run, NAMES[name], NOT_PRIVATE if adult else "", results.prior))
+        parts += [_figure(results, one, written) for one in results.drawings if one.key.startswith(f"{name}-")]
+        table = count_table(run, NAMES[name], NOT_PRIVATE if adult else "", results.prior)
+        parts.append(fold(f"Table: distances and divergences, {NAMES[name]}{mark}", HINT + table))
         if adult and results.svm is not None:
-            parts.append(HINT + svm_table(results.svm, NOT_PRIVATE))
+            table = svm_table(results.svm, NOT_PRIVATE)
+            parts.append(fold(f"Table: accuracy of the classifier{mark}", HINT + table))
     return ["\n".join(parts) + "\n</section>"]
-
-
-def badge(claim: Claim) -> str:
-    """Return the verdict of a claim as a badge, told by a sign and words as well as by its colour."""
-    name, sign = CLASSES[claim.verdict]
-    return f'<span class="badge {name}"><span aria-hidden="true">{sign}</span> {claim.verdict}</span>'
-
-
-def _claims(results: Results) -> str:
-    if not results.claims:
-        return ""
-    parts = ['<section id="claims">\n<h2>Claims and verdicts</h2>']
-    for number, name in SECTIONS.items():
-        found = [claim for claim in results.claims if claim.section == f"Section {number}"]
-        if found:
-            parts.append(f'<h3 id="claims-{number}">Section {number}: {escape(name)}</h3>\n<ol class="claims">')
-            parts += [_claim(results, claim) for claim in found]
-            parts.append("</ol>")
-    return "\n".join(parts) + "\n</section>"
-
-
-def _claim(results: Results, claim: Claim) -> str:
-    drawn = results.drawing(claim.figure)
-    link = f' · <a href="#figure-{drawn.key}">{escape(drawn.title)}</a>' if drawn is not None else ""
-    caveat = f'<p class="mark">{escape(claim.caveat[:1].upper() + claim.caveat[1:])}.</p>' if claim.caveat else ""
-    condition = f'<p class="condition">… {as_html(claim.condition)}.</p>' if claim.condition else ""
-    return (
-        f'<li id="claim-{claim.key}"><div>{badge(claim)}</div>\n<div><p '
-        f'class="said">{as_html(claim.claim)}</p>{condition}'
-        f'<p class="measured">{as_html(claim.measured)}</p>{caveat}'
-        f'<p class="place">{escape(claim.place)}{link}</p></div></li>'
-    )
-
-
-def _not_standing(results: Results) -> list[Claim]:
-    return [claim for claim in results.claims if claim.verdict in ("does not hold", "holds only if")]
-
-
-def _wrong(results: Results) -> str:
-    """Return the claims that do not stand as printed, in a table."""
-    wrong = _not_standing(results)
-    if not wrong:
-        return ""
-    rows = "".join(
-        f'<tr><th scope="row">{escape(claim.place)}</th><td>{as_html(claim.claim)}'
-        f"{f'<small>… {as_html(claim.condition)}</small>' if claim.condition else ''}"
-        f"{MARK if claim.caveat else ''}</td>"
-        f'<td><a href="#claim-{claim.key}">{badge(claim)}</a></td></tr>'
-        for claim in wrong
-    )
-    return (
-        '<section id="not-standing">\n<h2>What does not stand</h2>\n<p>The claims above that do not hold, or hold '
-        "under a condition only; a verdict leads to its numbers.</p>\n"
-        '<div class="wide errata verdicts"><table><thead><tr><th scope="col">place</th><th scope="col">as the paper '
-        f'has it</th><th scope="col">verdict</th></tr></thead><tbody>{rows}</tbody></table></div>\n</section>'
-    )
 
 
 def _errata() -> str:
@@ -297,11 +246,14 @@ def _errata() -> str:
         f'<td data-name="right">{escape(one.right)}</td></tr>'
         for one in errata()
     )
+    table = (
+        '<div class="wide errata"><table><thead><tr><th scope="col">place</th><th scope="col">printed</th>'
+        f'<th scope="col">right</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    )
     return (
         '<section id="errata">\n<h2>Errata</h2>\n<p>The formulas that do not stand as printed in version 5, misprints '
         "included, and what is right. Equations are named as in the paper's source.</p>\n"
-        '<div class="wide errata"><table><thead><tr><th scope="col">place</th><th scope="col">printed</th>'
-        f'<th scope="col">right</th></tr></thead><tbody>{rows}</tbody></table></div>\n</section>'
+        f"{fold(f'Table: {len(errata())} corrections', table)}\n</section>"
     )
 
 
@@ -326,7 +278,7 @@ def _making(results: Results, files_written: Sequence[str]) -> str:
         facts["Adult"] = f"{results.adult['train']:,} training and {results.adult['test']:,} test rows; {NOT_PRIVATE}"
     made = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     listed = "".join(
-        f"<li>{escape(name)}{MARK if 'adult' in name or name == 'svm.csv' else ''}</li>" for name in files_written
+        f"<li>{file_link(name)}{MARK if 'adult' in name or name == 'svm.csv' else ''}</li>" for name in files_written
     )
     return (
         '<section id="making">\n<h2>How it was made</h2>\n'

@@ -5,11 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ggdp.experiments.claims.wording import short
 from ggdp.experiments.sanitisers import ADJUSTMENT_LABELS
 from ggdp.experiments.settings import ALL, sanitiser_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ggdp.experiments.counts import CountRun
     from ggdp.experiments.sanitisers import Adjustment
     from ggdp.experiments.svm import SvmRun
@@ -43,14 +44,16 @@ def count_table(run: CountRun, name: str, caveat: str, prior: float) -> str:
         for adjustment in (PAPER_ROWS if one.group == "paper" else OUR_ROWS.get(one.key, ()))
     ]
     head = "".join(f'<th scope="col">δ = {delta:g}</th>' for delta in deltas)
-    body = "".join(_epsilon_group(run, epsilon, deltas, chosen) for epsilon in epsilons)
+    errors = _errors([row for row in run.rows if row["kl_mean"] is not None])
+    body = "".join(_epsilon_group(run, epsilon, deltas, chosen, errors) for epsilon in epsilons)
     mark = f' <span class="mark">{escape(caveat[:1].upper() + caveat[1:])}.</span>' if caveat else ""
     return (
         f'<div class="wide" tabindex="0" role="group" aria-label="Table: {escape(name)}"><table>\n'
         f"<caption><span><strong>{escape(name)}:</strong> ℓ<sub>1</sub> distance from the original counts, mean ± "
         f"standard deviation over {run.rows[0]['repeats']:,} repeats, n = {run.n:,}, {run.cells:,} cells; below it "
         f"KL(original ‖ sanitised), in thousandths, with a Dirichlet prior of {prior:g} a cell (the other direction is "
-        f"in counts.csv). Shaded rows are not in the paper.{mark}</span></caption>\n"
+        f"in counts.csv). Mechanisms without δ have the same numbers in every column. Shaded rows are not in the "
+        f"paper.{mark}</span></caption>\n"
         f'<thead><tr><th scope="col">mechanism</th><th scope="col" class="words">adjustment</th>{head}</tr></thead>\n'
         f"{body}</table></div>\n"
         '<ul class="legend"><li><span class="mark">†</span> outside the domain of the classic formula (epsilon below '
@@ -60,7 +63,13 @@ def count_table(run: CountRun, name: str, caveat: str, prior: float) -> str:
     )
 
 
-def _epsilon_group(run: CountRun, epsilon: float, deltas: list[float], chosen: list[tuple[str, Adjustment]]) -> str:
+def _epsilon_group(
+    run: CountRun,
+    epsilon: float,
+    deltas: list[float],
+    chosen: list[tuple[str, Adjustment]],
+    errors: Callable[[dict[str, Any]], str],
+) -> str:
     rows = []
     for key, adjustment in chosen:
         one = sanitiser_of(key)
@@ -68,8 +77,8 @@ def _epsilon_group(run: CountRun, epsilon: float, deltas: list[float], chosen: l
         marks = (OUTSIDE if any("outside the domain" in row["note"] for row in found) else "") + (
             TOTAL if adjustment != "clip-zero" and one.neighbours == "add-remove" else ""
         )
-        wide = "" if one.uses_delta else f' class="across" colspan="{len(deltas)}"'
-        cells = "".join(f"<td{wide}>{_error(row)}</td>" for row in found)
+        # A mechanism without delta has the same numbers in every column.
+        cells = "".join(f"<td>{errors(row)}</td>" for row in (found if one.uses_delta else found * len(deltas)))
         shade = ' class="ours"' if one.group == "ours" else ""
         rows.append(
             f'<tr{shade}><th scope="row">{escape(one.label)}{marks}</th><td '
@@ -83,10 +92,27 @@ def _epsilon_group(run: CountRun, epsilon: float, deltas: list[float], chosen: l
     )
 
 
-def _error(row: dict[str, Any]) -> str:
-    """Return distance and divergence of one setting."""
-    l1 = f'{short(row["l1_mean"], 3)} <span class="sd">± {short(row["l1_sd"], 2)}</span>'
-    return f"{l1}<small>{short(1000.0 * row['kl_mean'], 3)} ± {short(1000.0 * row['kl_sd'], 2)}</small>"
+def _errors(rows: list[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
+    """Return what writes distance and divergence of a row, so that the numbers of a column stand below each other."""
+    # Distances in the tens of thousands say nothing after the point.
+    l1 = "{:,.0f}" if max(row["l1_mean"] for row in rows) >= 10_000.0 else "{:,.1f}"
+    l1_widest = max((l1.format(row["l1_sd"]) for row in rows), key=len)
+    kl_widest = max((f"{1000.0 * row['kl_sd']:,.1f}" for row in rows), key=len)
+
+    def errors(row: dict[str, Any]) -> str:
+        distance = (
+            f'{l1.format(row["l1_mean"])} <span class="sd">± {_padded(l1.format(row["l1_sd"]), l1_widest)}</span>'
+        )
+        spread = _padded(f"{1000.0 * row['kl_sd']:,.1f}", kl_widest)
+        return f"{distance}<small>{1000.0 * row['kl_mean']:,.1f} ± {spread}</small>"
+
+    return errors
+
+
+def _padded(number: str, widest: str) -> str:
+    """Return a number with spaces before it for the digits and commas that the widest number has more."""
+    missing = widest[: len(widest) - len(number)]
+    return "".join("\N{PUNCTUATION SPACE}" if sign == "," else "\N{FIGURE SPACE}" for sign in missing) + number
 
 
 def svm_table(run: SvmRun, caveat: str) -> str:
@@ -102,8 +128,8 @@ def svm_table(run: SvmRun, caveat: str) -> str:
             places = [(one.key, epsilon, delta) for delta in (deltas if one.uses_delta else [None])]
             if not any(place in summary for place in places):
                 continue
-            wide = "" if one.uses_delta else f' class="across" colspan="{len(deltas)}"'
-            cells = "".join(f"<td{wide}>{_accuracy(summary.get(place))}</td>" for place in places)
+            shown = places if one.uses_delta else places * len(deltas)
+            cells = "".join(f"<td>{_accuracy(summary.get(place))}</td>" for place in shown)
             outside = any(
                 "outside the domain" in (summary[place]["note"] or "") for place in places if place in summary
             )
@@ -117,9 +143,9 @@ def svm_table(run: SvmRun, caveat: str) -> str:
     return (
         '<div class="wide" tabindex="0" role="group" aria-label="Table: accuracy of the classifier"><table>\n'
         f"<caption><span><strong>Accuracy on {run.test:,} test rows</strong> of support vector machines trained on "
-        f"{run.train:,} rows, in per cent; below it the loss against the original's "
-        f"{100.0 * run.original_accuracy:.2f} %. The cells alone, with equal weights, give "
-        f"{100.0 * run.support_accuracy:.2f} %. "
+        f"{run.train:,} rows, in per cent; below it the change from the {100.0 * run.original_accuracy:.2f} % of the "
+        "original counts, in percentage points. The cells alone, with equal weights, give "
+        f"{100.0 * run.support_accuracy:.2f} %. Mechanisms without δ have the same numbers in every column. "
         f'<span class="mark">{escape(caveat[:1].upper() + caveat[1:])}.</span></span></caption>\n'
         f'<thead><tr><th scope="col">mechanism</th>{head}</tr></thead>\n{"".join(groups)}</table></div>'
     )
@@ -129,4 +155,7 @@ def _accuracy(row: dict[str, Any] | None) -> str:
     if row is None:
         return "–"
     spread = "" if row["accuracy_sd"] is None else f' <span class="sd">± {100.0 * row["accuracy_sd"]:.2f}</span>'
-    return f"{100.0 * row['accuracy_mean']:.2f}{spread}<small>{100.0 * row['loss_mean']:+.2f}</small>"
+    change = f"{-100.0 * row['loss_mean']:+.2f}".replace("-", "−")
+    # Neither +0.00 nor -0.00.
+    change = "0.00" if change[1:] == "0.00" else change
+    return f"{100.0 * row['accuracy_mean']:.2f}{spread}<small>{change}</small>"

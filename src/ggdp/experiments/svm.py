@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ggdp.errors import MissingExtraError
+from ggdp.errors import MissingExtraError, install_hint
 from ggdp.experiments.arguments import choice, integer, positive
 from ggdp.experiments.classifier import COST, default_gamma, design, weighted_accuracy
 from ggdp.experiments.processes import completed
@@ -210,7 +210,7 @@ def run_svm(
     >>> run = run_svm(split, sanitisers=PAPER[:3], workers=2, state_file="fits.jsonl")  # doctest: +SKIP
     """
     if find_spec("sklearn") is None:
-        message = "the classifier needs scikit-learn: pip install 'ggdp[experiments]'"
+        message = f"the classifier needs scikit-learn: {install_hint('experiments')}"
         raise MissingExtraError(message)
     choice(among=tuple(name for name in ADJUSTMENTS if name != "raw"), adjustment=adjustment)
     integer(repeats=repeats, at_least=1)

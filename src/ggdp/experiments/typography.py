@@ -28,7 +28,8 @@ _GREEK = {
 _MARKED = re.compile(r"\b(epsilon|delta|sigma|Delta|sum)_")
 _LETTERS = re.compile(r"\b(" + "|".join(name for name in _GREEK if name != "sum") + r")(?![a-z])")
 _BELOW = re.compile(r"(?<=[ΔεδσΣlscDpQ|])_([A-Za-z0-9*]+)")
-_ABOVE = re.compile(r"\^(?:\(([^()]*)\)|(-?[A-Za-z0-9.]+))")
+# A full stop after a power ends the sentence.
+_ABOVE = re.compile(r"\^(?:\(([^()]*)\)|([-−]?[A-Za-z0-9]+(?:\.[0-9]+)?))")
 _TEN = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?)0*(\d+)\b")
 _ROOT = re.compile(r"\bsqrt ?(?=[\d(a-z])")
 _MINUS = re.compile(r"(?<![\w)\]|>*-])-(?=[\d.(A-Za-zΦ√|])")
@@ -45,7 +46,7 @@ def as_html(text: str) -> str:
     found = escape(text, quote=False)
     found = _MARKED.sub(lambda word: f"{_GREEK[word[1]]}_", found)
     found = _LETTERS.sub(lambda word: _GREEK[word[1]], found)
-    found = found.replace("+-", "±").replace("&gt;=", "≥").replace("&lt;=", "≤").replace("Q^-1", "Q^(-1)")
+    found = found.replace("+-", "±").replace("&gt;=", "≥").replace("&lt;=", "≤")
     found = _TEN.sub(_power_of_ten, found)
     found = _ROOT.sub("√", found)
     found = _MINUS.sub("−", found)

@@ -15,10 +15,9 @@ Okabe and Ito, "Color Universal Design", 2008.
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +39,6 @@ __all__ = [
     "SMALL",
     "VERMILION",
     "curve",
-    "in_lines",
     "items",
     "label",
     "level",
@@ -108,7 +106,7 @@ def new_figure(width: float, height: float, panels: int = 1, **options: Any) -> 
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        message = "plots need matplotlib: pip install 'ggdp[plots]'"
+        message = f"plots need matplotlib: {install_hint('plots')}"
         raise MissingExtraError(message) from None
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0])
@@ -125,12 +123,6 @@ def label(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
     axes.spines[["left", "bottom"]].set_linewidth(0.6)
     axes.yaxis.grid(visible=True, color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
-
-
-def in_lines(axes: Axes, title: str) -> str:
-    """Return a title in as many lines as its panel needs: a longer one would be cut off at the edge of the page."""
-    letters = axes.get_position().width * axes.get_figure(root=True).get_figwidth() * 72.0 / (0.55 * SIZE)  # type: ignore[union-attr]
-    return textwrap.fill(title, max(int(letters), 20))
 
 
 def curve(axes: Axes, x: Any, y: Any, style: int, name: str = "_", **options: Any) -> None:  # noqa: ANN401

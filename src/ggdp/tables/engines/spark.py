@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 from ggdp.tables.engines.kinds import unparsable
 from ggdp.tables.engines.native import bound
 
@@ -109,7 +109,7 @@ def session() -> SparkSession:
         with quiet():
             from pyspark.sql import SparkSession
     except ImportError:
-        message = "Spark needs PySpark: pip install 'ggdp[spark]'"
+        message = f"Spark needs PySpark: {install_hint('spark')}"
         raise MissingExtraError(message) from None
     with _starting, quiet():
         return SparkSession.getActiveSession() or _default_session() or _started()

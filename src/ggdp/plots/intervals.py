@@ -1,0 +1,265 @@
+"""Values with their intervals: bars with names in one panel or several, points, or ranges of neighbouring values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ggdp.plots.style import BLACK, BLUE, COLUMN_WIDTH, DOUBLE_WIDTH, GRID, SIZE, SKY, SMALL, label, new_figure
+from ggdp.plots.text import LINE, add_title, lines_of, text_width, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+__all__ = [
+    "FEW",
+    "MANY",
+    "MOST_BARS",
+    "Drawn",
+    "Group",
+    "bars",
+    "nothing",
+    "number_ticks",
+    "over_places",
+    "points",
+    "with_minus",
+]
+
+# The most values that are bars with room around them, that are bars at all, and that are in one panel.
+FEW = 40
+MOST_BARS = 200
+_PANEL = 52
+# From here on neighbouring values are drawn together, in about as many bins as a page has dots across.
+MANY = 2000
+_BINS = 1000
+# Inches of the bars of a panel, alone and beside others; of a row; and of what is above and below all rows.
+_ALONE, _BESIDE = 2.1, 1.5
+_ROW, _NARROW_ROW = 0.22, 0.155
+_FRAME = 0.55
+_POWERS = {6: "millions", 9: "billions", 12: "trillions", 15: "quadrillions", 18: "quintillions"}
+
+
+class Drawn(NamedTuple):
+    """Values with the ends of their intervals; what they are, and what the intervals are."""
+
+    values: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    what: str
+    covered: str
+    # What the intervals cover, where it is not the obvious.
+    covers: str = ""
+    counts: bool = False
+
+    @property
+    def most(self) -> float:
+        """The largest number that is drawn, in absolute value."""
+        ends = np.concatenate([self.values, self.lower, self.upper])
+        return float(np.abs(ends[np.isfinite(ends)]).max(initial=0.0)) or 1.0
+
+    @property
+    def unit(self) -> tuple[float, str]:
+        """The power of ten that the axis is in, and its name."""
+        if 1e-3 <= self.most < 1e6:
+            return 1.0, ""
+        power = 3 * math.floor(math.log10(self.most) / 3.0)
+        return 10.0**power, _POWERS.get(power, "") if self.counts else f"units of 1e{power}"
+
+    def axis_label(self, intervals: str) -> str:
+        """Return the label of the axis of values, with what is said of the intervals."""
+        power = f" in {self.unit[1]}" if self.unit[1] else ""
+        covers = f"\n(the interval covers {self.covers})" if self.covers and intervals else ""
+        return f"{self.what}{power}{intervals}{covers}"
+
+    def in_order(self, order: NDArray[np.int64]) -> Drawn:
+        """Return the same values in another order."""
+        return self._replace(values=self.values[order], lower=self.lower[order], upper=self.upper[order])
+
+
+class Group(NamedTuple):
+    """Bars that belong together: their numbers, and a heading if they have one."""
+
+    heading: str | None
+    members: list[int]
+
+
+def with_minus(number: str) -> str:
+    """Return a number with a minus sign in the place of its hyphen."""
+    return number.replace("-", "\N{MINUS SIGN}")
+
+
+def nothing(drawn: Drawn, title: str) -> Figure:
+    """Return a figure that says that there are no values."""
+    figure, (axes,) = new_figure(COLUMN_WIDTH, 0.9)
+    label(axes, x=wrap(figure, drawn.what, COLUMN_WIDTH - 0.3))
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.text(0.5, 0.5, "no values", transform=axes.transAxes, ha="center", va="center", fontsize=SIZE)
+    add_title(figure, title)
+    return figure
+
+
+def bars(
+    drawn: Drawn,
+    names: Sequence[str],
+    title: str,
+    *,
+    side: str = "",
+    groups: Sequence[Group] = (),
+    numbers: Sequence[str] = (),
+) -> Figure:
+    """Return horizontal bars with their names on the left and, if given, the numbers themselves on the right.
+
+    More rows than a page is high are broken into panels side by side, on the same scale; a group that is broken has its
+    heading again.
+    """
+    panels = _panels(groups or [Group(None, list(range(len(names))))])
+    rows = max(map(len, panels))
+    figure, all_axes = new_figure(1.0, 1.0, len(panels), sharex=True)
+    headings = [row for panel in panels for row in panel if isinstance(row, str)]
+    name, number = text_width(figure, names), text_width(figure, numbers)
+    panel = max(_ALONE if len(panels) == 1 else _BESIDE, text_width(figure, headings) + 0.15)
+    width = max(COLUMN_WIDTH, 0.3 + len(panels) * (name + number + panel + 0.25))
+    # A label is centred below its panel, and may be wider than that.
+    middle = (0.3 + name + width - number) / 2.0
+    across = width - 0.4 if len(panels) > 1 else 2.0 * min(middle, width - middle) - 0.2
+    below = wrap(figure, drawn.axis_label(f", with its {drawn.covered}"), across)
+    height = _FRAME + LINE * (lines_of(below) - 1) + rows * (_ROW if len(names) <= FEW else _NARROW_ROW)
+    # A long name of the axis has several lines, and the height that it needs; no word is broken.
+    word = text_width(figure, side.split(), SIZE)
+    beside = wrap(figure, side, max(height - _FRAME, word, min(text_width(figure, [side], SIZE) / 1.8, 1.3)))
+    height = max(height, _FRAME + text_width(figure, [beside], SIZE))
+    figure.set_size_inches(width, height)
+    figure.set_layout_engine("constrained", wspace=0.05)
+    for axes, panel_rows in zip(all_axes, panels, strict=True):
+        label(axes)
+        _bar_panel(axes, drawn, panel_rows, names, numbers, number)
+        axes.set_ylim(rows - 0.36, -0.64)
+    all_axes[0].set_ylabel(beside, fontsize=SIZE)
+    if len(panels) == 1:
+        all_axes[0].set_xlabel(below, fontsize=SIZE)
+    else:
+        figure.supxlabel(below, fontsize=SIZE)
+    number_ticks(all_axes[0].xaxis, drawn, 5 if len(panels) == 1 else 4)
+    add_title(figure, title)
+    return figure
+
+
+def _panels(groups: Sequence[Group]) -> list[list[int | str]]:
+    """Return the rows of each panel: a heading or the number of a bar."""
+    total = sum(len(group.members) + (group.heading is not None) for group in groups)
+    number = -(-total // _PANEL)
+    most = -(-total // number)
+    panels: list[list[int | str]] = [[]]
+    for heading, members in groups:
+        room = most - len(panels[-1])
+        if heading is not None and len(members) + 1 > room and len(members) < most and len(panels) < number:
+            panels.append([])
+        for place, member in enumerate(members):
+            if len(panels[-1]) >= most and len(panels) < number:
+                panels.append([])
+            if heading is not None and (place == 0 or not panels[-1]):
+                panels[-1].append(heading)
+            panels[-1].append(member)
+    return panels
+
+
+def _bar_panel(
+    axes: Axes, drawn: Drawn, rows: list[int | str], names: Sequence[str], numbers: Sequence[str], width: float
+) -> None:
+    """Draw the bars of a panel with their intervals, from the top down."""
+    members = [row for row in rows if isinstance(row, int)]
+    places = np.array([place for place, row in enumerate(rows) if isinstance(row, int)])
+    lower, upper = drawn.lower[members], drawn.upper[members]
+    axes.barh(places, drawn.values[members], color=SKY, height=0.72)
+    axes.hlines(places, lower, upper, color=BLACK, linewidth=1.0)
+    axes.plot(
+        np.concatenate([lower, upper]), np.concatenate([places, places]), "|", color=BLACK, markersize=_cap(drawn)
+    )
+    axes.axvline(0.0, color=BLACK, linewidth=0.6)
+    axes.spines["left"].set_visible(False)
+    axes.set_yticks(places, [names[member] for member in members], fontsize=SMALL)
+    axes.tick_params(axis="y", length=0)
+    axes.yaxis.grid(visible=False)
+    axes.xaxis.grid(visible=True, color=GRID, linewidth=0.6)
+    for place, row in enumerate(rows):
+        if isinstance(row, str):
+            across = axes.get_yaxis_transform()
+            text = axes.text(0.01, place + 0.12, row, transform=across, va="center", fontsize=SMALL, weight="bold")
+            # The line at zero does not run through the letters.
+            text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+    if numbers:
+        right = axes.secondary_yaxis("right")
+        right.set_yticks(places, [numbers[member] for member in members], fontsize=SMALL, ha="right")
+        right.tick_params(length=0, pad=4.0 + 72.0 * width)
+        right.spines["right"].set_visible(False)
+
+
+def _cap(drawn: Drawn) -> float:
+    """Return the height of the ends of intervals, in points."""
+    return 5.0 if drawn.values.size <= FEW else 3.5
+
+
+def number_ticks(axis: Axis, drawn: Drawn, most: int) -> None:
+    """Put plain numbers at the ticks of an axis of values, in the unit that its label names."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    power, _ = drawn.unit
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=drawn.counts and power == 1.0))
+    # Zero is always on the axis, so that no two ticks differ by less than six digits show.
+    axis.set_major_formatter(FuncFormatter(lambda tick, _: with_minus(f"{tick / power:,.6g}")))
+
+
+def points(drawn: Drawn, title: str) -> Figure:
+    """Return a figure of many values: a point with its interval for each, or neighbouring values by their range."""
+    figure, (axes,) = new_figure(DOUBLE_WIDTH, 2.6)
+    if drawn.values.size < MANY:
+        places = np.arange(drawn.values.size)
+        # More lines than dots of print across the page would be a blot.
+        thin = min(1.0, 240.0 / drawn.values.size)
+        axes.vlines(places, drawn.lower, drawn.upper, color=SKY, linewidth=max(0.3, 1.2 * thin))
+        axes.plot(places, drawn.values, ".", color=BLUE, markersize=max(0.8, 3.5 * thin), markeredgewidth=0.0)
+    else:
+        _ranges(axes, drawn)
+    label(axes, y=wrap(figure, drawn.axis_label(""), 2.0))
+    over_places(axes, drawn, "position")
+    axes.axhline(0.0, color=BLACK, linewidth=0.6)
+    axes.margins(x=0.01)
+    number_ticks(axes.yaxis, drawn, 6)
+    add_title(figure, title)
+    return figure
+
+
+def _together(drawn: Drawn) -> int:
+    return -(-drawn.values.size // _BINS) if drawn.values.size >= MANY else 1
+
+
+def _ranges(axes: Axes, drawn: Drawn) -> None:
+    """Draw neighbouring values together, by the range of the values and of their intervals."""
+    first = np.arange(0, drawn.values.size, _together(drawn))
+    middle = (first + np.append(first[1:], drawn.values.size) - 1) / 2.0
+    # One infinite end leaves a gap: a band of the others would be narrower than the truth.
+    ends = np.minimum.reduceat(drawn.lower, first), np.maximum.reduceat(drawn.upper, first)
+    span = np.minimum.reduceat(drawn.values, first), np.maximum.reduceat(drawn.values, first)
+    axes.fill_between(middle, *ends, color=SKY, alpha=0.45, linewidth=0.0, step="mid")
+    axes.vlines(middle, *span, color=BLUE, linewidth=0.5, capstyle="projecting")
+
+
+def over_places(axes: Axes, drawn: Drawn, along: str) -> None:
+    """Label the axis along the values, which are at whole numbers."""
+    together = _together(drawn)
+    said = f"each with its {drawn.covered}"
+    if together > 1:
+        said = f"{together:,} neighbours together: range of the values (dark) and of their {drawn.covered}s (light)"
+    covers = f"\n(the interval covers {drawn.covers})" if drawn.covers else ""
+    figure: Any = axes.get_figure(root=True)
+    axes.set_xlabel(wrap(figure, f"{along}; {said}{covers}", 5.8), fontsize=SIZE)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
