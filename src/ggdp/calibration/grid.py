@@ -198,8 +198,9 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
         # Everything else that is not proved was refused on the reals already.
         message = (
             f"real-valued queries get integer noise on a grid, and there no scale of order = {calibration.order!r} is "
-            f"proved for this sensitivity ({calibration.sensitivity}). Give per-coordinate sensitivities "
-            "(Sensitivity.box, Sensitivity.cells) instead of a norm, or use order = 1"
+            f"proved for {calibration.goal} and this sensitivity ({calibration.sensitivity}). Give per-coordinate "
+            "sensitivities (Sensitivity.box, Sensitivity.cells) instead of a norm, or use order = 1, or an ApproxDP "
+            "goal with order = 2"
         )
         raise UnprovedError(message) from None
     return GridCalibration(ideal=calibration, grid=grid, steps=steps)

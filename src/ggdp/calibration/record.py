@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -9,7 +10,7 @@ from ggdp.calibration.bounds import BOUNDS
 from ggdp.calibration.certificate import Certificate, certify, verify
 from ggdp.calibration.obligations import Obligation, bounded_obligation, joint_obligation, obligations
 from ggdp.calibration.spread import Spread, spread
-from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError
+from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ class Calibration:
         if isinstance(self.goal, ApproxDP) and self.goal.delta > 0.0:
             # Probabilistic DP implies approximate DP, and the paper's formulas go by it.
             goal = ProbabilisticDP(self.goal.epsilon, self.goal.delta)
-            duties += obligations(goal, self.sensitivity, self.order, self.support)
+            with suppress(UnprovedError):
+                duties += obligations(goal, self.sensitivity, self.order, self.support)
         if self.order == 1.0 and self.bounding is None:
             duties += obligations(PureDP(self.goal.epsilon), self.sensitivity, self.order, self.support)
         claimed = dict(self.certificate.parameters)
