@@ -19,7 +19,7 @@ from ggdp.errors import GgdpError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
-    from ggdp.calibration import Calibration, Certificate, calibrate, verify
+    from ggdp.calibration import Calibration, Certificate, calibrate, guarantee_of, verify
     from ggdp.distributions import (
         BoundaryInflatedGeneralizedGaussian,
         GeneralizedGaussian,
@@ -58,6 +58,7 @@ __all__ = [
     "TruncatedGeneralizedGaussian",
     "__version__",
     "calibrate",
+    "guarantee_of",
     "plan",
     "release_table",
     "verify",
@@ -68,6 +69,7 @@ _LAZY = {
     "Calibration": "ggdp.calibration",
     "Certificate": "ggdp.calibration",
     "calibrate": "ggdp.calibration",
+    "guarantee_of": "ggdp.calibration",
     "verify": "ggdp.calibration",
     "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
     "GeneralizedGaussian": "ggdp.distributions",

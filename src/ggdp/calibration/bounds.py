@@ -140,7 +140,7 @@ BOUNDS: dict[str, Bound] = {
         Bound(
             name="integer-gaussian",
             quantity="delta",
-            statement="an upper bound, from the l_2 norm: discrete Gaussian noise is continuous noise, rounded at random",
+            statement="an upper bound from the l_2 norm: discrete Gaussian noise as continuous noise rounded at random",
             exact=False,
             enclose=delta_of_integer_gaussian,
             search=_delta_search(scale_for_integer_gaussian),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ggdp.calibration.bounds import BOUNDS
 from ggdp.calibration.certificate import Certificate, certify, verify
 from ggdp.calibration.obligations import Obligation, bounded_obligation, joint_obligation, obligations
+from ggdp.calibration.quoted import Quoted
 from ggdp.calibration.spread import Spread, spread
 from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
@@ -51,7 +52,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Quoted):
     """A scale with what it was asked for and what is proved of it.
 
     Attributes

@@ -18,7 +18,7 @@ Y = x + N(0, tau^2) and round it at random: output k with probability N_(s^2)(k 
 rho(y) = sum_j N_(s^2)(j - y). By Poisson summation rho(y) = 1 + 2 sum_m exp(-2 pi^2 s^2 m^2) cos(2 pi m y), which is
 within 1 - eta_s and 1 + eta_s. The variances of convolved normal densities add up, so the output has the law
 
-    mu_x(k) = E[N_(s^2)(k - Y) / rho(Y)],  between N_(sigma^2)(k - x) / (1 + eta_s) and N_(sigma^2)(k - x) / (1 - eta_s).
+    mu_x(k) = E[N_(s^2)(k - Y) / rho(Y)], between N_(sigma^2)(k - x) / (1 + eta_s) and N_(sigma^2)(k - x) / (1 - eta_s).
 
 The discrete Gaussian has P_x(k) = c N_(sigma^2)(k - x) with one c <= 1 for every integer x, again by Poisson summation.
 So P_x <= c (1 + eta_s) mu_x and P_x' >= c (1 - eta_s) mu_x' at each k, and over the coordinates that move the r-th

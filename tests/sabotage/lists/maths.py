@@ -1,4 +1,4 @@
-"""Vectors of known norm, privacy profiles, Renyi divergences and one-sided utilities: changes that tests must notice."""
+"""Vectors, privacy profiles, Renyi divergences and one-sided utilities: changes that tests must notice."""
 
 from tests.sabotage.sabotage import Sabotage
 
