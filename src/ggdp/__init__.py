@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         IntegerGeneralizedGaussian,
         TruncatedGeneralizedGaussian,
     )
-    from ggdp.mechanisms import ExponentialMechanism, Mechanism
+    from ggdp.mechanisms import ExponentialMechanism, Mechanism, RandomisedResponse
     from ggdp.planning import Plan, plan
     from ggdp.privacy.grid import Grid
     from ggdp.releases import Release
@@ -50,6 +50,7 @@ __all__ = [
     "Plan",
     "ProbabilisticDP",
     "PureDP",
+    "RandomisedResponse",
     "Release",
     "SecureSource",
     "SeededSource",
@@ -79,6 +80,7 @@ _LAZY = {
     "IntegerNoise": "ggdp.sampling",
     "ExponentialMechanism": "ggdp.mechanisms",
     "Mechanism": "ggdp.mechanisms",
+    "RandomisedResponse": "ggdp.mechanisms",
     "Plan": "ggdp.planning",
     "plan": "ggdp.planning",
     "Release": "ggdp.releases",

@@ -73,7 +73,8 @@ def renyi_of_shift(*, order: float, scale: float, sensitivity: float, alpha: flo
     Notes
     -----
     Rounding: outwards. It is good to 9 digits, to 4 where it is very large; but sums over more than 131,072 integers
-    are compared with an integral, and there M is known to about 1 / (2 b). Where numbers are too large for 448 bits, `upper` is infinite.
+    are compared with an integral, and there M is known to about 1 / (2 b). Where numbers are
+    too large for 448 bits, `upper` is infinite.
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 from tests.sabotage.sabotage import Sabotage
 
+QUOTED = "tests/calibration/test_quoted.py::"
+SIDES = "tests/mechanisms/test_randomised_response.py::"
 VECTORS = "tests/loss/test_integer_gaussian.py::"
 
 SABOTAGES = [
@@ -25,5 +27,54 @@ SABOTAGES = [
         "return rounded_up(exact + Fraction(extra), of=",
         "return rounded_up(exact + 0 * Fraction(extra), of=",
         (f"{VECTORS}test_rounding_to_the_grid_is_in_the_proved_norm",),
+    ),
+    Sabotage(
+        "utilities that move to both sides are drawn at full rate",
+        "mechanisms/exponential.py",
+        "((1 if monotonic else 2) * Fraction(sensitivity))",
+        "(1 * Fraction(sensitivity))",
+        (f"{SIDES}test_a_monotonic_mechanism_draws_with_twice_the_rate",),
+    ),
+    Sabotage(
+        "whoever is replaced is taken to move utilities to one side",
+        "mechanisms/exponential.py",
+        'if self.monotonic and neighbours != "add-remove":',
+        'if self.monotonic and neighbours == "nobody":',
+        (f"{SIDES}test_what_is_not_monotonic_is_refused",),
+    ),
+    Sabotage(
+        "randomised response is told too truthfully",
+        "mechanisms/randomised_response.py",
+        "return 1.0 / (1.0 + (len(self._labels) - 1) * math.exp(-self.goal.epsilon))",
+        "return 1.0 / (1.0 + (len(self._labels) - 1) * math.exp(-2 * self.goal.epsilon))",
+        (f"{SIDES}test_randomised_response_loses_just_epsilon",),
+    ),
+    Sabotage(
+        "the lower bound of a corner forgets that what is below the window comes back",
+        "loss/corner_below.py",
+        "places = [math.floor(at - share) for at in lowest]",
+        "places = [math.floor(at - share) + 1 for at in lowest]\n    low += 1",
+        (f"{QUOTED}test_the_delta_of_a_corner_lies_between_its_bounds",),
+    ),
+    Sabotage(
+        "a Renyi divergence leaves out the far side",
+        "loss/renyi.py",
+        "total += (_height(p, d, a, start + j * step) - top).exp()",
+        "total += (_height(p, d, a, start + 2 * j * step) - top).exp()",
+        (f"{QUOTED}test_renyi_divergences_are_those_of_a_plain_sum_or_integral",),
+    ),
+    Sabotage(
+        "a divergence at a larger alpha is left out of the concentrated guarantee",
+        "calibration/divergences.py",
+        "upper_float(arb(at(last)[1]) / arb(first))",
+        "upper_float(arb(at(last)[0]) / arb(last) / 2)",
+        (f"{QUOTED}test_orders_below_two_are_concentrated",),
+    ),
+    Sabotage(
+        "delta below an epsilon of 0 is that above it",
+        "calibration/profile.py",
+        "return 1 - share + share * arb(delta)",
+        "return arb(delta) + 0 * share",
+        (f"{QUOTED}test_at_zero_and_below_delta_is_a_distance_of_laws",),
     ),
 ]
