@@ -63,7 +63,7 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """|X| of a symmetric law: pieces from one end to the next, each with a mass that is spread evenly, or at its end."""
+    """The law of |X|: pieces from one end to the next, each with a mass that is spread evenly, or at its end."""
 
     ends: NDArray[np.float64]
     masses: NDArray[np.float64]

@@ -1,8 +1,8 @@
 """The other way around: the smallest epsilon whose noise keeps a half-width, and its order.
 
-For each order the scale is the largest whose half-width at the level is within the target, and its epsilon the least one
-for the delta. Epsilons to choose by are found in floats where a convolution would be needed; the plan's own is proved by
-`calibrate`, and its scale keeps the half-width.
+For each order the scale is the largest whose half-width at the level is within the target, and its epsilon the least
+one for the delta. Epsilons to choose by are found in floats where a convolution would be needed; the plan's own is
+proved by `calibrate`, and its scale keeps the half-width.
 """
 
 from __future__ import annotations
