@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
@@ -183,7 +183,7 @@ def _most(noise: Noise, epsilon: float) -> float:
         found.append(corner.upper)
     if query.joint is not None:
         found.append(_scalar(noise, query.lp(1), epsilon).upper)
-        common = {"scale": scale, "dimension": query.moving, "epsilon": epsilon}
+        common: dict[str, Any] = {"scale": scale, "dimension": query.moving, "epsilon": epsilon}
         if noise.support == "real" and order > 1.0:
             found.append(delta_of_radial(order=order, sensitivity=query.lp(order), **common).upper)
         if noise.support == "integer" and order == 2.0:
@@ -211,7 +211,7 @@ def _least(noise: Noise, epsilon: float) -> float:
 
 def _scalar(noise: Noise, size: float, epsilon: float) -> Enclosed:
     """Enclose the delta of one coordinate that moves by `size`, on the integers by the whole part of it."""
-    common = {"notion": "approximate", "order": noise.order, "scale": noise.scale, "epsilon": epsilon}
+    common: dict[str, Any] = {"notion": "approximate", "order": noise.order, "scale": noise.scale, "epsilon": epsilon}
     if noise.support == "integer":
         return delta_of_integer_shift(sensitivity=math.floor(size), **common)
     return delta_of_shift(sensitivity=size, **common)

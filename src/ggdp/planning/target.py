@@ -8,7 +8,7 @@ proved by `calibrate`, and its scale keeps the half-width.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ggdp.calibration import calibrate
 from ggdp.calibration.profile import Noise, epsilon_between
@@ -93,7 +93,7 @@ def _least_epsilon(order: float, scale: float, support: str, sensitivity: Sensit
         return epsilon_between(noise, delta)[1]
 
     def excess(epsilon: float) -> float:
-        at = {"order": order, "scale": scale, "epsilon": epsilon, "support": support}
+        at: dict[str, Any] = {"order": order, "scale": scale, "epsilon": epsilon, "support": support}
         chosen = corner_plan.plan(corner=sensitivity.corner, rough=True, **at)
         value = 1.0 if chosen is None else corner_estimate.estimate(chosen, **at)
         return math.log(max(value, 1e-300)) - math.log(delta)

@@ -50,10 +50,10 @@ SABOTAGES = [
         (f"{SIDES}test_randomised_response_loses_just_epsilon",),
     ),
     Sabotage(
-        "the lower bound of a corner forgets that what is below the window comes back",
+        "the losses of a lower bound are raised to the grid",
         "loss/corner_below.py",
-        "places = [math.floor(at - share) for at in lowest]",
-        "places = [math.floor(at - share) + 1 for at in lowest]\n    low += 1",
+        "return Lowered(OnGrid(step, low, law, arb(0)), arb(share) * step)",
+        "return Lowered(OnGrid(step, low, law, arb(0)), (arb(share) + 1) * step)",
         (f"{QUOTED}test_the_delta_of_a_corner_lies_between_its_bounds",),
     ),
     Sabotage(
