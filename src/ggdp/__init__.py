@@ -19,14 +19,14 @@ from ggdp.errors import GgdpError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
-    from ggdp.calibration import Calibration, Certificate, calibrate, verify
+    from ggdp.calibration import Calibration, Certificate, calibrate, guarantee_of, verify
     from ggdp.distributions import (
         BoundaryInflatedGeneralizedGaussian,
         GeneralizedGaussian,
         IntegerGeneralizedGaussian,
         TruncatedGeneralizedGaussian,
     )
-    from ggdp.mechanisms import ExponentialMechanism, Mechanism
+    from ggdp.mechanisms import ExponentialMechanism, Mechanism, RandomisedResponse
     from ggdp.planning import Plan, plan
     from ggdp.privacy.grid import Grid
     from ggdp.releases import Release
@@ -50,6 +50,7 @@ __all__ = [
     "Plan",
     "ProbabilisticDP",
     "PureDP",
+    "RandomisedResponse",
     "Release",
     "SecureSource",
     "SeededSource",
@@ -58,6 +59,7 @@ __all__ = [
     "TruncatedGeneralizedGaussian",
     "__version__",
     "calibrate",
+    "guarantee_of",
     "plan",
     "release_table",
     "verify",
@@ -68,6 +70,7 @@ _LAZY = {
     "Calibration": "ggdp.calibration",
     "Certificate": "ggdp.calibration",
     "calibrate": "ggdp.calibration",
+    "guarantee_of": "ggdp.calibration",
     "verify": "ggdp.calibration",
     "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
     "GeneralizedGaussian": "ggdp.distributions",
@@ -77,6 +80,7 @@ _LAZY = {
     "IntegerNoise": "ggdp.sampling",
     "ExponentialMechanism": "ggdp.mechanisms",
     "Mechanism": "ggdp.mechanisms",
+    "RandomisedResponse": "ggdp.mechanisms",
     "Plan": "ggdp.planning",
     "plan": "ggdp.planning",
     "Release": "ggdp.releases",

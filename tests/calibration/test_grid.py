@@ -177,7 +177,7 @@ def test_the_paper_s_scales_stay_the_paper_s():
 
 
 def test_where_the_integers_have_no_proved_scale_the_error_says_what_to_do():
-    ideal = ggdp.calibrate(APPROXIMATE, ggdp.Sensitivity.norm(2, 1.0, dimension=10), order=2)
+    ideal = ggdp.calibrate(APPROXIMATE, ggdp.Sensitivity.norm(3, 1.0, dimension=10), order=3)
     with pytest.raises(
         UnprovedError, match=r"Sensitivity.box, Sensitivity.cells\) instead of a norm, or use order = 1"
     ):
@@ -185,7 +185,7 @@ def test_where_the_integers_have_no_proved_scale_the_error_says_what_to_do():
 
 
 def test_a_joint_norm_that_is_not_used_is_told():
-    ideal = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-2), ggdp.Sensitivity.box([1.0, 1.0], norm=(2, 1.0)), order=2)
+    ideal = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-2), ggdp.Sensitivity.box([1.0, 1.0], norm=(3, 1.0)), order=3)
     assert "joint norm" in on_grid(ideal).notes[-1]
 
 

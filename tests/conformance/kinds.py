@@ -169,6 +169,20 @@ ADDITIVE = [
     ),
     measured("gaussian-analytic", APPROXIMATE, 2),
     measured("gaussian-analytic-small-delta", ggdp.ApproxDP(1.0, 1e-6), 2),
+    statistics(
+        "gaussian-norm",
+        APPROXIMATE,
+        2,
+        ggdp.Sensitivity.norm(2, D, dimension=2),
+        # Moves along an axis, along the diagonal, and one that rounding makes longer in both coordinates.
+        (
+            ((0.125, 0.125), (1.375, 0.125)),
+            ((0.125, 3.0), (1.0, 2.125)),
+            ((0.1, 0.1), (0.9, 0.9)),
+        ),
+        claims="bound",
+        coordinates=2,
+    ),
     counted("gaussian-integers", APPROXIMATE, 2),
     counted("gaussian-integers-probabilistic", PROBABILISTIC, 2),
     counted("gaussian-integers-replace-one", APPROXIMATE, 2, relation="replace-one"),

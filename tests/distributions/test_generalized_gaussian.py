@@ -116,10 +116,18 @@ def test_the_ends_and_nan_are_answers_without_warnings(order):
     np.testing.assert_array_equal(noise.sf(ends), [1.0, 0.0, np.nan])
     np.testing.assert_array_equal(noise.logcdf(ends), [-np.inf, 0.0, np.nan])
     np.testing.assert_array_equal(noise.logsf(ends), [0.0, -np.inf, np.nan])
-    levels = np.array([0.0, 0.5, 1.0, -0.1, 1.1, np.nan])
-    np.testing.assert_array_equal(noise.ppf(levels), [-np.inf, 0.0, np.inf, np.nan, np.nan, np.nan])
-    np.testing.assert_array_equal(noise.isf(levels), [np.inf, 0.0, -np.inf, np.nan, np.nan, np.nan])
-    np.testing.assert_array_equal(noise.half_width(levels)[[0, 2, 3, 4, 5]], [0.0, np.inf, np.nan, np.nan, np.nan])
+    levels = np.array([0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(noise.ppf(levels), [-np.inf, 0.0, np.inf])
+    np.testing.assert_array_equal(noise.isf(levels), [np.inf, 0.0, -np.inf])
+    np.testing.assert_array_equal(noise.half_width(levels)[[0, 2]], [0.0, np.inf])
+
+
+@pytest.mark.parametrize("level", [-0.1, 2.0, math.nan, np.array([0.5, 1.5])])
+def test_a_level_outside_the_unit_interval_is_refused(level):
+    noise = GeneralizedGaussian(order=3, scale=1.0)
+    for quantile, name in ((noise.ppf, "q"), (noise.isf, "q"), (noise.half_width, "level")):
+        with pytest.raises(ArgumentError, match=f"{name} = .*at least 0 and at most 1"):
+            quantile(level)
 
 
 @pytest.mark.parametrize(("n", "x"), [(20, 25.0), (20, 600.0), (20, 800.0), (20, 1e6), (100, 900.0), (100, 1150.0)])

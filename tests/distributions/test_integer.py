@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.fifty_digits import integer_tails
 
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
@@ -137,8 +138,37 @@ def test_what_is_not_an_integer_is_refused_by_name(k):
 
 @pytest.mark.parametrize("q", [0.0, 1.0, -0.1, math.nan])
 def test_a_level_outside_the_open_unit_interval_is_refused(q):
-    with pytest.raises(ArgumentError, match="q = "):
-        IntegerGeneralizedGaussian(order=2, scale=3.0).ppf(q)
+    law = IntegerGeneralizedGaussian(order=2, scale=3.0)
+    for quantile in (law.ppf, law.isf):
+        with pytest.raises(ArgumentError, match="q = "):
+            quantile(q)
+
+
+@pytest.mark.parametrize(("order", "scale"), [(1.0, 2.0), (1.5, 7.3), (2.0, 3.0), (3.0, 12.5)])
+def test_logarithms_of_tails_are_those_of_fifty_digits(order, scale):
+    law, tail = IntegerGeneralizedGaussian(order=order, scale=scale), integer_tails(order, scale)
+    points = np.arange(-4, 5) * math.ceil(scale / 2)
+    for k, below, above in zip(points.tolist(), law.logcdf(points), law.logsf(points), strict=True):
+        with mp.workdps(50):
+            assert below == pytest.approx(float(mp.log(tail(-k))), rel=4e-16, abs=5e-324)
+            assert above == pytest.approx(float(mp.log(tail(k + 1))), rel=4e-16, abs=5e-324)
+
+
+def test_logarithms_of_tails_go_on_where_the_tails_are_no_floats():
+    law = IntegerGeneralizedGaussian(order=1, scale=2.0)
+    with mp.workdps(50):
+        exact = -mp.mpf(10**6) / 2 - mp.log(1 + mp.exp(-mp.mpf(1) / 2))
+    assert law.logsf(10**6 - 1) == law.logcdf(-(10**6)) == pytest.approx(float(exact), rel=1e-15)
+    assert law.sf(10**6 - 1) == 0.0
+
+
+@pytest.mark.parametrize(("order", "scale"), [(1.0, 2.0), (2.0, 3.0), (3.0, 12.5)])
+def test_the_inverse_of_the_upper_tail_is_the_least_integer_that_reaches_it(order, scale):
+    law, tail = IntegerGeneralizedGaussian(order=order, scale=scale), integer_tails(order, scale)
+    levels = np.array([1e-12, 1e-3, 0.3, 0.5, 0.7, 0.999])
+    for q, k in zip(levels.tolist(), law.isf(levels).tolist(), strict=True):
+        assert tail(k + 1) <= q < tail(k)
+    assert law.isf(1e-250) > law.isf(1e-16) > 0
 
 
 @pytest.mark.parametrize(

@@ -119,3 +119,16 @@ def test_the_integers_have_their_own_best(says):
     found = plan(ggdp.ApproxDP(0.1, 0.1), ggdp.Sensitivity.histogram(), support="integer")
     says("plan-integer-best", found.best.error)
     says("plan-integer-order", found.best.order)
+
+
+def test_noise_outside_the_family(says):
+    one = ggdp.Sensitivity.histogram()
+    for goal, mark in (
+        (ggdp.PureDP(2.0), "outside-staircase-2"),
+        (ggdp.PureDP(4.0), "outside-staircase-4"),
+        (ggdp.ApproxDP(0.1, 0.1), "outside-truncated-large"),
+        (ggdp.ApproxDP(0.1, 1e-3), "outside-truncated-small"),
+        (ggdp.ApproxDP(0.5, 0.05), "outside-truncated-middle"),
+    ):
+        says(mark, 1 / plan(goal, one).outside[0].gain)
+    assert plan(ggdp.ApproxDP(1.0, 1e-6), one, support="integer").outside == ()

@@ -25,7 +25,7 @@ BOUNDS = {"bounds": [(0, 10)]}
         (PROBABILISTIC, ONE, {"order": 3}, "generalized Gaussian", "Corollary 8 (least scale)"),
         (PROBABILISTIC, TWO, {"order": 3}, "generalized Gaussian", "Corollary 7 (an upper bound)"),
         (PROBABILISTIC, TWO, {"order": 2, "support": "integer"}, "Gaussian", "Corollary 7 (an upper bound)"),
-        (APPROXIMATE, ONE, {"order": 2, "support": "integer"}, "analytic Gaussian", "Theorem 8, on the integers"),
+        (APPROXIMATE, ONE, {"order": 2, "support": "integer"}, "discrete Gaussian", "Canonne, Kamath and Steinke"),
         (APPROXIMATE, TWO, {"order": 2, "support": "integer"}, "Gaussian", "ours (least scale, to within 1e-4)"),
         (APPROXIMATE, NORM, {"order": 3}, "generalized Gaussian", "for aDP is ours (an upper bound)"),
         (APPROXIMATE, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8; pDP implies aDP"),

@@ -5,6 +5,7 @@ from ggdp.calibration.certificate import Certificate, verify
 from ggdp.calibration.entry import calibrate
 from ggdp.calibration.exponential import exponential_calibration, utility_sensitivity
 from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.calibration.own_scale import guarantee_of
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale
 from ggdp.calibration.record import Calibration
 from ggdp.calibration.truncated_formula import truncated_scale
@@ -17,6 +18,7 @@ __all__ = [
     "classic_gaussian",
     "disjoint_scale",
     "exponential_calibration",
+    "guarantee_of",
     "on_grid",
     "scale_by_monte_carlo",
     "truncated_scale",

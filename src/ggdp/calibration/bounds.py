@@ -16,6 +16,7 @@ from ggdp import _validate
 from ggdp.calibration.absolute_sum import scale_for_absolute_sum
 from ggdp.calibration.bounded import scale_for_bounded
 from ggdp.calibration.corner import scale_for_corner
+from ggdp.calibration.integer_gaussian import scale_for_integer_gaussian
 from ggdp.calibration.integer_shift import scale_for_integer_shift
 from ggdp.calibration.radial import scale_for_radial
 from ggdp.calibration.shift import laplace_scale, scale_for_shift
@@ -25,6 +26,7 @@ from ggdp.loss.absolute_sum import delta_of_absolute_sum
 from ggdp.loss.bounded_vector import loss_of_bounded, loss_of_bounded_joint
 from ggdp.loss.corner import delta_of_corner
 from ggdp.loss.enclosed import Enclosed, enclosed
+from ggdp.loss.integer_gaussian import delta_of_integer_gaussian
 from ggdp.loss.integer_shift import delta_of_integer_shift
 from ggdp.loss.radial import delta_of_radial
 from ggdp.loss.shift import delta_of_shift
@@ -134,6 +136,14 @@ BOUNDS: dict[str, Bound] = {
             exact=True,
             enclose=delta_of_integer_shift,
             search=_delta_search(scale_for_integer_shift),
+        ),
+        Bound(
+            name="integer-gaussian",
+            quantity="delta",
+            statement="an upper bound from the l_2 norm: discrete Gaussian noise as continuous noise rounded at random",
+            exact=False,
+            enclose=delta_of_integer_gaussian,
+            search=_delta_search(scale_for_integer_gaussian),
         ),
         Bound(
             name="corner",

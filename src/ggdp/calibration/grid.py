@@ -126,6 +126,22 @@ class GridCalibration:
             return (*self.steps.notes, "upper bound: on the grid the joint norm of the change is not used")
         return self.steps.notes
 
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Return two proved floats with the delta of the noise that is drawn between them (`Calibration.delta`)."""
+        return self.steps.delta(epsilon)
+
+    def epsilon(self, delta: float) -> tuple[float, float]:
+        """Return two proved floats with the epsilon of the noise that is drawn between them (`Calibration.epsilon`)."""
+        return self.steps.epsilon(delta)
+
+    def renyi(self, alpha: float) -> tuple[float, float]:
+        """Return two proved floats with the Renyi divergence of the noise that is drawn between them."""
+        return self.steps.renyi(alpha)
+
+    def concentrated(self) -> tuple[float, float]:
+        """Return two proved floats with the rho of zCDP of the noise that is drawn between them."""
+        return self.steps.concentrated()
+
     def verify(self) -> None:
         """Prove the certificate again, and that it is about this grid and these reals.
 
@@ -198,8 +214,9 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
         # Everything else that is not proved was refused on the reals already.
         message = (
             f"real-valued queries get integer noise on a grid, and there no scale of order = {calibration.order!r} is "
-            f"proved for this sensitivity ({calibration.sensitivity}). Give per-coordinate sensitivities "
-            "(Sensitivity.box, Sensitivity.cells) instead of a norm, or use order = 1"
+            f"proved for {calibration.goal} and this sensitivity ({calibration.sensitivity}). Give per-coordinate "
+            "sensitivities (Sensitivity.box, Sensitivity.cells) instead of a norm, or use order = 1, or an ApproxDP "
+            "goal with order = 2"
         )
         raise UnprovedError(message) from None
     return GridCalibration(ideal=calibration, grid=grid, steps=steps)

@@ -4,6 +4,7 @@
 pure, or delta = 0                          order 1: Laplace with the l_1 norm; above 1 it does not exist
 one coordinate moves                        the exact delta of the shift
 order 2 on the reals                        the same with the l_2 norm: Gaussian noise is rotation invariant
+order 2 on the integers, a joint norm       the l_2 norm, by comparison with continuous noise: an upper bound
 several coordinates, approximate            the corner, by convolution; at order 1 pure DP where that is as good
 several coordinates, probabilistic          the paper's sum of absolute losses, by convolution: an upper bound
 only an l_q norm                            order 1, 2 as above; else the direction-free bound
@@ -74,11 +75,13 @@ def obligations(goal: Guarantee, sensitivity: Sensitivity, order: float, support
         found.append(several(goal, sensitivity, order, support))
     if sensitivity.joint is not None and support == "real":
         found.append(_radial(goal, sensitivity, order))
+    if sensitivity.joint is not None and support == "integer" and order == 2.0 and goal.notion == "approximate":
+        found.append(_integer_gaussian(goal, sensitivity))
     if not found:
         message = (
-            f"on the integers no bound is known for noise of order = {order!r} when only an l_p norm of the change is. "
-            "Give per-coordinate sensitivities (Sensitivity.box or Sensitivity.cells), or use order = 1, or support = "
-            "'real'"
+            f"on the integers no bound is known for {goal.notion} DP with noise of order = {order!r} when only an l_p "
+            "norm of the change is. Give per-coordinate sensitivities (Sensitivity.box or Sensitivity.cells), or use "
+            "order = 1, or an ApproxDP goal with order = 2"
         )
         raise UnprovedError(message)
     return found
@@ -94,9 +97,9 @@ def _pure_is_least(goal: Guarantee, moving: int) -> bool:
 
 
 def require_integers(sensitivity: Sensitivity) -> None:
-    """Refuse sensitivities that are not whole numbers."""
+    """Refuse sensitivities of coordinates that are not whole numbers; a norm of whole numbers need not be one."""
     for size in sensitivity.sizes:
-        if not size.is_integer() or size > LARGEST_INTEGER:
+        if not (size.is_integer() or sensitivity.kind == "norm") or size > LARGEST_INTEGER:
             raise ArgumentError(
                 "sensitivity",
                 size,
@@ -121,6 +124,19 @@ def _shift(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str
     name = "shift" if support == "real" else "integer-shift"
     parameters = {"notion": goal.notion, "order": order, "sensitivity": size, "epsilon": goal.epsilon}
     return Obligation(name, goal.delta, parameters)
+
+
+def _integer_gaussian(goal: Guarantee, sensitivity: Sensitivity) -> Obligation:
+    parameters = {
+        "sensitivity": sensitivity.lp(2),
+        "dimension": sensitivity.moving,
+        "epsilon": goal.epsilon,
+    }
+    note = (
+        "upper bound: only the l_2 norm of the change is used, by comparison with continuous Gaussian noise; where the "
+        "norm is many steps, the scale is larger than the least by a fraction of a percent"
+    )
+    return Obligation("integer-gaussian", goal.delta, parameters, note)
 
 
 def _corner(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str) -> Obligation:

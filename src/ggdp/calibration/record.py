@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp.calibration.bounds import BOUNDS
 from ggdp.calibration.certificate import Certificate, certify, verify
 from ggdp.calibration.obligations import Obligation, bounded_obligation, joint_obligation, obligations
+from ggdp.calibration.quoted import Quoted
 from ggdp.calibration.spread import Spread, spread
-from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError
+from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 Method: TypeAlias = Literal["tight", "paper"]
 Formula: TypeAlias = Literal["tight", "paper", "exponential"]
 
+AS_IT_IS = (
+    "use the scale exactly as it is: on the integers delta does not always fall as the scale grows, and a larger or "
+    "rounded scale may not keep the goal"
+)
 # A search may end a few ulps short of what can be proved: the scale is then raised step by step, up to 1e-10.
 _NUDGES = (0.0, *(2.0**-k for k in range(52, 32, -2)))
 
@@ -50,7 +56,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Quoted):
     """A scale with what it was asked for and what is proved of it.
 
     Attributes
@@ -112,6 +118,33 @@ class Calibration:
         """Mean absolute error; under bounding the largest over the true value."""
         return self._spread.mean_abs
 
+    @property
+    def caution(self) -> str | None:
+        """What whoever reads the scale off must know: that a larger one need not be valid; None where it is.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> goal, query = ggdp.ApproxDP(2.0, 0.01), ggdp.Sensitivity.histogram()
+        >>> "exactly as it is" in ggdp.calibrate(goal, query, order=2, support="integer").caution
+        True
+        """
+        wavy = self.support == "integer" and self.certificate.quantity == "delta" and self.order != 1.0
+        return AS_IT_IS if wavy and self.certificate.bound != "integer-gaussian" else None
+
+    def __repr__(self) -> str:
+        bounded = "" if self.bounds is None else f", {self.bounding} on {list(self.bounds)}"
+        lines = [
+            f"Calibration: noise of order {self.order:.12g}, scale {self.scale!r}, on the {self.support}s{bounded}",
+            f"  promises {self.guarantee}",
+            f"  where {self.sensitivity}",
+        ]
+        return "\n".join([*lines, *(f"  note: {note}" for note in self._all_notes)])
+
+    @property
+    def _all_notes(self) -> tuple[str, ...]:
+        return self.notes if self.caution is None else (*self.notes, self.caution)
+
     def verify(self) -> None:
         """Prove the certificate again, and that it is about this scale and reaches this goal.
 
@@ -143,7 +176,8 @@ class Calibration:
         if isinstance(self.goal, ApproxDP) and self.goal.delta > 0.0:
             # Probabilistic DP implies approximate DP, and the paper's formulas go by it.
             goal = ProbabilisticDP(self.goal.epsilon, self.goal.delta)
-            duties += obligations(goal, self.sensitivity, self.order, self.support)
+            with suppress(UnprovedError):
+                duties += obligations(goal, self.sensitivity, self.order, self.support)
         if self.order == 1.0 and self.bounding is None:
             duties += obligations(PureDP(self.goal.epsilon), self.sensitivity, self.order, self.support)
         claimed = dict(self.certificate.parameters)
@@ -236,7 +270,7 @@ class Calibration:
             "goal": self.goal.under(self.sensitivity.neighbours).to_dict(),
             "guarantee": self.guarantee.to_dict(),
             "certificate": self.certificate.to_dict(),
-            "notes": list(self.notes),
+            "notes": list(self._all_notes),
         }
 
 

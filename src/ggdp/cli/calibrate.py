@@ -102,5 +102,5 @@ def _rows(result: Calibration) -> list[tuple[str, Any]]:
         ("certificate", f"{proof.quantity} <= {proof.proved!r}{tight}"),
         ("proved by", f"{proof.statement}{grid}"),
         ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
-        *(("note", note) for note in result.notes),
+        *(("note", note) for note in (*result.notes, *filter(None, [result.caution]))),
     ]

@@ -14,7 +14,6 @@ from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import (
     Box,
     Delta,
-    Epsilon,
     MaxCells,
     NeighboursFlag,
     NotionFlag,
@@ -39,7 +38,7 @@ DOTS_PER_INCH = 300
 
 
 def plan(
-    epsilon: Epsilon,
+    epsilon: Annotated[float | None, typer.Option(help="Epsilon of the goal; not with --plus-minus.")] = None,
     delta: Delta = None,
     notion: NotionFlag = None,
     sensitivity: Size = None,
@@ -49,6 +48,10 @@ def plan(
     support: SupportFlag = "real",
     measure: Annotated[MeasureName, typer.Option(help="The error to minimise.")] = "rmse",
     level: Annotated[float, typer.Option(help="Level of the quantile, for --measure quantile.")] = 0.95,
+    plus_minus: Annotated[
+        float | None,
+        typer.Option(metavar="W", help="Find the smallest epsilon whose noise is within W at the level."),
+    ] = None,
     cells: Annotated[
         int | None, typer.Option(help="Cells of the query, for --measure max; as many as can move if not given.")
     ] = None,
@@ -59,14 +62,28 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Find the order of noise with the least error for a query. Reads no data."""
-    goal = goal_of(epsilon, delta, notion)
+    if (epsilon is None) == (plus_minus is None):
+        raise ArgumentError("epsilon", epsilon, "give either --epsilon or --plus-minus")
+    if plus_minus is not None and notion == "probabilistic":
+        raise ArgumentError("notion", notion, "--plus-minus looks for pure DP, or with --delta for approximate DP")
+    goal = None if epsilon is None else goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, neighbours)
     if plot is not None:
         _require_writable(plot, overwrite=overwrite)
     from ggdp.planning import plan as planned
 
     with _progress() as progress:
-        result = planned(goal, query, measure, level=level, cells=cells, support=support, progress=progress)
+        result = planned(
+            goal,
+            query,
+            measure,
+            level=level,
+            cells=cells,
+            support=support,
+            plus_minus=plus_minus,
+            delta=None if plus_minus is None else delta,
+            progress=progress,
+        )
     if plot is not None:
         _draw(result, plot, overwrite=overwrite)
     if as_json:
@@ -78,9 +95,11 @@ def plan(
         [_row(choice) for choice in result.choices],
         header=("noise", "order", "scale", "error", "times the best"),
     )
+    for other in result.outside:
+        typer.echo(f"outside the family: {other}")
     typer.echo(f"query: {calibration.sensitivity}, noise on the {calibration.support}s")
     typer.echo(f"guarantee of the best: {calibration.guarantee}, certified")
-    for note in result.notes:
+    for note in (*result.notes, *filter(None, [calibration.caution])):
         typer.echo(f"note: {note}")
     if plot is not None:
         typer.echo(f"Written: {plot}")

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggdp import _validate
+from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +46,7 @@ __all__ = [
     "distance",
     "elementwise",
     "inside",
+    "levels",
     "log_outside",
     "outside",
     "scaled_power",
@@ -69,6 +71,15 @@ def elementwise(formula: Callable[[Floats], Floats], values: Values) -> Values:
     with np.errstate(all="ignore"):
         result = formula(np.atleast_1d(array)).reshape(array.shape)
     return cast("Values", result if array.ndim else float(result))
+
+
+def levels(**named: Values) -> Values:
+    """Return the one argument, a number or an array of numbers, if all of it is in [0, 1]."""
+    ((name, value),) = named.items()
+    array = np.asarray(value, dtype=np.float64)
+    if not np.all((array >= 0.0) & (array <= 1.0)):
+        raise ArgumentError(name, value, "must be at least 0 and at most 1")
+    return value
 
 
 def _exp(exponent: float) -> float:
@@ -278,40 +289,36 @@ class GeneralizedGaussian:
         return elementwise(lambda v: self._log_tail(v - self.location), x)
 
     def ppf(self, q: Values) -> Values:
-        """Return the x with ``cdf(x) == q``; NaN for a q outside [0, 1].
+        """Return the x with ``cdf(x) == q``, for levels in [0, 1].
 
         Examples
         --------
         >>> GeneralizedGaussian(order=2, scale=2**0.5).ppf(np.array([0.0, 0.025, 0.5, 1.0]))
         array([       -inf, -1.95996398,  0.        ,         inf])
         """
-        return elementwise(lambda v: self.location - self._quantile(v), q)
+        return elementwise(lambda v: self.location - self._quantile(v), levels(q=q))
 
     def isf(self, q: Values) -> Values:
-        """Return the x with ``sf(x) == q``; NaN for a q outside [0, 1].
+        """Return the x with ``sf(x) == q``, for levels in [0, 1].
 
         Examples
         --------
         >>> round(GeneralizedGaussian(order=2, scale=2**0.5).isf(1e-300), 12)
         37.047096299361
         """
-        return elementwise(lambda v: self.location + self._quantile(v), q)
+        return elementwise(lambda v: self.location + self._quantile(v), levels(q=q))
 
     def half_width(self, level: Values) -> Values:
         """Return the half-width of the central interval that holds the law with probability `level`.
 
-        It is the quantile of ``abs(X - location)``; NaN for a level outside [0, 1].
+        It is the quantile of ``abs(X - location)``, for levels in [0, 1].
 
         Examples
         --------
         >>> round(GeneralizedGaussian(order=1, scale=2.0).half_width(0.95), 12)
         5.991464547108
         """
-
-        def widths(v: Floats) -> Floats:
-            return self.scale * distance(self.order, np.where(v < 0.0, np.nan, v), np.where(v > 1.0, np.nan, 1.0 - v))
-
-        return elementwise(widths, level)
+        return elementwise(lambda v: self.scale * distance(self.order, v, 1.0 - v), levels(level=level))
 
     @property
     def mean(self) -> float:
@@ -363,5 +370,5 @@ class GeneralizedGaussian:
 
     def _quantile(self, q: Floats) -> Floats:
         """Return the t that is exceeded, above the location, with probability q."""
-        tail = np.where((q >= 0.0) & (q <= 1.0), np.minimum(q, 1.0 - q), np.nan)
+        tail = np.minimum(q, 1.0 - q)
         return np.where(q < 0.5, 1.0, -1.0) * self.scale * distance(self.order, 1.0 - 2.0 * tail, 2.0 * tail)

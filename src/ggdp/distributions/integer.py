@@ -29,7 +29,7 @@ from flint import arb
 
 from ggdp import _validate
 from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
-from ggdp.distributions.integer_sums import normaliser, partial_sum, tail, tail_sum, weight
+from ggdp.distributions.integer_sums import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -125,6 +125,41 @@ class IntegerGeneralizedGaussian:
         """
         return self._each(k, lambda points: self._tails([j + 1 for j in points]))
 
+    def logcdf(self, k: ArrayLike) -> FloatOrArray:
+        """Return the logarithm of P(K <= k) for an integer or an array of integers, far beyond where P itself is 0.
+
+        Examples
+        --------
+        >>> law = IntegerGeneralizedGaussian(order=2, scale=3.0)
+        >>> law.logcdf(-3000), law.cdf(-3000)
+        (-1000001.670..., 0.0)
+        """
+        return self._each(k, lambda points: [self._log_tail(-j) for j in points])
+
+    def logsf(self, k: ArrayLike) -> FloatOrArray:
+        """Return the logarithm of P(K > k) for an integer or an array of integers, far beyond where P itself is 0.
+
+        Examples
+        --------
+        >>> law = IntegerGeneralizedGaussian(order=2, scale=3.0)
+        >>> law.logsf(2999) == law.logcdf(-3000)
+        True
+        """
+        return self._each(k, lambda points: [self._log_tail(j + 1) for j in points])
+
+    def isf(self, q: ArrayLike) -> FloatOrArray:
+        """Return the least integer k with P(K > k) <= q, for levels strictly between 0 and 1.
+
+        Unlike ``ppf(1 - q)`` it is exact for the smallest q.
+
+        Examples
+        --------
+        >>> law = IntegerGeneralizedGaussian(order=2, scale=3.0)
+        >>> law.isf(0.5), law.isf(1e-300)
+        (0, 78)
+        """
+        return self._quantiles(q, self._upper_quantile)
+
     def ppf(self, q: ArrayLike) -> FloatOrArray:
         """Return the least integer k with P(K <= k) >= q, for levels strictly between 0 and 1.
 
@@ -134,14 +169,7 @@ class IntegerGeneralizedGaussian:
         >>> law.ppf(0.5), law.ppf(0.975) == -law.ppf(0.025)
         (0, True)
         """
-        levels = np.asarray(q, dtype=np.float64)
-        if not np.all((levels > 0.0) & (levels < 1.0)):
-            raise ArgumentError("q", q, "levels must be above 0 and below 1")
-        unique, where = np.unique(levels, return_inverse=True)
-        found = [self._quantile(float(level)) for level in unique]
-        if levels.ndim == 0:
-            return found[0]
-        return np.array(found, dtype=np.int64)[where].reshape(levels.shape)
+        return self._quantiles(q, self._quantile)
 
     def quantile(self, q: ArrayLike) -> FloatOrArray:
         """Return `ppf(q)`.
@@ -230,6 +258,37 @@ class IntegerGeneralizedGaussian:
             for k, ball in zip(points, left + right, strict=True)
         ]
 
+    def _log_tail(self, k: int) -> float:
+        """Return log P(K >= k)."""
+
+        def value() -> arb:
+            if k >= 1:
+                return log_tail_sum(self.order, self.scale, k) - normaliser(self.order, self.scale).log()
+            return (-tail_sum(self.order, self.scale, 1 - k) / normaliser(self.order, self.scale)).log1p()
+
+        return _nearest(value)
+
+    def _quantiles(self, q: ArrayLike, quantile: Callable[[float], int]) -> FloatOrArray:
+        """Apply `quantile` to the distinct levels of `q`."""
+        levels = np.asarray(q, dtype=np.float64)
+        if not np.all((levels > 0.0) & (levels < 1.0)):
+            raise ArgumentError("q", q, "levels must be above 0 and below 1")
+        unique, where = np.unique(levels, return_inverse=True)
+        found = [quantile(float(level)) for level in unique]
+        if levels.ndim == 0:
+            return found[0]
+        return np.array(found, dtype=np.int64)[where].reshape(levels.shape)
+
+    def _upper_quantile(self, q: float) -> int:
+        """Return the least k with T(k + 1) <= q; at a level where no precision tells, T(k + 1) = q passes."""
+        from scipy.special import gammainccinv
+
+        def passes(k: int) -> bool:
+            return _sign(lambda: tail(self.order, self.scale, k + 1) - arb(q)) <= 0
+
+        distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
+        return _least(passes, math.floor(math.copysign(distance, 0.5 - q)))
+
     def _quantile(self, q: float) -> int:
         """Return the least k with T(-k) = P(K <= k) >= q, by doubling steps and a bisection from a float's guess."""
         from scipy.special import gammainccinv
@@ -238,16 +297,7 @@ class IntegerGeneralizedGaussian:
             return _sign(lambda: tail(self.order, self.scale, -k) - arb(q)) >= 0
 
         distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
-        high, step = math.floor(math.copysign(distance, q - 0.5)), 1
-        while not passes(high):
-            high, step = high + step, 2 * step
-        low, step = high - 1, 1
-        while passes(low):
-            high, low, step = low, low - step, 2 * step
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if passes(middle) else (middle, high)
-        return high
+        return _least(passes, math.floor(math.copysign(distance, q - 0.5)))
 
     def _each(
         self, k: ArrayLike, values: Callable[[list[int]], list[float]], *, sign_matters: bool = True
@@ -262,6 +312,20 @@ class IntegerGeneralizedGaussian:
         unique, where = np.unique(distinct, return_inverse=True)
         result = np.array(values([int(j) for j in unique]))[where].reshape(points.shape)
         return result if points.ndim else float(result)
+
+
+def _least(passes: Callable[[int], bool], guess: int) -> int:
+    """Return the least integer that passes, by doubling steps and a bisection from a guess."""
+    high, step = guess, 1
+    while not passes(high):
+        high, step = high + step, 2 * step
+    low, step = high - 1, 1
+    while passes(low):
+        high, low, step = low, low - step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
 
 
 def _integer(k: object) -> int:

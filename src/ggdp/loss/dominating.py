@@ -38,7 +38,7 @@ from ggdp.loss.crossing import at_most, loss
 if TYPE_CHECKING:
     from ggdp.loss.corner_plan import SizePlan
 
-__all__ = ["OnGrid", "integer_coordinate", "on_knots", "real_coordinate"]
+__all__ = ["OnGrid", "integer_coordinate", "integer_tails", "on_knots", "real_coordinate"]
 
 
 NEAR = 100
@@ -91,7 +91,7 @@ def integer_coordinate(size: SizePlan, *, order: float, scale: float) -> OnGrid:
             k, jump = k - jump, 4 * jump
         cuts.append(max(k, bottom))
     cuts.reverse()
-    tail = _tails(order, scale, {*cuts, *(k + shift for k in cuts)})
+    tail = integer_tails(order, scale, {*cuts, *(k + shift for k in cuts)})
     return on_knots(
         knots,
         step,
@@ -101,7 +101,7 @@ def integer_coordinate(size: SizePlan, *, order: float, scale: float) -> OnGrid:
     )
 
 
-def _tails(order: float, scale: float, points: set[int]) -> dict[int, arb]:
+def integer_tails(order: float, scale: float, points: set[int]) -> dict[int, arb]:
     """Enclose P(K >= k) at each of the points."""
     last, total = 0, arb(0)
     sums: dict[int, arb] = {}

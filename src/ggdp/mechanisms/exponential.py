@@ -3,11 +3,12 @@
 ==========  ==================================================================================
 u_i         utility of candidate i on the data
 Delta       sensitivity of the utility: the most that one person moves any u_i
-P(i)        exp(eps u_i / (2 Delta)) over the sum of these, over candidates that are not excluded
+P(i)        exp(eps u_i / (2 Delta)) over the sum of these, over candidates that are not excluded;
+            exp(eps u_i / Delta) where one person moves all utilities to one side only
 ==========  ==================================================================================
 
-The probabilities are exact for the epsilon, the sensitivity and the utilities as they are given: the rate
-eps / (2 Delta) is a fraction, differences of utilities are not rounded, and the draw is decided by as many random bits
+The probabilities are exact for the epsilon, the sensitivity and the utilities as they are given: the rate is a
+fraction, differences of utilities are not rounded, and the draw is decided by as many random bits
 as it takes (`ggdp.sampling.selection`). So epsilon is kept with nothing added, and no weight is rounded to 0, which
 would tell neighbours apart for certain. The generalized Gaussian form, with the utility -||s* - s||_p^p, is
 `ggdp.calibration.exponential_calibration`.
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ExponentialMechanism", "selection_probabilities"]
+__all__ = ["ExponentialMechanism", "labels_of", "scalar_array", "selection_probabilities"]
 
 _PRECISION = 128
 _FINITE = (
@@ -71,6 +72,10 @@ class ExponentialMechanism:
         Which candidates are out of the question, known without the data; at least one is left.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
         The relation that the sensitivity is stated for.
+    monotonic : bool, default False
+        Whether one person more can only raise utilities, or can only lower them: counts, for instance. The weights are
+        then exp(eps u_i / Delta), and better candidates are the more probable for the same epsilon. It needs
+        add-remove neighbours: whoever is replaced moves utilities to both sides.
 
     Raises
     ------
@@ -85,9 +90,16 @@ class ExponentialMechanism:
     probability 0 on one data set only. The released label is a function of the place that was drawn.
 
     It is tight: let one utility rise by Delta and all others fall by Delta. If its probability was q, it grows by
-    e^eps / (1 + q (e^eps - 1)), which nears e^eps where q is small. Where utilities can only move to the same side
-    together (one more person adds to counts), or the sum of the weights does not depend on the data, the loss is at
-    most eps/2.
+    e^eps / (1 + q (e^eps - 1)), which nears e^eps where q is small.
+
+    Claim: with ``monotonic=True`` a release keeps the same epsilon. Proof: let one person more raise every u_i by
+    between 0 and Delta. Every weight exp(eps u_i / Delta) then grows by a factor between 1 and e^eps, and so does their
+    sum: a probability changes by a factor between e^-eps and e^eps. If utilities can only fall, exchange the two data
+    sets. It is tight: where all other utilities rise by Delta and the favoured one does not move, a rare candidate's
+    loss nears eps.
+
+    Where the sum of the weights does not depend on the data, exp(eps u_i / Delta) keeps epsilon too: that is
+    `RandomisedResponse`.
 
     Examples
     --------
@@ -105,6 +117,7 @@ class ExponentialMechanism:
     candidates: Sequence[Any] | NDArray[Any] | int = field(kw_only=True)
     excluded: NDArray[np.bool_] | None = field(kw_only=True, default=None)
     neighbours: Neighbours = field(kw_only=True, default="add-remove")
+    monotonic: bool = field(kw_only=True, default=False)
     _labels: Sequence[Any] | NDArray[Any] = field(init=False)
     _kept: NDArray[np.intp] | None = field(init=False)
 
@@ -116,8 +129,14 @@ class ExponentialMechanism:
             raise ArgumentError(
                 "goal", str(self.goal), f"the sensitivity is for {neighbours} neighbours; the two must agree"
             )
+        if not isinstance(self.monotonic, bool):
+            raise ArgumentError("monotonic", self.monotonic, "must be True or False")
+        if self.monotonic and neighbours != "add-remove":
+            raise ArgumentError(
+                "monotonic", True, "needs add-remove neighbours: whoever is replaced moves utilities to both sides"
+            )
         object.__setattr__(self, "sensitivity", _checked_sensitivity(self.goal.epsilon, self.sensitivity))
-        object.__setattr__(self, "_labels", _labels(self.candidates))
+        object.__setattr__(self, "_labels", labels_of(self.candidates))
         object.__setattr__(self, "candidates", self._labels)
         kept = None
         if self.excluded is not None:
@@ -141,7 +160,8 @@ class ExponentialMechanism:
             item="McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
             goal=self.goal,
             neighbours=self.neighbours,
-            sensitivity=f"the utility of a candidate moves by at most {shown(self.sensitivity)}",
+            sensitivity=f"the utility of a candidate moves by at most {shown(self.sensitivity)}"
+            + (", all to one side" if self.monotonic else ""),
             candidates=count,
             excluded=0 if self._kept is None else count - self._kept.size,
         )
@@ -180,7 +200,8 @@ class ExponentialMechanism:
         True
         """
         bits = checked_source(source)
-        weights = Weights.of(self._checked(utilities), _rate(self.goal.epsilon, self.sensitivity))
+        rate = _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
+        weights = Weights.of(self._checked(utilities), rate)
         place = selected(weights, bits)
         return self._released(place if self._kept is None else int(self._kept[place]), bits)
 
@@ -189,9 +210,7 @@ class ExponentialMechanism:
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""
-        return released(
-            _scalar_array(self._labels[index]), self.facts, self.guarantee if bits.private is True else None
-        )
+        return released(scalar_array(self._labels[index]), self.facts, self.guarantee if bits.private is True else None)
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""
@@ -206,7 +225,9 @@ class ExponentialMechanism:
         return _finite_numbers(given)
 
 
-def selection_probabilities(epsilon: float, sensitivity: float, utilities: ArrayLike) -> NDArray[np.float64]:
+def selection_probabilities(
+    epsilon: float, sensitivity: float, utilities: ArrayLike, *, monotonic: bool = False
+) -> NDArray[np.float64]:
     """Return the probability of each candidate for hypothetical utilities; of those of real data it is NOT private.
 
     Parameters
@@ -217,6 +238,8 @@ def selection_probabilities(epsilon: float, sensitivity: float, utilities: Array
         The sensitivity of the utility.
     utilities : array_like
         Hypothetical utilities, made up or public, one for each candidate.
+    monotonic : bool, default False
+        Whether one person moves utilities to one side only.
 
     Returns
     -------
@@ -232,16 +255,17 @@ def selection_probabilities(epsilon: float, sensitivity: float, utilities: Array
     numbers = _finite_numbers(_unread(utilities))
     if not numbers.size:
         raise ArgumentError("utilities", "none", "there must be at least one")
-    weights = Weights.of(numbers, _rate(epsilon, _checked_sensitivity(epsilon, sensitivity)))
+    rate = _rate(epsilon, _checked_sensitivity(epsilon, sensitivity), monotonic=monotonic)
+    weights = Weights.of(numbers, rate)
     with working_precision(_PRECISION):
         enclosed = [weights.enclosed(i) for i in range(numbers.size)]
         total = sum(enclosed)
         return np.array([float(weight / total) for weight in enclosed])
 
 
-def _rate(epsilon: float, sensitivity: float) -> Fraction:
-    """Return eps / (2 Delta), exactly."""
-    return Fraction(epsilon) / (2 * Fraction(sensitivity))
+def _rate(epsilon: float, sensitivity: float, *, monotonic: bool = False) -> Fraction:
+    """Return eps / (2 Delta), or eps / Delta for utilities that move to one side, exactly."""
+    return Fraction(epsilon) / ((1 if monotonic else 2) * Fraction(sensitivity))
 
 
 def _checked_sensitivity(epsilon: float, sensitivity: object) -> float:
@@ -254,7 +278,7 @@ def _checked_sensitivity(epsilon: float, sensitivity: object) -> float:
     return checked
 
 
-def _labels(candidates: object) -> Sequence[Any] | NDArray[Any]:
+def labels_of(candidates: object) -> Sequence[Any] | NDArray[Any]:
     """Return the labels of candidates, as something that nobody changes afterwards."""
     labels: Sequence[Any] | NDArray[Any]
     if isinstance(candidates, Integral):
@@ -332,7 +356,7 @@ def _refused(expected: str) -> ArgumentError:
     return ArgumentError("utilities", refused(expected).value, expected)
 
 
-def _scalar_array(label: object) -> NDArray[Any]:
+def scalar_array(label: object) -> NDArray[Any]:
     """Return a label as an array without axes; one that is itself a sequence stays whole."""
     if isinstance(label, bool | int | float | str | np.generic):
         return np.asarray(label)

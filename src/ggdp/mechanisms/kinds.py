@@ -48,8 +48,9 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
     if calibration.order == 2.0 and paper:
         return "classic Gaussian", f"{_PAPER}, Eqn privacybook; Dwork and Roth 2014, Theorem 3.22"
     if calibration.order == 2.0 and one_shift:
-        place = "" if bound == "shift" else ", on the integers"
-        return "analytic Gaussian", f"Balle and Wang, ICML 2018, Theorem 8{place}"
+        if bound == "integer-shift":
+            return "discrete Gaussian", "Canonne, Kamath and Steinke, NeurIPS 2020 (the noise); least scale for aDP"
+        return "analytic Gaussian", "Balle and Wang, ICML 2018, Theorem 8"
     if paper:
         return family, f"{_PAPER}, {_corollary(calibration)}; pDP implies aDP"
     return family, f"{_PAPER}, Section 2.3 (the noise); the scale for aDP is ours ({_sharpness(calibration)})"

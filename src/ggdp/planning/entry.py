@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ggdp import _validate
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.obligations import obligations
 from ggdp.errors import ArgumentError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.measures import Measure, MeasureName, checked_measure
+from ggdp.planning.outside import noise_outside
 from ggdp.planning.record import Choice, Plan
 from ggdp.planning.scales import CONVOLVED, scale_finder
 from ggdp.planning.search import HIGHEST_ORDER, LOWEST_ORDER, USUAL, Effort, Trial, least_error
+from ggdp.planning.target import calibration_for_width
 from ggdp.privacy import Sensitivity
 
 if TYPE_CHECKING:
@@ -39,10 +43,12 @@ HALVINGS = 4
 
 
 def plan(
-    goal: Guarantee,
+    goal: Guarantee | None,
     sensitivity: Sensitivity,
     measure: MeasureName = "rmse",
     *,
+    plus_minus: float | None = None,
+    delta: float | None = None,
     level: float = 0.95,
     cells: int | None = None,
     support: Support = "real",
@@ -53,12 +59,17 @@ def plan(
     Parameters
     ----------
     goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised.
+        What must be promised; None with `plus_minus`.
     sensitivity : Sensitivity
         How far one person can move the query.
     measure : {"rmse", "mean-abs", "quantile", "max"}, default "rmse"
         What to minimise: root mean square error, mean absolute error, a quantile of the absolute error, or the expected
         largest absolute error over the cells of the query.
+    plus_minus : float, optional
+        The half-width that an interval of this `level` may have: the smallest epsilon with it is then looked for, for
+        pure DP, or for approximate DP with the `delta` that is given; `measure` is "quantile".
+    delta : float, optional
+        The delta of the goal that is looked for, with `plus_minus`.
     level : float, default 0.95
         Level of the quantile.
     cells : int, optional
@@ -96,9 +107,23 @@ def plan(
     2.538, 4.6
     >>> [f"{choice.name} {choice.error:.3f}" for choice in plan.alternatives]
     ['laplace 4.551', 'gaussian 2.847']
+    >>> print(plan.outside[0])
+    truncated Laplace 2.309 (0.910 times the best)
+
+    Plus or minus 10 with 95 percent, and the epsilon that it takes:
+
+    >>> within = ggdp.plan(None, ggdp.Sensitivity.histogram(), plus_minus=10, delta=1e-6, support="integer")
+    >>> print(within.calibration.goal, f"{within.best.order:g}", within.best.error)
+    (0.284346759917, 1e-06)-aDP 1 10.0
     """
     if not isinstance(sensitivity, Sensitivity):
         raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+    if plus_minus is not None:
+        return _for_width(goal, sensitivity, support, plus_minus, delta, level, progress)
+    if delta is not None:
+        raise ArgumentError("delta", delta, "goes with plus_minus; otherwise it is part of the goal")
+    if goal is None:
+        raise ArgumentError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP, or give plus_minus")
     sought = checked_measure(measure, level, cells, sensitivity)
     notes = []
     if sought.cells is not None and cells is None and sensitivity.kind == "cells":
@@ -128,6 +153,34 @@ def plan(
             continue
         break
     return _recorded(usual, sought, tried, notes)
+
+
+def _for_width(
+    goal: Guarantee | None,
+    sensitivity: Sensitivity,
+    support: Support,
+    plus_minus: float,
+    delta: float | None,
+    level: float,
+    progress: Callable[[int, int], None] | None,
+) -> Plan:
+    """Return the plan of the smallest epsilon that keeps a half-width."""
+    if goal is not None:
+        raise ArgumentError("goal", str(goal), "is what plus_minus looks for; give None, and the delta")
+    width = _validate.positive(plus_minus=plus_minus)
+    slack = 0.0 if delta is None else _validate.probability(delta=delta)
+    _validate.choice(among=("real", "integer"), support=support)
+    sought = checked_measure("quantile", level, None, sensitivity)
+    best = calibration_for_width(slack, sensitivity, support, sought, width, progress)
+    proved = {best.order: best}
+    for order in USUAL:
+        with suppress(UnattainableError, UnprovedError, SearchError):
+            proved.setdefault(order, calibrate(best.goal, sensitivity, order=order, support=support))
+    note = (
+        f"epsilon = {best.goal.epsilon:.12g} is the smallest found that keeps plus or minus {width:.12g} at the level "
+        f"{level:.12g}; that no other order needs less is a result of a search, that it is enough is proved"
+    )
+    return _recorded(proved, sought, [], [note])
 
 
 def _searched(
@@ -209,7 +262,9 @@ def _recorded(proved: dict[float, Calibration], measure: Measure, tried: list[Tr
         gain = found.error / best.error if best.error > 0.0 else None
         return Choice(name=name, order=order, scale=found.scale, error=found.error, gain=gain)
 
+    outside = noise_outside(calibration.goal, calibration.sensitivity, calibration.support, measure, best.error)
     return Plan(
+        outside=outside,
         best=choice("best", best.order),
         alternatives=tuple(choice(name, order) for order, name in NAMES.items()),
         calibration=calibration,

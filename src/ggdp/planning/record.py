@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
     from ggdp.planning.measures import Measure
+    from ggdp.planning.outside import Outside
 
 __all__ = ["Choice", "Plan"]
 
@@ -64,6 +65,8 @@ class Plan:
         not proved.
     notes : tuple of str
         What a reader should know, such as how closely was looked.
+    outside : tuple of Outside
+        Noise outside the family with a smaller error, for one moving coordinate; ggdp does not draw it.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Plan:
     measure: Measure
     curve: tuple[tuple[float, float], ...] = field(repr=False)
     notes: tuple[str, ...] = ()
+    outside: tuple[Outside, ...] = ()
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -103,6 +107,7 @@ class Plan:
                 f"  {choice.name:<9} order {choice.order:<8.6g} scale {choice.scale:<12.7g} "
                 f"error {choice.error:.7g}{gain}"
             )
+        lines += [f"  outside the family: {other}" for other in self.outside]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,6 +115,7 @@ class Plan:
         return {
             "best": self.best.to_dict(),
             "alternatives": [choice.to_dict() for choice in self.alternatives],
+            "outside": [other.to_dict() for other in self.outside],
             "measure": self.measure.name,
             "level": self.measure.level,
             "cells": self.measure.cells,

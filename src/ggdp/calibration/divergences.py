@@ -1,0 +1,164 @@
+"""Renyi and concentrated guarantees of a noise, each between two proved floats.
+
+==========  =====================================================================================
+D_alpha     Renyi divergence of order alpha, the largest over the moves that the sensitivity allows
+rho         the largest of D_alpha / alpha over alpha > 1: the noise is rho-zCDP, and no less
+d           D / b for one coordinate; ||d||_2 of all coordinates at order 2
+==========  =====================================================================================
+
+Coordinates are independent, so divergences add up, and the far corner is the worst move: the Renyi divergence is
+monotone in the trade-off function, as delta is. A norm alone is dominated by a move of one coordinate with the l_1 norm
+(`ggdp.calibration.profile`); at order 2 it is alpha ||d||_2^2.
+
+Claim (order 2). rho = ||d||_2^2 = D_2^2 / (2 sigma^2), on the reals (Bun and Steinke, TCC 2016, Proposition 1.6) and
+on the integers for all whole moves, since D_alpha <= alpha ||d||^2 with equality at whole alpha (Canonne, Kamath
+and Steinke, NeurIPS 2020, Proposition 5; complete the square in the exponent).
+
+Claim (orders from 1 to 2). D_alpha does not fall with alpha, so on [s, t] D_alpha / alpha <= D_t / s. For alpha >= A
+and 1 < p < 2, (x + d)^p <= x^p + p d x^(p-1) + d^p, and by Young's inequality, for every 0 < theta < 1,
+
+    D_alpha <= d^p + ((p - 1) / theta)^(p-1) d^p (alpha - 1)^(p-1) + log(E e^(theta |X|^p)) / (alpha - 1),
+
+where E e^(theta |X|^p) is (1 - theta)^(-1/p) on the reals and a quotient of normalisers on the integers. Divided by
+alpha, the first and last terms fall with alpha, and the middle one does from 1 / (2 - p) on. At p = 1 D_alpha is at
+most the pure loss. Above order 2, D_alpha grows like alpha^(p-1), and no rho exists.
+
+Rounding: lower ends down, upper ends up.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import TYPE_CHECKING
+
+from flint import arb
+
+from ggdp.calibration.profile import ATTAINED, pure_between
+from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp.distributions.integer_sums import normaliser
+from ggdp.loss.renyi import renyi_of_shift
+
+if TYPE_CHECKING:
+    from ggdp.calibration.profile import Between, Noise
+
+__all__ = ["concentrated_between", "renyi_between"]
+
+_PRECISION = 128
+THETAS = (0.3, 0.6, 0.9, 0.99, 0.999)
+FARTHEST = 2.0**12
+CLOSE = 1.002
+MOST_SPLITS = 60
+
+
+def renyi_between(noise: Noise, alpha: float) -> Between:
+    """Return two floats with the Renyi divergence of order alpha between them, for an alpha above 1."""
+    query = noise.sensitivity
+    uppers, lowers = [], [0.0]
+    if noise.order == 2.0:
+        most = _square(noise, query.lp(2))
+        with working_precision(_PRECISION):
+            uppers.append(upper_float(arb(alpha) * most))
+            if noise.support == "real" and noise.is_attained:
+                lowers.append(lower_float(arb(alpha) * most * arb(ATTAINED) ** 2))
+    if query.kind != "norm":
+        parts = [(_scalar(noise, size, alpha), count) for size, count in query.corner]
+        with working_precision(_PRECISION):
+            uppers.append(upper_float(sum((arb(part[1]) * count for part, count in parts), arb(0))))
+            if noise.is_attained:
+                lowers.append(lower_float(sum((arb(part[0]) * count for part, count in parts), arb(0))))
+    if query.joint is not None:
+        uppers.append(_scalar(noise, query.lp(1), alpha)[1])
+    if noise.support == "real" or query.largest >= 1.0:
+        lowers.append(_scalar(noise, query.largest, alpha)[0])
+    upper = min(uppers)
+    return min(max(lowers), upper), upper
+
+
+def concentrated_between(noise: Noise) -> Between:
+    """Return two floats with the least rho of zero-concentrated DP between them; infinite at orders above 2."""
+    if noise.order > 2.0:
+        return math.inf, math.inf
+    if noise.order == 2.0:
+        query = noise.sensitivity
+        with working_precision(_PRECISION):
+            square = _square(noise, query.lp(2))
+            attained = noise.is_attained and (noise.support == "real" or query.kind != "norm")
+            least = square * arb(ATTAINED) ** 2 if attained else _square(noise, _whole(noise, query.largest))
+            return lower_float(least), upper_float(square)
+    return _largest_ratio(noise)
+
+
+def _square(noise: Noise, size: float) -> arb:
+    """Enclose (size / b)^2."""
+    return (arb(size) / arb(noise.scale)) ** 2
+
+
+def _whole(noise: Noise, size: float) -> float:
+    return float(math.floor(size)) if noise.support == "integer" else size
+
+
+def _scalar(noise: Noise, size: float, alpha: float) -> Between:
+    moved = _whole(noise, size)
+    found = renyi_of_shift(order=noise.order, scale=noise.scale, sensitivity=moved, alpha=alpha, support=noise.support)
+    return found.lower, found.upper
+
+
+def _largest_ratio(noise: Noise) -> Between:
+    """Enclose the largest D_alpha / alpha over alpha > 1, for an order from 1 to below 2, by branch and bound."""
+    known: dict[float, Between] = {}
+
+    def at(alpha: float) -> Between:
+        if alpha not in known:
+            known[alpha] = renyi_between(noise, alpha)
+        return known[alpha]
+
+    def lower() -> float:
+        with working_precision(_PRECISION):
+            return max(lower_float(arb(low) / arb(alpha)) for alpha, (low, _) in known.items())
+
+    def block(first: float, last: float) -> tuple[float, float, float]:
+        with working_precision(_PRECISION):
+            return -upper_float(arb(at(last)[1]) / arb(first)), first, last
+
+    start, end = 1.0, 2.0
+    blocks = [block(start, end)]
+    while end < FARTHEST and _beyond(noise, end) > lower():
+        start, end = end, 2.0 * end
+        blocks.append(block(start, end))
+    rest = _beyond(noise, end)
+    heapq.heapify(blocks)
+    for _ in range(MOST_SPLITS):
+        bound, first, last = blocks[0]
+        if -bound <= max(CLOSE * lower(), rest):
+            break
+        heapq.heappop(blocks)
+        middle = math.sqrt(first * last)
+        heapq.heappush(blocks, block(first, middle))
+        heapq.heappush(blocks, block(middle, last))
+    upper = max(-blocks[0][0], rest)
+    return min(lower(), upper), upper
+
+
+def _beyond(noise: Noise, start: float) -> float:
+    """Bound D_alpha / alpha from above for all alpha >= start."""
+    query, p = noise.sensitivity, arb(noise.order)
+    if noise.order == 1.0:
+        return math.nextafter(pure_between(noise)[1] / start, math.inf)
+    corner = query.corner if query.kind != "norm" else ((query.lp(1), 1),)
+    with working_precision(_PRECISION):
+        peak = max(start, 1.0 / (2.0 - noise.order) * (1.0 + 1e-12))
+        powers = sum(count * (arb(size) / arb(noise.scale)) ** p for size, count in corner)
+        coordinates = sum(count for _, count in corner)
+        found = []
+        for theta in THETAS:
+            share = arb(theta)
+            if noise.support == "real":
+                moment = -(-share).log1p() / p
+            else:
+                wider = upper_float(arb(noise.scale) * (1 - share) ** (-1 / p))
+                moment = (normaliser(noise.order, wider) / normaliser(noise.order, noise.scale)).log()
+            growth = ((p - 1) / share) ** (p - 1) * (arb(peak) - 1) ** (p - 1) / arb(peak)
+            ends = powers / start + coordinates * moment / (arb(start) * (arb(start) - 1))
+            found.append(upper_float(powers * growth + ends))
+        return min(found)

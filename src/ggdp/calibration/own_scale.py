@@ -1,0 +1,99 @@
+"""The guarantee of a noise whose scale was chosen by somebody else."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ggdp import _validate
+from ggdp.calibration.obligations import require_integers
+from ggdp.calibration.profile import Noise, delta_between, epsilon_between
+from ggdp.errors import ArgumentError, UnattainableError
+from ggdp.privacy import ApproxDP, PureDP, Sensitivity
+
+if TYPE_CHECKING:
+    from ggdp.calibration.record import Support
+
+__all__ = ["guarantee_of"]
+
+
+def guarantee_of(
+    *,
+    order: float,
+    scale: float,
+    sensitivity: Sensitivity,
+    support: Support = "real",
+    delta: float | None = None,
+    epsilon: float | None = None,
+) -> PureDP | ApproxDP:
+    """Return the guarantee that noise of a given order and scale has.
+
+    Parameters
+    ----------
+    order, scale : float
+        Order (at least 1) and scale of the noise. At order 2 the scale is the square root of 2 times sigma.
+    sensitivity : Sensitivity
+        How far one person can move the query.
+    support : {"real", "integer"}, default "real"
+        Where the noise lives.
+    delta, epsilon : float
+        Exactly one of them; the other one is found. With ``delta=0`` the guarantee is pure.
+
+    Returns
+    -------
+    PureDP or ApproxDP
+        The guarantee, proved and rounded up, for the neighbours of the sensitivity.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is wrong.
+    UnattainableError
+        If no epsilon has this delta, such as ``delta=0`` at an order above 1.
+
+    Notes
+    -----
+    Claim and proof: `ggdp.calibration.profile`. It is the least guarantee but for rounding where one coordinate moves,
+    and at order 2 on the reals; for boxes and cells it is larger by 1e-4 or so; where only a norm is known, at other
+    orders, it is an upper bound. `Calibration.epsilon` and `Calibration.delta` give lower bounds too.
+
+    This describes a law. Noise on the reals must not be drawn in floating point: `ggdp.Mechanism` draws on a grid.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> one = ggdp.Sensitivity.disjoint(1)
+    >>> print(ggdp.guarantee_of(order=2, scale=2**0.5 * 4.2247, sensitivity=one, delta=1e-6).brief())
+    (1, 1e-06)-aDP under add-remove neighbours
+    >>> print(ggdp.guarantee_of(order=1, scale=2.0, sensitivity=one, support="integer", delta=0))
+    0.5-DP under add-remove neighbours
+    """
+    if not isinstance(sensitivity, Sensitivity):
+        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+    if (delta is None) == (epsilon is None):
+        raise ArgumentError("delta", delta, "give either delta or epsilon, and the other one is found")
+    if _validate.choice(among=("real", "integer"), support=support) == "integer":
+        require_integers(sensitivity)
+    noise = Noise(
+        order=_validate.order(order=order),
+        scale=_validate.positive(scale=scale),
+        support=support,
+        sensitivity=sensitivity,
+    )
+    if epsilon is not None:
+        kept = _validate.positive(epsilon=epsilon)
+        slack = delta_between(noise, kept)[1]
+        if slack >= 1.0:
+            message = f"no delta below 1 is proved for epsilon = {kept!r} with this noise; use a larger scale"
+            raise UnattainableError(message)
+    else:
+        slack = _validate.probability(delta=delta)
+        kept = epsilon_between(noise, slack)[1]
+        if math.isinf(kept):
+            message = f"no epsilon is proved for delta = {slack!r} at order = {noise.order!r}; use a larger delta"
+            raise UnattainableError(message)
+        # A guarantee has an epsilon above 0; any epsilon implies a larger one.
+        kept = max(kept, math.ulp(0.0))
+    if slack == 0.0:
+        return PureDP(kept, sensitivity.neighbours)
+    return ApproxDP(kept, slack, sensitivity.neighbours)

@@ -1,0 +1,108 @@
+"""The other way around: the smallest epsilon whose noise keeps a half-width, and its order.
+
+For each order the scale is the largest whose half-width at the level is within the target, and its epsilon the least
+one for the delta. Epsilons to choose by are found in floats where a convolution would be needed; the plan's own is
+proved by `calibrate`, and its scale keeps the half-width.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ggdp.calibration import calibrate
+from ggdp.calibration.profile import Noise, epsilon_between
+from ggdp.calibration.search import passing_end
+from ggdp.errors import ArgumentError, GgdpError, SearchError
+from ggdp.loss import corner_estimate, corner_plan
+from ggdp.planning.search import Effort, Trial, least_error
+from ggdp.privacy import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ggdp.calibration import Calibration
+    from ggdp.planning.measures import Measure
+    from ggdp.privacy import Sensitivity
+
+__all__ = ["calibration_for_width"]
+
+EFFORT = Effort(points=25, finer=1, valleys=2, splits=2, width=1e-2)
+LAPLACE = 1.0
+MOST_EPSILON = 1e6
+LEAST_EPSILON = 1e-9
+# How much epsilon is raised at a time until its proved scale keeps the half-width.
+RAISES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+HALVINGS = 60
+
+
+def calibration_for_width(
+    delta: float,
+    sensitivity: Sensitivity,
+    support: str,
+    measure: Measure,
+    plus_minus: float,
+    progress: Callable[[int, int], None] | None,
+) -> Calibration:
+    """Return the calibration of the smallest epsilon found whose noise keeps a half-width.
+
+    Claim: the calibration's goal is proved, and its half-width is at most `plus_minus`. That no smaller epsilon does is
+    the result of a search over orders.
+    """
+    if support == "integer" and plus_minus < 1.0:
+        raise ArgumentError("plus_minus", plus_minus, "on the integers it must be at least 1")
+
+    def trial(order: float) -> Trial:
+        scale = _largest_scale(order, support, measure, plus_minus)
+        try:
+            return Trial(order, scale, _least_epsilon(order, scale, support, sensitivity, delta))
+        except (GgdpError, ArithmeticError):
+            return Trial(order, scale, math.inf)
+
+    best = trial(LAPLACE) if delta == 0.0 else least_error(trial, EFFORT, [trial(LAPLACE)], progress)[0]
+    for share in RAISES:
+        epsilon = best.error * (1.0 + share)
+        if not 0.0 < epsilon < MOST_EPSILON:
+            break
+        goal = PureDP(epsilon) if delta == 0.0 else ApproxDP(epsilon, delta)
+        found = calibrate(goal, sensitivity, order=best.order, support=support)  # type: ignore[arg-type]
+        if measure.of(found.order, found.scale, support) <= plus_minus * (1.0 + 1e-12):
+            return found
+    message = f"no epsilon was found that keeps plus_minus = {plus_minus!r}"
+    raise SearchError(message)
+
+
+def _largest_scale(order: float, support: str, measure: Measure, width: float) -> float:
+    """Return the largest scale, about, whose half-width is at most `width`."""
+    scale = width / measure.of(order, 1.0, "real")
+    if support == "real":
+        return scale
+    low, high = 0.0, 2.0 * scale + 1.0
+    while measure.of(order, high, support) <= width:
+        low, high = high, 2.0 * high
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if measure.of(order, middle, support) <= width else (low, middle)
+    return low
+
+
+def _least_epsilon(order: float, scale: float, support: str, sensitivity: Sensitivity, delta: float) -> float:
+    """Return about the least epsilon of a noise."""
+    noise = Noise(order=order, scale=scale, support=support, sensitivity=sensitivity)
+    if noise.is_exact or delta == 0.0 or sensitivity.kind == "norm":
+        return epsilon_between(noise, delta)[1]
+
+    def excess(epsilon: float) -> float:
+        at: dict[str, Any] = {"order": order, "scale": scale, "epsilon": epsilon, "support": support}
+        chosen = corner_plan.plan(corner=sensitivity.corner, rough=True, **at)
+        value = 1.0 if chosen is None else corner_estimate.estimate(chosen, **at)
+        return math.log(max(value, 1e-300)) - math.log(delta)
+
+    failing, passing = LEAST_EPSILON, 1.0
+    while excess(passing) > 0.0:
+        failing, passing = passing, 2.0 * passing
+        if passing > MOST_EPSILON:
+            return math.inf
+    while failing == LEAST_EPSILON and passing > LEAST_EPSILON and excess(0.5 * passing) <= 0.0:
+        passing *= 0.5
+    return passing_end(excess, failing=max(failing, 0.5 * passing), passing=passing, tolerance=1e-5)

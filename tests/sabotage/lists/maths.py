@@ -1,0 +1,80 @@
+"""Vectors, privacy profiles, Renyi divergences and one-sided utilities: changes that tests must notice."""
+
+from tests.sabotage.sabotage import Sabotage
+
+QUOTED = "tests/calibration/test_quoted.py::"
+SIDES = "tests/mechanisms/test_randomised_response.py::"
+VECTORS = "tests/loss/test_integer_gaussian.py::"
+
+SABOTAGES = [
+    Sabotage(
+        "discrete Gaussian noise on a vector is taken for continuous noise",
+        "loss/integer_gaussian.py",
+        "inner = arb(scale) ** 2 - 2 * arb(s) ** 2",
+        "inner = arb(scale) ** 2 + 0 * arb(s) ** 2",
+        (f"{VECTORS}test_no_move_has_a_larger_delta_than_is_proved",),
+    ),
+    Sabotage(
+        "the cost of comparing discrete with continuous noise is left out",
+        "loss/integer_gaussian.py",
+        "moving = min(dimension, math.floor(sensitivity * sensitivity) + 1)",
+        "moving = 0 * min(dimension, math.floor(sensitivity * sensitivity) + 1)",
+        (f"{VECTORS}test_more_coordinates_or_a_longer_move_never_have_a_smaller_bound",),
+    ),
+    Sabotage(
+        "rounding to the grid is not in the norm of a vector",
+        "privacy/grid.py",
+        "return rounded_up(exact + Fraction(extra), of=",
+        "return rounded_up(exact + 0 * Fraction(extra), of=",
+        (f"{VECTORS}test_rounding_to_the_grid_is_in_the_proved_norm",),
+    ),
+    Sabotage(
+        "utilities that move to both sides are drawn at full rate",
+        "mechanisms/exponential.py",
+        "((1 if monotonic else 2) * Fraction(sensitivity))",
+        "(1 * Fraction(sensitivity))",
+        (f"{SIDES}test_a_monotonic_mechanism_draws_with_twice_the_rate",),
+    ),
+    Sabotage(
+        "whoever is replaced is taken to move utilities to one side",
+        "mechanisms/exponential.py",
+        'if self.monotonic and neighbours != "add-remove":',
+        'if self.monotonic and neighbours == "nobody":',
+        (f"{SIDES}test_what_is_not_monotonic_is_refused",),
+    ),
+    Sabotage(
+        "randomised response is told too truthfully",
+        "mechanisms/randomised_response.py",
+        "return 1.0 / (1.0 + (len(self._labels) - 1) * math.exp(-self.goal.epsilon))",
+        "return 1.0 / (1.0 + (len(self._labels) - 1) * math.exp(-2 * self.goal.epsilon))",
+        (f"{SIDES}test_randomised_response_loses_just_epsilon",),
+    ),
+    Sabotage(
+        "the losses of a lower bound are raised to the grid",
+        "loss/corner_below.py",
+        "return Lowered(OnGrid(step, low, law, arb(0)), arb(share) * step)",
+        "return Lowered(OnGrid(step, low, law, arb(0)), (arb(share) + 1) * step)",
+        (f"{QUOTED}test_the_delta_of_a_corner_lies_between_its_bounds",),
+    ),
+    Sabotage(
+        "a Renyi divergence leaves out the far side",
+        "loss/renyi.py",
+        "total += (_height(p, d, a, start + j * step) - top).exp()",
+        "total += (_height(p, d, a, start + 2 * j * step) - top).exp()",
+        (f"{QUOTED}test_renyi_divergences_are_those_of_a_plain_sum_or_integral",),
+    ),
+    Sabotage(
+        "a divergence at a larger alpha is left out of the concentrated guarantee",
+        "calibration/divergences.py",
+        "upper_float(arb(at(last)[1]) / arb(first))",
+        "upper_float(arb(at(last)[0]) / arb(last) / 2)",
+        (f"{QUOTED}test_orders_below_two_are_concentrated",),
+    ),
+    Sabotage(
+        "delta below an epsilon of 0 is that above it",
+        "calibration/profile.py",
+        "return 1 - share + share * arb(delta)",
+        "return arb(delta) + 0 * share",
+        (f"{QUOTED}test_at_zero_and_below_delta_is_a_distance_of_laws",),
+    ),
+]
