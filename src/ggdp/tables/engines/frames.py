@@ -29,7 +29,7 @@ from ggdp.tables.engines.kinds import kind_of
 from ggdp.tables.engines.native import bound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ggdp.tables.column import Column
@@ -247,28 +247,38 @@ class StreamFrames(_InOurDatabase):
         places = ", ".join(f"p{place}" for place in range(len(names)))
         kinds = list(map(str, relation.types))
         taken = ", ".join(_projected(names.index(column), column, kinds) for column in columns)
-        rows = relation.query("ggdp_rows", f"SELECT {taken} FROM ggdp_rows AS ggdp_rows({places})")
-        stream = duckdb.Stream(rows.limit(0).to_arrow_table().schema, lambda: _batches(rows))
-        ours = self._connection.from_arrow(stream)
-        huge = {bound(column): kinds[names.index(column)] for column in columns}
-        back = ", ".join(
-            f"CAST({name} AS {kind}) AS {name}" if kind in ("HUGEINT", "UHUGEINT") else name
-            for name, kind in huge.items()
-        )
-        self._frame, self.kinds = _kinds("duckdb", ours.project(back), columns)
+        self._rows = relation.query("ggdp_rows", f"SELECT {taken} FROM ggdp_rows AS ggdp_rows({places})")
+        self._schema = self._rows.limit(0).to_arrow_table().schema
+        self._huge = {
+            bound(column): kind for column in columns if (kind := kinds[names.index(column)]) in ("HUGEINT", "UHUGEINT")
+        }
+        self.kinds = _kinds("duckdb", self._streamed({}), columns)[1]
+        self._columns = columns
 
-    def opened(self, query: CountQuery) -> native.Frame:  # noqa: ARG002 - the same for every query
-        """Return the rows."""
-        return self._frame
+    def opened(self, query: CountQuery) -> native.Frame:
+        """Return the rows; text that is not valid UTF-8, which a relation of Arrow may hold, has no text."""
+        declared = {bound(name): column for name, column in _declared(query).items()}
+        return _kinds("duckdb", self._streamed(declared), self._columns)[0]
+
+    def _streamed(self, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401 - duckdb is untyped here
+        """Return a relation of our database of all rows."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in self._rows.to_arrow_reader(_BATCH):
+                texts = native.readable(pa.Table.from_batches([batch]), declared)
+                yield from (texts.cast(self._schema) if texts.schema != self._schema else texts).to_batches()
+
+        ours = self._connection.from_arrow(duckdb.Stream(self._schema, batches))
+        back = (
+            f"CAST({name} AS {self._huge[name]}) AS {name}" if name in self._huge else name
+            for name in self._schema.names
+        )
+        return ours.project(", ".join(back))
 
 
 def _projected(place: int, column: str, kinds: Sequence[str]) -> str:
     value = f"CAST(p{place} AS VARCHAR)" if kinds[place] in _AS_TEXT else f"p{place}"
     return f"{value} AS {bound(column)}"
-
-
-def _batches(rows: Any) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - duckdb is untyped here
-    yield from rows.to_arrow_reader(_BATCH)
 
 
 def _relation(table: Any) -> Any:  # noqa: ANN401 - ibis is untyped here
