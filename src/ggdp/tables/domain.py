@@ -109,7 +109,9 @@ class Domain:
         columns = content.get("columns")
         if not isinstance(columns, dict) or not columns or not set(content) <= {"columns", "impossible"}:
             raise ArgumentError(
-                "domain", str(path), "must have a section [columns.NAME] for each column, perhaps [[impossible]]"
+                "domain",
+                str(path),
+                "must have a section [columns.NAME] for each column, and perhaps [[impossible]], nothing else",
             )
         for name, declared in columns.items():
             if not isinstance(declared, dict):
