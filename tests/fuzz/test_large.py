@@ -13,8 +13,8 @@ import math
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.fuzz.asking import FULL, cells
 from tests.fuzz.reference import csv_records
-from tests.fuzz.test_known_holes import FULL, cells
 
 MIB = 1 << 20
 WARD = {"ward": {"levels": ["a", "b"], **FULL}}
