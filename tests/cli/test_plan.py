@@ -115,3 +115,14 @@ def test_wrong_usage_is_one_line_of_error_and_exit_2(ggdp_cli, line):
     code, out, err = ggdp_cli(line)
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
+
+
+def test_a_plus_minus_finds_its_epsilon_and_noise_outside_is_told(ggdp_cli):
+    code, out, _ = ggdp_cli("plan --plus-minus 10 --level 0.9 --json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["goal"]["epsilon"] == pytest.approx(0.230258509, rel=1e-6)
+    assert found["best"]["error"] <= 10.000000001
+    assert "outside" in found
+    _, out, _ = ggdp_cli("plan --epsilon 2")
+    assert "outside the family: staircase 0.6502 (0.919 times the best)" in out

@@ -29,13 +29,6 @@ SABOTAGES = [
         (f"{VECTORS}test_rounding_to_the_grid_is_in_the_proved_norm",),
     ),
     Sabotage(
-        "utilities that move to both sides are drawn at full rate",
-        "mechanisms/exponential.py",
-        "((1 if monotonic else 2) * Fraction(sensitivity))",
-        "(1 * Fraction(sensitivity))",
-        (f"{SIDES}test_a_monotonic_mechanism_draws_with_twice_the_rate",),
-    ),
-    Sabotage(
         "whoever is replaced is taken to move utilities to one side",
         "mechanisms/exponential.py",
         'if self.monotonic and neighbours != "add-remove":',

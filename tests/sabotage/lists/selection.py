@@ -8,7 +8,7 @@ SABOTAGES = [
     Sabotage(
         "the Exponential mechanism without its factor of 2",
         "mechanisms/exponential.py",
-        "return Fraction(epsilon) / (2 * Fraction(sensitivity))",
+        "return Fraction(epsilon) / ((1 if monotonic else 2) * Fraction(sensitivity))",
         "return Fraction(epsilon) / Fraction(sensitivity)",
         (f"{SELECT}test_the_worst_neighbours_come_near_to_epsilon_and_not_above",),
     ),
