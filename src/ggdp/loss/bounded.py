@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import hull, lower_float, power, survival, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, hull, lower_float, power, survival, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.loss.enclosed import Enclosed, sharpened
 
@@ -163,7 +163,7 @@ def loss_of_truncated(*, order: float, scale: float, width: float, sensitivity: 
     """
     _check(order, scale, width, sensitivity)
     for bits in _PRECISIONS:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             p, b, w, D = arb(order), arb(scale), arb(width), arb(sensitivity)
             lower, upper = _maximum(order, _Truncated(p, w / b, D / b), (w - D) / b)
             result = Enclosed(lower=lower, upper=upper, precision=bits)

@@ -23,14 +23,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from flint import arb, ctx
+from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
 from ggdp.loss.convolution import coarsened, convolved
 from ggdp.loss.corner_plan import checked_corner, plan
 from ggdp.loss.dominating import integer_coordinate, real_coordinate
-from ggdp.loss.enclosed import Enclosed
+from ggdp.loss.enclosed import EXACT, Enclosed
 
 if TYPE_CHECKING:
     from ggdp.loss.corner_plan import Corner, Plan
@@ -69,22 +69,22 @@ def delta_of_corner(*, order: float, scale: float, corner: Corner, epsilon: floa
     >>> 0.04999 < delta.upper < 0.05
     True
     """
-    if order == 1.0 and sum(count * Fraction(size) for size, count in corner) <= Fraction(epsilon) * Fraction(scale):
-        # At p = 1 the losses add up to at most the l_1 norm over the scale.
-        return Enclosed(lower=0.0, upper=0.0, precision=ctx.prec)
     _validate.order(order=order)
     _validate.positive(scale=scale)
     _validate.positive(epsilon=epsilon)
     checked_corner(corner, support)
+    if order == 1.0 and sum(count * Fraction(size) for size, count in corner) <= Fraction(epsilon) * Fraction(scale):
+        # At p = 1 the losses add up to at most the l_1 norm over the scale.
+        return Enclosed(lower=0.0, upper=0.0, precision=EXACT)
     chosen = plan(order=float(order), scale=float(scale), corner=corner, epsilon=float(epsilon), support=support)
     if chosen is None:
-        return Enclosed(lower=0.0, upper=1.0, precision=ctx.prec)
+        return Enclosed(lower=0.0, upper=1.0, precision=EXACT)
     return delta_of_plan(chosen, order=float(order), scale=float(scale), epsilon=float(epsilon), support=support)
 
 
 def delta_of_plan(chosen: Plan, *, order: float, scale: float, epsilon: float, support: str) -> Enclosed:
     """Bound delta from above along a plan; the bound holds for any plan, good or bad."""
-    with working_precision(chosen.precision):
+    with BALLS, working_precision(chosen.precision):
         parts = []
         for size in chosen.sizes:
             lay = integer_coordinate if support == "integer" else real_coordinate

@@ -31,7 +31,7 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._rounding import shown
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
@@ -233,7 +233,7 @@ def selection_probabilities(epsilon: float, sensitivity: float, utilities: Array
     if not numbers.size:
         raise ArgumentError("utilities", "none", "there must be at least one")
     weights = Weights.of(numbers, _rate(epsilon, _checked_sensitivity(epsilon, sensitivity)))
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         enclosed = [weights.enclosed(i) for i in range(numbers.size)]
         total = sum(enclosed)
         return np.array([float(weight / total) for weight in enclosed])
