@@ -32,7 +32,7 @@ from ggdp import _validate
 from ggdp.calibration.obligations import bounded_obligation, paired
 from ggdp.calibration.record import Calibration, Request, Support, certified
 from ggdp.distributions.enclosures import BALLS, power, upper_float, working_precision
-from ggdp.errors import ArgumentError, UnattainableError
+from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import PureDP, Sensitivity
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ def exponential_calibration(
     0.357
     """
     if not isinstance(goal, PureDP):
-        raise ArgumentError("goal", goal, "must be PureDP")
+        raise ArgumentTypeError("goal", goal, "must be PureDP")
     if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if goal.neighbours not in (None, sensitivity.neighbours):
         raise ArgumentError(
             "goal", str(goal), f"the sensitivity is for {sensitivity.neighbours} neighbours; the two must agree"

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ggdp.calibration.entry import calibrate
 from ggdp.calibration.record import Bounding, Calibration, Request, certified
-from ggdp.errors import ArgumentError, CertificateError, UnattainableError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError, UnattainableError, UnprovedError
 from ggdp.privacy.grid import MOST_STEPS, Grid
 
 if TYPE_CHECKING:
@@ -137,6 +137,18 @@ class GridCalibration:
         self.require_own_certificate()
         self.steps.verify()
 
+    def require_proof(self) -> None:
+        """Check that the certificate is about this grid and these reals and was proved here, or prove it now.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_certificate()
+        self.ideal.require_proof()
+        self.steps.require_proof()
+
     def require_own_certificate(self) -> None:
         """Check that the certificate is about this grid and these reals, without proving it again.
 
@@ -185,12 +197,14 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
     >>> on_grid(ideal).scale / ideal.scale <= 1 + 1 / 1024
     True
     """
-    if not isinstance(calibration, Calibration) or calibration.support != "real":
+    if not isinstance(calibration, Calibration):
+        raise ArgumentTypeError("calibration", type(calibration).__name__, "must be a Calibration")
+    if calibration.support != "real":
         raise ArgumentError("calibration", calibration, "must be a Calibration with support = 'real'")
     if grid is None:
         grid = Grid.of(calibration.sensitivity)
     elif not isinstance(grid, Grid):
-        raise ArgumentError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
+        raise ArgumentTypeError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
     request = _request(calibration, grid)
     try:
         steps = _paper(calibration, grid, request) if calibration.method != "tight" else _tight(request)

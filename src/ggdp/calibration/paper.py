@@ -29,7 +29,7 @@ from ggdp.calibration.obligations import Obligation, obligations, paired
 from ggdp.calibration.record import Calibration, Request, certified, searched
 from ggdp.calibration.truncated_formula import truncated_scale
 from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
-from ggdp.errors import ArgumentError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
     6.2150
     """
     if not isinstance(goal, ApproxDP):
-        raise ArgumentError("goal", goal, "must be ApproxDP")
+        raise ArgumentTypeError("goal", goal, "must be ApproxDP")
     if goal.epsilon >= 1.0 and not outside_domain:
         raise ArgumentError(
             "epsilon",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ggdp.calibration.bounds import BOUNDS
-from ggdp.calibration.certificate import Certificate, certify, verify
+from ggdp.calibration.certificate import Certificate, certify, require_proved, verify
 from ggdp.calibration.obligations import Obligation, bounded_obligation, joint_obligation, obligations
 from ggdp.calibration.spread import Spread, spread
 from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError
@@ -123,6 +123,20 @@ class Calibration:
         self.require_own_certificate()
         verify(self.certificate)
 
+    def require_proof(self) -> None:
+        """Check that the certificate is about this calibration and that this process has proved it, or prove it now.
+
+        A calibration as `ggdp.calibrate` returned it costs microseconds; one that was changed, or made by hand, costs a
+        proof.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_certificate()
+        require_proved(self.certificate)
+
     def require_own_certificate(self) -> None:
         """Check that the certificate is about this scale, this goal and this guarantee, without proving it again.
 
@@ -131,6 +145,19 @@ class Calibration:
         CertificateError
             If it is about something else.
         """
+        if not isinstance(self.certificate, Certificate):
+            message = f"a {type(self.certificate).__name__} is not a certificate of ggdp"
+            raise CertificateError(message)
+        known = (
+            isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP)
+            and isinstance(self.sensitivity, Sensitivity)
+            and self.support in get_args(Support)
+            and (self.bounds is None) == (self.bounding is None)
+            and (self.bounding is None or self.bounding in get_args(Bounding))
+        )
+        if not known:
+            message = "no goal, sensitivity, support or bounding of ggdp; use ggdp.calibrate to make a calibration"
+            raise CertificateError(message)
         request = Request(
             goal=self.goal,
             sensitivity=self.sensitivity,

@@ -33,17 +33,17 @@ import numpy as np
 from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Outlet, add_clamped, add_saturating, outlet_of
 from ggdp.privacy.grid import Grid
-from ggdp.privacy.values import exact_numbers, refused
+from ggdp.privacy.values import exact_numbers, refused_type
 from ggdp.releases.facts import MechanismFacts
 from ggdp.releases.law import NoiseLaw
 from ggdp.releases.release import Release, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
-from ggdp.sampling.entropy import checked_source
+from ggdp.sampling.entropy import checked_source, is_private
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -68,7 +68,13 @@ class Mechanism:
     calibration : Calibration or GridCalibration
         The scale and its proof. A calibration on the reals is recalibrated on its grid, once: `scale`, `std`,
         `guarantee` and `certificate` are of the noise that is really drawn. For a grid of your own pass
-        ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`.
+        ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`. A calibration that was changed after it was made (by
+        `dataclasses.replace`, say), or that comes from another process, is proved again first.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate does not prove the goal for exactly this noise.
 
     Examples
     --------
@@ -89,18 +95,19 @@ class Mechanism:
         calibration = self.calibration
         if not isinstance(calibration, Calibration | GridCalibration):
             # Whatever it is may be data: its type is all that is told.
-            raise ArgumentError(
+            raise ArgumentTypeError(
                 "calibration", type(calibration).__name__, "must be a Calibration, as ggdp.calibrate gives it"
             )
+        calibration.require_proof()
         if isinstance(calibration, Calibration) and calibration.support == "real":
             calibration = on_grid(calibration)
+            calibration.require_own_certificate()
             object.__setattr__(self, "calibration", calibration)
         steps, unit = (
             (calibration.steps, "steps of the grid")
             if isinstance(calibration, GridCalibration)
             else (calibration, "integers")
         )
-        calibration.require_own_certificate()
         if steps.bounds is None and steps.scale > WIDEST:
             raise ArgumentError(
                 "scale", steps.scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid"
@@ -253,11 +260,13 @@ class Mechanism:
         bits = checked_source(source)
         given = exact_numbers(values)
         if self.grid is None and not _integers_by_type(given):
-            raise refused("must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'")
+            raise refused_type(
+                "must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'"
+            )
         self._require_coordinates(given.shape)
         draw = self._unbounded if self._steps.bounds is None else self._bounded
         noisy = draw(given, bits)
-        return released(noisy, self.facts, self.guarantee if bits.private is True else None)
+        return released(noisy, self.facts, self.guarantee if is_private(bits) else None)
 
     def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
         noise = sampling.IntegerNoise(order=self._steps.order, scale=self._steps.scale)

@@ -38,7 +38,7 @@ from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.values import exact_numbers, refused
 from ggdp.releases.facts import SelectionFacts
 from ggdp.releases.release import Release, released
-from ggdp.sampling.entropy import checked_source
+from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
@@ -189,9 +189,7 @@ class ExponentialMechanism:
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""
-        return released(
-            _scalar_array(self._labels[index]), self.facts, self.guarantee if bits.private is True else None
-        )
+        return released(_scalar_array(self._labels[index]), self.facts, self.guarantee if is_private(bits) else None)
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""

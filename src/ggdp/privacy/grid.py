@@ -34,7 +34,7 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._rounding import rounded_up
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.sensitivity import Sensitivity
 from ggdp.privacy.values import LARGEST, LEAST, exact_numbers, refused
@@ -93,7 +93,9 @@ class Grid:
         True
         """
         if not isinstance(sensitivity, Sensitivity):
-            raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+            raise ArgumentTypeError(
+                "sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)"
+            )
         least = min(sensitivity.sizes)
         if sensitivity.joint is not None:
             q, bound = sensitivity.joint

@@ -16,7 +16,7 @@ from ggdp.errors import ArgumentError
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import released
 from ggdp.releases.totals import fit_total
-from ggdp.sampling.entropy import checked_source, random_words
+from ggdp.sampling.entropy import checked_source, is_private, random_words
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.on_executors import MOST_ON_DRIVER, WrittenRelease, release_on_executors
 from ggdp.tables.open_keys import kept_keys
@@ -248,7 +248,7 @@ def _open(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source)
 
 
 def _thresholded(noisy: NDArray[np.int64], plan: TablePlan, bits: Source) -> Release:
-    release = released(noisy, plan.facts, plan.guarantee if bits.private is True else None)
+    release = released(noisy, plan.facts, plan.guarantee if is_private(bits) else None)
     return clip(release, lower=0) if plan.request.nonnegative else release
 
 
