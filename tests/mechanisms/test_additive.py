@@ -45,15 +45,11 @@ def scripted(monkeypatch):
     asked = []
 
     def use(noise):
-        class Scripted:
-            def __init__(self, *, order, scale):
-                self.law = (order, scale)
+        def sample(self, size, *, source):
+            asked.append(((self.order, self.scale), size, source))
+            return np.resize(np.asarray(noise, dtype=np.int64), size)
 
-            def sample(self, size, *, source):
-                asked.append((self.law, size, source))
-                return np.resize(np.asarray(noise, dtype=np.int64), size)
-
-        monkeypatch.setattr(sampling, "IntegerNoise", Scripted)
+        monkeypatch.setattr(sampling.IntegerNoise, "sample", sample)
         return asked
 
     return use
@@ -137,8 +133,8 @@ def test_nan_is_refused_without_a_place(reals):
 def test_noise_is_drawn_before_the_values_are_looked_at(reals, scripted, monkeypatch):
     asked = scripted([1])
     seen = []
-    exact = Grid.index
-    monkeypatch.setattr(Grid, "index", lambda self, values: (seen.append(len(asked)), exact(self, values))[1])
+    exact = Grid.index_of_exact
+    monkeypatch.setattr(Grid, "index_of_exact", lambda self, values: (seen.append(len(asked)), exact(self, values))[1])
     reals.release([1.0, 2.0, 3.0])
     assert seen == [1]
     assert [size for _, size, _ in asked] == [3]

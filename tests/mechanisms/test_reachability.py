@@ -177,7 +177,7 @@ def test_half_even_rounding_put_in_is_noticed(monkeypatch):
     mechanism = Mechanism(ggdp.calibrate(APPROXIMATE, ggdp.Sensitivity.disjoint(d), order=3))
     s = mechanism.step / 2
     assert complaints(mechanism, s, s + d) == set()
-    monkeypatch.setattr(Grid, "index", lambda self, x: np.rint(np.asarray(x) / self.step).astype(np.int64))
+    monkeypatch.setattr(Grid, "index_of_exact", lambda self, x: np.rint(np.asarray(x) / self.step).astype(np.int64))
     assert complaints(mechanism, s, s + d) == {"moved farther than the sensitivity"}
 
 

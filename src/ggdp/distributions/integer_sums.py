@@ -50,6 +50,7 @@ _CHEAP_TERMS = 96
 _MOST_TERMS = 1 << 20
 _BOUND_PRECISION = 40
 _MOST_DERIVATIVES = 64
+_FAR_OUT = 4096
 
 
 def weight(p: float, b: float, k: int) -> arb:
@@ -82,7 +83,8 @@ def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
     start = max(k, ctx.prec // 3)
     few, many = min(ctx.prec // 8, _MOST_DERIVATIVES), min(ctx.prec // 4, 2 * _MOST_DERIVATIVES)
     tolerance = arb(2) ** -ctx.prec
-    for n in (few, many):
+    # Far out and at great scales a few derivatives are enough, and they cost as many times less.
+    for n in (few // 4, few, many) if start > _FAR_OUT else (few, many):
         error = _euler_maclaurin_error(p, b, start, n, moment)
         integral = _integral(p, b, start, moment)
         if error <= tolerance * integral or (terms > _MOST_TERMS and n == many):

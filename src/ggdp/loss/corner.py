@@ -20,6 +20,7 @@ Liu, arXiv 1602.06028 v5, Cor. GGMpDP, bounds the same sums for pDP; Doroshenko 
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from flint import arb
 
 from ggdp import _validate
 from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
+from ggdp.errors import SearchError
 from ggdp.loss.convolution import coarsened, convolved
 from ggdp.loss.corner_plan import checked_corner, plan
 from ggdp.loss.dominating import integer_coordinate, real_coordinate
@@ -79,11 +81,24 @@ def delta_of_corner(*, order: float, scale: float, corner: Corner, epsilon: floa
     chosen = plan(order=float(order), scale=float(scale), corner=corner, epsilon=float(epsilon), support=support)
     if chosen is None:
         return Enclosed(lower=0.0, upper=1.0, precision=EXACT)
+    _require_all(chosen, corner)
     return delta_of_plan(chosen, order=float(order), scale=float(scale), epsilon=float(epsilon), support=support)
 
 
+def _require_all(chosen: Plan, corner: Corner) -> None:
+    """Check that a plan, which is not trusted, has every coordinate of the corner once."""
+    laid, given = Counter[float](), Counter[float]()
+    for size in chosen.sizes:
+        laid[size.size] += size.count * size.copies
+    for value, count in corner:
+        given[value] += count
+    if laid != given:
+        message = "the plan of a convolution does not have the coordinates of the corner"
+        raise SearchError(message)
+
+
 def delta_of_plan(chosen: Plan, *, order: float, scale: float, epsilon: float, support: str) -> Enclosed:
-    """Bound delta from above along a plan; the bound holds for any plan, good or bad."""
+    """Bound delta from above along a plan; the bound holds for any plan of all coordinates, good or bad."""
     with BALLS, working_precision(chosen.precision):
         parts = []
         for size in chosen.sizes:
@@ -93,7 +108,7 @@ def delta_of_plan(chosen: Plan, *, order: float, scale: float, epsilon: float, s
                 parts.append((coarsened(single, 1 << size.halvings), size.count))
             else:
                 composed = convolved([(single, size.count)], size.window)
-                parts.append((coarsened(composed, 1 << size.halvings), 1))
+                parts.append((coarsened(composed, 1 << size.halvings), size.copies))
         total = convolved(parts, chosen.window)
         value = _hockey_stick(total, arb(epsilon)) + total.infinite
         return Enclosed(

@@ -24,6 +24,7 @@ the Least Significant Bits For Differential Privacy", CCS 2012.
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,8 @@ class Mechanism:
     calibration: Calibration | GridCalibration
     _steps: Calibration = field(init=False, repr=False, compare=False)
     _outlet: Outlet = field(init=False, repr=False, compare=False)
+    _facts: MechanismFacts = field(init=False, repr=False, compare=False)
+    _noise: sampling.IntegerNoise | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         calibration = self.calibration
@@ -117,6 +120,11 @@ class Mechanism:
                 raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
         object.__setattr__(self, "_steps", steps)
         object.__setattr__(self, "_outlet", outlet_of(steps, self.grid))
+        # What every release needs and none changes is made once.
+        object.__setattr__(self, "_facts", self._made_facts())
+        unbounded = steps.bounds is None
+        noise = sampling.IntegerNoise(order=steps.order, scale=steps.scale) if unbounded else None
+        object.__setattr__(self, "_noise", noise)
 
     @property
     def grid(self) -> Grid | None:
@@ -199,6 +207,9 @@ class Mechanism:
     @property
     def facts(self) -> MechanismFacts:
         """What a release says of its mechanism."""
+        return self._facts
+
+    def _made_facts(self) -> MechanismFacts:
         return MechanismFacts(
             name=self.name,
             item=self.item,
@@ -264,12 +275,12 @@ class Mechanism:
                 "must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'"
             )
         self._require_coordinates(given.shape)
-        draw = self._unbounded if self._steps.bounds is None else self._bounded
-        noisy = draw(given, bits)
+        noisy = self._bounded(given, bits) if self._noise is None else self._unbounded(given, self._noise, bits)
         return released(noisy, self.facts, self.guarantee if is_private(bits) else None)
 
-    def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
-        noise = sampling.IntegerNoise(order=self._steps.order, scale=self._steps.scale)
+    def _unbounded(
+        self, given: NDArray[np.generic], noise: sampling.IntegerNoise, source: Source
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
         drawn = noise.sample(given.size, source=source)
         values = given.reshape(-1)
         if self.grid is None:
@@ -293,7 +304,7 @@ class Mechanism:
     def _indices(self, values: NDArray[Any], part: slice) -> NDArray[np.int64]:
         """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""
         grid, given = self.grid or _INTEGERS, values[part]
-        indices = given if self.grid is None and given.dtype == np.int64 else grid.index(given)
+        indices = given if self.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
         if self.sensitivity.bounds is None:
             return indices
         ends = grid.index(np.array(self.sensitivity.bounds)[part])
@@ -315,7 +326,7 @@ class Mechanism:
     def _in_unit(self, noisy: NDArray[np.int64]) -> NDArray[np.int64] | NDArray[np.float64]:
         if self.grid is None:
             return noisy
-        values = self.grid.values(noisy)
+        values = self.grid.values_of_exact(noisy)
         if self.calibration.bounds is None:
             return values
         # A bound that is no point of the grid may lie inside the one it was rounded to.
@@ -324,7 +335,7 @@ class Mechanism:
 
     def _require_coordinates(self, shape: tuple[int, ...]) -> None:
         """Refuse values that are not the query that the sensitivity is of: only their number is looked at."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         sensitivity, bounds = self.sensitivity, self.calibration.bounds
         if sensitivity.kind != "cells" and size != sensitivity.moving:
             raise ArgumentError(

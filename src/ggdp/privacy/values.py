@@ -97,7 +97,7 @@ def _masked(values: object) -> bool:
 
 def _beyond_float(values: ArrayLike) -> bool:
     """Tell whether there is an integer among the values that no float may hold."""
-    if isinstance(values, list | tuple) and set(map(type, values)) <= {float}:
+    if type(values) is float or (isinstance(values, list | tuple) and set(map(type, values)) <= {float}):
         return False
     numbers_given = np.asarray(values, dtype=object).flat
     return any(isinstance(value, numbers.Integral) and abs(int(value)) > _MOST_WHOLE for value in numbers_given)
