@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from ggdp.calibration.bounds import BOUNDS
 from ggdp.calibration.certificate import Certificate, certify, require_proved, verify
 from ggdp.calibration.obligations import Obligation, bounded_obligation, joint_obligation, obligations
 from ggdp.calibration.spread import Spread, spread
-from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError
+from ggdp.errors import ArgumentError, CertificateError, GgdpError, SearchError, UnattainableError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 
 __all__ = ["Bounding", "Calibration", "Formula", "Method", "Request", "Support", "certified", "searched"]
@@ -268,8 +273,34 @@ class Calibration:
 
 
 def searched(duty: Obligation) -> float:
-    """Return the scale that the bound's own search finds for an obligation."""
-    return BOUNDS[duty.bound].search(target=duty.target, **duty.parameters)
+    """Return the scale that the bound's own search finds for an obligation.
+
+    Raises
+    ------
+    SearchError
+        If none is found, also where the numbers of the search leave the floats.
+    """
+    with _floats_of(duty):
+        return BOUNDS[duty.bound].search(target=duty.target, **duty.parameters)
+
+
+@contextmanager
+def _floats_of(duty: Obligation) -> Iterator[None]:
+    """Run code whose floats may overflow without warnings, and turn what Python's own raise into an error of ggdp.
+
+    A search is not trusted, so what its floats do decides whether there is an answer, never whether it is right.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except GgdpError:
+        raise
+    except (ArithmeticError, ValueError) as left:
+        message = (
+            f"the numbers of the {duty.bound} bound for the target {duty.target!r} leave the 64-bit floats "
+            f"({type(left).__name__}); use a less extreme order, epsilon, delta, sensitivity or width of bounds"
+        )
+        raise SearchError(message) from None
 
 
 def certified(
@@ -290,7 +321,8 @@ def certified(
         raised = scale * (1.0 + nudge)
         # A scale that is labelled an upper bound does not claim to be the least.
         tight = method == "tight" and duty.note is None
-        certificate = certify(duty.bound, raised, duty.target, tight=tight, **duty.parameters)
+        with _floats_of(duty):
+            certificate = certify(duty.bound, raised, duty.target, tight=tight, **duty.parameters)
         if certificate is not None:
             break
     else:

@@ -183,9 +183,9 @@ def _check(order: float, scale: float, width: float, sensitivity: float) -> None
 
 
 def _lost_bits(order: float, width: float) -> int:
-    """Return how many bits more it takes where powers of a great width cancel, up to 4,096; 0 for the usual widths."""
+    """Return how many bits more it takes where powers of a great width cancel, up to 512; 0 for the usual widths."""
     size = order * math.log2(width) if width < math.inf else math.inf
-    return 64 * math.ceil(min(max(size - 48.0, 0.0), 4096.0) / 64.0)
+    return 64 * math.ceil(min(max(size - 48.0, 0.0), 512.0) / 64.0)
 
 
 def _maximum(order: float, law: _Truncated, room: arb) -> tuple[float, float]:

@@ -221,7 +221,7 @@ class Grid:
             k = np.minimum(k, np.uint64(LARGEST)).astype(np.int64)
         if k.dtype != np.int64:
             raise refused("must be 64-bit integers, as index gives them")
-        return self.values_of_exact(k)
+        return self.values_of_exact(k.astype(np.int64, copy=False))
 
     def values_of_exact(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return `values` of an array of 64-bit integers."""

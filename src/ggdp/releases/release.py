@@ -345,5 +345,5 @@ def sealed(values: NDArray[Any]) -> NDArray[Any]:
     array = np.ascontiguousarray(values).reshape(np.shape(values))
     dtype = array.dtype
     # Memory views know no dates.
-    plain = array.view(np.int64) if dtype.kind in "mM" else array
+    plain: Any = array.view(np.int64) if dtype.kind in "mM" else array
     return np.asarray(memoryview(plain).toreadonly()).view(dtype)

@@ -4,6 +4,9 @@ from tests.sabotage.sabotage import Sabotage
 
 FORGED = "tests/calibration/test_forged_certificates.py::"
 BALLS = "tests/distributions/test_enclosures.py::"
+SENSITIVITY = "tests/privacy/test_sensitivity.py::"
+ADDITIVE = "tests/mechanisms/test_additive.py::"
+EXTREME = "tests/calibration/test_extreme_arguments.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -69,5 +72,75 @@ SABOTAGES = [
         "    if not BALLS._is_owned():  # type: ignore[attr-defined]\n        BALLS",
         "    if True:\n        BALLS",
         (f"{BALLS}test_a_child_forked_inside_a_block_leaves_it_as_its_parent_does",),
+    ),
+    Sabotage(
+        "a box may have other coordinates than sizes",
+        "privacy/sensitivity.py",
+        'if kind == "box" and moving != len(sizes):',
+        "if False:",
+        (f"{SENSITIVITY}test_a_sensitivity_made_by_hand_cannot_contradict_itself",),
+    ),
+    Sabotage(
+        "the order of a joint norm is not checked",
+        "privacy/sensitivity.py",
+        "joint = (_norm_order(joint=pair[0]), ",
+        "joint = (float(pair[0]), ",
+        (f"{SENSITIVITY}test_a_sensitivity_made_by_hand_cannot_contradict_itself",),
+    ),
+    Sabotage(
+        "a mechanism believes every certificate",
+        "calibration/record.py",
+        "        self.require_own_certificate()\n        require_proved(self.certificate)",
+        "        self.require_own_certificate()",
+        (f"{ADDITIVE}test_a_calibration_that_was_changed_with_its_certificate_is_refused",),
+    ),
+    Sabotage(
+        "every certificate is known already",
+        "calibration/certificate.py",
+        "known = certificate in _PROVED",
+        "known = True",
+        (f"{ADDITIVE}test_a_calibration_that_was_changed_with_its_certificate_is_refused",),
+    ),
+    Sabotage(
+        "a subclass of the secure source is private",
+        "sampling/entropy.py",
+        "return type(source) is SecureSource and",
+        "return isinstance(source, SecureSource) and",
+        (f"{ADDITIVE}test_no_source_vouches_for_itself",),
+    ),
+    Sabotage(
+        "a source says itself whether it is private",
+        "sampling/entropy.py",
+        "return type(source) is SecureSource and source._entropy is os.urandom",
+        'return source._entropy is os.urandom if type(source) is SecureSource else getattr(source, "private", False)',
+        (f"{ADDITIVE}test_a_seeded_source_cannot_be_called_private",),
+    ),
+    Sabotage(
+        "a copy of a release is not sealed",
+        "releases/release.py",
+        "            object.__setattr__(self, part.name, value)\n        self._seal()",
+        "            object.__setattr__(self, part.name, value)",
+        ("tests/releases/test_release.py::test_no_array_of_a_release_can_be_made_writable_also_not_in_a_copy",),
+    ),
+    Sabotage(
+        "a plan may leave coordinates out",
+        "loss/corner.py",
+        "    _require_all(chosen, corner)\n    return",
+        "    return",
+        (f"{EXTREME}test_a_plan_that_leaves_coordinates_out_proves_nothing",),
+    ),
+    Sabotage(
+        "blocks of coordinates are counted once",
+        "loss/corner.py",
+        "parts.append((coarsened(composed, 1 << size.halvings), size.copies))",
+        "parts.append((coarsened(composed, 1 << size.halvings), 1))",
+        (f"{EXTREME}test_a_million_coordinates_are_added_in_blocks_and_all_of_them_count",),
+    ),
+    Sabotage(
+        "errors of floats go through",
+        "calibration/record.py",
+        "except (ArithmeticError, ValueError) as left:",
+        "except ZeroDivisionError as left:",
+        (f"{EXTREME}test_extreme_arguments_raise_errors_of_ggdp_alone",),
     ),
 ]
