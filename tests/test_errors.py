@@ -1,12 +1,15 @@
-"""What the messages of errors say to do."""
+"""Errors name what the caller wrote, say what to do, and are of the right types."""
 
 import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ggdp.errors import install_hint
+import ggdp
+from ggdp.errors import ArgumentError, ArgumentTypeError, install_hint
+from ggdp.privacy import Grid
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -24,3 +27,73 @@ def test_every_hint_is_made_in_one_place_and_names_an_extra_that_there_is():
         asked += re.findall(r"install_hint\(['\"](\w+)['\"]\)", text)
         assert file.name == "errors.py" or not re.search(r"pip install ['\"]?(ggdp|\.)\[", text), file
     assert set(asked) == set(EXTRAS)
+
+
+ONE = ggdp.Sensitivity.disjoint(1)
+GOAL = ggdp.PureDP(1.0)
+COUNTS = ggdp.Mechanism(ggdp.calibrate(GOAL, ONE, order=1, support="integer"))
+
+WRONG_TYPES = {
+    "epsilon": lambda: ggdp.PureDP("1"),
+    "delta": lambda: ggdp.ApproxDP(1, None),
+    "neighbours": lambda: ggdp.PureDP(1, 3),
+    "d": lambda: ggdp.Sensitivity.disjoint("1"),
+    "m": lambda: ggdp.Sensitivity.cells(1.5, 1),
+    "max_cells": lambda: ggdp.Sensitivity.histogram(max_cells=None),
+    "dimension": lambda: ggdp.Sensitivity.norm(2, 1, dimension="3"),
+    "p": lambda: ggdp.Sensitivity.norm("2", 1, dimension=3),
+    "norm": lambda: ggdp.Sensitivity.box([1], norm=3),
+    "goal": lambda: ggdp.calibrate(1.0, ONE, order=1),
+    "sensitivity": lambda: ggdp.calibrate(GOAL, 1.0, order=1),
+    "order": lambda: ggdp.calibrate(GOAL, ONE, order="1"),
+    "support": lambda: ggdp.calibrate(GOAL, ONE, order=1, support=None),
+    "method": lambda: ggdp.calibrate(GOAL, ONE, order=1, method=1),
+    "bounds": lambda: ggdp.calibrate(GOAL, ONE, order=1, bounds=3, bounding="truncated"),
+    "bounding": lambda: ggdp.calibrate(GOAL, ONE, order=1, bounds=(0, 3), bounding=True),
+    "scale": lambda: ggdp.IntegerNoise(order=1, scale="1"),
+    "seed": lambda: ggdp.SeededSource(seed=1.5),
+    "step": lambda: Grid(step="1"),
+    "calibration": lambda: ggdp.Mechanism(3),
+    "source": lambda: COUNTS.release([1], source=3),
+    "values": lambda: COUNTS.release([1.0]),
+}
+
+WRONG_VALUES = {
+    "epsilon": lambda: ggdp.PureDP(-1),
+    "delta": lambda: ggdp.ApproxDP(1, 2),
+    "neighbours": lambda: ggdp.PureDP(1, "friends"),
+    "d": lambda: ggdp.Sensitivity.disjoint(-1),
+    "m": lambda: ggdp.Sensitivity.cells(0, 1),
+    "max_cells": lambda: ggdp.Sensitivity.histogram(max_cells=0),
+    "norm": lambda: ggdp.Sensitivity.box([1], norm=(0, 1)),
+    "bounds": lambda: ggdp.Sensitivity.from_bounds((1, 0)),
+    "order": lambda: ggdp.calibrate(GOAL, ONE, order=0.5),
+    "support": lambda: ggdp.calibrate(GOAL, ONE, order=1, support="odd"),
+    "values": lambda: ggdp.Mechanism(ggdp.calibrate(GOAL, ONE, order=1)).release(np.nan),
+}
+
+
+@pytest.mark.parametrize("argument", WRONG_TYPES)
+def test_a_wrong_type_is_a_type_error_and_a_value_error_of_ggdp(argument):
+    with pytest.raises(ArgumentTypeError) as refused:
+        WRONG_TYPES[argument]()
+    assert refused.value.argument == argument
+    assert isinstance(refused.value, TypeError)
+    assert isinstance(refused.value, ValueError)
+    assert isinstance(refused.value, ggdp.GgdpError)
+
+
+@pytest.mark.parametrize("argument", WRONG_VALUES)
+def test_a_wrong_value_is_no_type_error(argument):
+    with pytest.raises(ArgumentError) as refused:
+        WRONG_VALUES[argument]()
+    assert refused.value.argument == argument
+    assert not isinstance(refused.value, TypeError)
+
+
+def test_one_pair_of_bounds_needs_no_list():
+    how = {"order": 2, "bounding": "truncated"}
+    listed = ggdp.calibrate(GOAL, ONE, bounds=[(0, 10)], **how)
+    assert ggdp.calibrate(GOAL, ONE, bounds=(0, 10), **how) == listed
+    assert ggdp.calibrate(GOAL, ONE, bounds=np.array([0.0, 10.0]), **how) == listed
+    assert ggdp.Mechanism(ggdp.calibrate(GOAL, ONE, bounds=(0, 10), **how)).release(3.0).values.shape == ()

@@ -6,9 +6,20 @@ import math
 import numbers
 from collections.abc import Iterable
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["choice", "covering", "finite", "integer", "interval", "non_empty", "order", "positive", "probability"]
+__all__ = [
+    "choice",
+    "covering",
+    "finite",
+    "integer",
+    "interval",
+    "intervals",
+    "non_empty",
+    "order",
+    "positive",
+    "probability",
+]
 
 
 def _one(named: dict[str, object]) -> tuple[str, object]:
@@ -18,7 +29,7 @@ def _one(named: dict[str, object]) -> tuple[str, object]:
 
 def _real(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ArgumentError(name, value, "must be a real number")
+        raise ArgumentTypeError(name, value, "must be a real number")
     try:
         return float(value)
     except OverflowError:
@@ -83,7 +94,7 @@ def integer(*, at_least: int, **named: object) -> int:
     """Return the one argument as an integer that is not below `at_least`."""
     name, value = _one(named)
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ArgumentError(name, value, "must be an integer")
+        raise ArgumentTypeError(name, value, "must be an integer")
     if value < at_least:
         raise ArgumentError(name, value, f"must be at least {at_least}")
     return int(value)
@@ -93,7 +104,8 @@ def choice(*, among: tuple[str, ...], **named: object) -> str:
     """Return the one argument if it is one of the words `among`."""
     name, value = _one(named)
     if not isinstance(value, str) or value not in among:
-        raise ArgumentError(name, value, "must be one of " + ", ".join(repr(word) for word in among))
+        refusal = ArgumentError if isinstance(value, str) else ArgumentTypeError
+        raise refusal(name, value, "must be one of " + ", ".join(repr(word) for word in among))
     return value
 
 
@@ -101,12 +113,12 @@ def non_empty(**named: object) -> tuple[object, ...]:
     """Return the one argument, an iterable of at least one item, as a tuple."""
     name, value = _one(named)
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise ArgumentError(name, value, "must be a sequence")
+        raise ArgumentTypeError(name, value, "must be a sequence")
     try:
         items = tuple(value)
     except TypeError:
         # An array without axes is iterable by its type alone.
-        raise ArgumentError(name, value, "must be a sequence") from None
+        raise ArgumentTypeError(name, value, "must be a sequence") from None
     if not items:
         raise ArgumentError(name, value, "must not be empty")
     return items
@@ -122,3 +134,11 @@ def interval(**named: object) -> tuple[float, float]:
     if not low < high:
         raise ArgumentError(name, value, "the lower end must be below the upper end")
     return low, high
+
+
+def intervals(**named: object) -> tuple[tuple[float, float], ...]:
+    """Return the one argument, a sequence of pairs or one plain pair (lower, upper), as a tuple of pairs."""
+    ((name, items),) = ((name, non_empty(**{name: value})) for name, value in named.items())
+    if len(items) == 2 and all(isinstance(item, numbers.Real) for item in items):
+        return (interval(**{name: items}),)
+    return tuple(interval(**{name: pair}) for pair in items)

@@ -4,6 +4,7 @@
 
     GgdpError
     ├── ArgumentError (ValueError)      an argument is wrong: name, value and the way out
+    │   └── ArgumentTypeError (TypeError)  ... because it is of a wrong type
     ├── UnattainableError (ValueError)  the arguments are fine, but what they ask for does not exist
     ├── UnprovedError (ValueError)      nobody has proved that what is asked for is sound, so it is refused
     ├── SearchError                     a search ended without a scale that can be certified
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 __all__ = [
     "ArgumentError",
+    "ArgumentTypeError",
     "CertificateError",
     "DatasetError",
     "EntropyError",
@@ -68,6 +70,10 @@ class ArgumentError(GgdpError, ValueError):
         if len(shown) > _LONGEST:
             shown = f"{shown[: _LONGEST // 2]}...{shown[-_LONGEST // 4 :]}"
         return f"{self.argument} = {shown}: {self.expected}"
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is of a wrong type; so it is a `TypeError` too, and a `ValueError` as every wrong argument is."""
 
 
 class UnattainableError(GgdpError, ValueError):

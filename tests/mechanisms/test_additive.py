@@ -1,5 +1,6 @@
 import dataclasses
 import math
+import pickle
 import traceback
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import ggdp
 from ggdp import sampling
+from ggdp.calibration import certificate as certificate_module
 from ggdp.calibration.grid import on_grid
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
 from ggdp.mechanisms import Mechanism
@@ -43,15 +45,11 @@ def scripted(monkeypatch):
     asked = []
 
     def use(noise):
-        class Scripted:
-            def __init__(self, *, order, scale):
-                self.law = (order, scale)
+        def sample(self, size, *, source):
+            asked.append(((self.order, self.scale), size, source))
+            return np.resize(np.asarray(noise, dtype=np.int64), size)
 
-            def sample(self, size, *, source):
-                asked.append((self.law, size, source))
-                return np.resize(np.asarray(noise, dtype=np.int64), size)
-
-        monkeypatch.setattr(sampling, "IntegerNoise", Scripted)
+        monkeypatch.setattr(sampling.IntegerNoise, "sample", sample)
         return asked
 
     return use
@@ -135,8 +133,8 @@ def test_nan_is_refused_without_a_place(reals):
 def test_noise_is_drawn_before_the_values_are_looked_at(reals, scripted, monkeypatch):
     asked = scripted([1])
     seen = []
-    exact = Grid.index
-    monkeypatch.setattr(Grid, "index", lambda self, values: (seen.append(len(asked)), exact(self, values))[1])
+    exact = Grid.index_of_exact
+    monkeypatch.setattr(Grid, "index_of_exact", lambda self, values: (seen.append(len(asked)), exact(self, values))[1])
     reals.release([1.0, 2.0, 3.0])
     assert seen == [1]
     assert [size for _, size, _ in asked] == [3]
@@ -243,15 +241,98 @@ def test_values_that_are_not_the_query_of_the_sensitivity_are_refused(make, valu
         mechanism.release(values)
 
 
-def test_a_source_that_does_not_say_it_is_private_is_not(counts):
-    class Odd:
-        private = "yes"
+def test_no_source_vouches_for_itself(counts):
+    class Own:
+        private = True
 
         def fill(self, buffer):
             buffer[:] = 7
             return buffer.size
 
-    assert counts.release([1, 2], source=Odd()).guarantee is None
+    class Silent:
+        fill = Own.fill
+
+    class Heir(ggdp.SecureSource):
+        fill = Own.fill
+        private = True
+
+    for source in (Own(), Silent(), Heir(), ggdp.SeededSource(seed=1)):
+        assert counts.release([1, 2], source=source).guarantee is None
+    assert counts.release([1, 2], source=ggdp.SecureSource()).guarantee == counts.guarantee
+
+
+def test_a_seeded_source_cannot_be_called_private(counts):
+    source = ggdp.SeededSource(seed=1)
+    with pytest.raises(AttributeError):
+        source.private = True
+    secure = ggdp.SecureSource()
+    with pytest.raises(AttributeError):
+        secure.fill = source.fill
+    # Whatever is done to the class, a guarantee does not go by its attribute.
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ggdp.SeededSource, "private", True)
+        assert counts.release([1, 2], source=source).guarantee is None
+
+
+def changed(calibration, scale):
+    """A calibration and its certificate, both changed to another scale."""
+    certificate = calibration.certificate
+    parameters = tuple((name, scale if name == "scale" else value) for name, value in certificate.parameters)
+    return dataclasses.replace(
+        calibration, scale=scale, certificate=dataclasses.replace(certificate, parameters=parameters)
+    )
+
+
+@pytest.mark.parametrize("support", ["integer", "real"])
+def test_a_calibration_that_was_changed_with_its_certificate_is_refused(support):
+    goal = ggdp.ApproxDP(1, 1e-6)
+    calibration = ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(1), order=2, support=support)
+    ggdp.Mechanism(calibration)
+    with pytest.raises(CertificateError, match="does not hold"):
+        ggdp.Mechanism(changed(calibration, 1e-3))
+
+
+def test_a_calibration_on_a_grid_that_was_changed_is_refused(reals):
+    steps = reals.calibration.steps
+    with pytest.raises(CertificateError, match="does not hold"):
+        Mechanism(dataclasses.replace(reals.calibration, steps=changed(steps, 1e-3)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scale": 1e-3},
+        {"order": 3.0},
+        {"goal": ggdp.PureDP(1e-3)},
+        {"sensitivity": ggdp.Sensitivity.disjoint(100)},
+        {"support": "odd"},
+        {"guarantee": ggdp.PureDP(1e-9, "add-remove")},
+        {"bounds": ((0.0, 10.0),)},
+        {"bounding": "truncated"},
+        {"bounds": ((0.0, 10.0),), "bounding": "odd"},
+        {"goal": 1.0},
+        {"sensitivity": 1.0},
+        {"bounds": ((0.0, 10.0),), "bounding": "truncated"},
+        {"certificate": None},
+    ],
+)
+def test_a_calibration_of_which_one_fact_was_changed_is_refused(change):
+    calibration = ggdp.calibrate(ggdp.PureDP(1), ggdp.Sensitivity.disjoint(1), order=1, support="integer")
+    with pytest.raises(ggdp.GgdpError):
+        ggdp.Mechanism(dataclasses.replace(calibration, **change))
+
+
+def test_a_calibration_of_this_process_is_not_proved_again_and_one_of_another_is(monkeypatch):
+    calibration = ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.disjoint(1), order=2, support="integer")
+    proofs = []
+    monkeypatch.setattr(certificate_module, "verify", proofs.append)
+    ggdp.Mechanism(pickle.loads(pickle.dumps(calibration)))
+    assert proofs == []
+    monkeypatch.setattr(certificate_module, "_PROVED", type(certificate_module._PROVED)())
+    ggdp.Mechanism(calibration)
+    assert proofs == [calibration.certificate]
+    ggdp.Mechanism(calibration)
+    assert len(proofs) == 1
 
 
 def test_a_release_tells_its_mechanism(reals):

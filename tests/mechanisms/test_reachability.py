@@ -63,9 +63,6 @@ class Scripted:
 
     reach = 3000
 
-    def __init__(self, *, order, scale):
-        del order, scale
-
     def sample(self, size, *, source):
         del source
         assert size == 2 * self.reach + 1
@@ -74,7 +71,9 @@ class Scripted:
 
 @pytest.fixture
 def enumerated(monkeypatch):
-    monkeypatch.setattr(sampling, "IntegerNoise", Scripted)
+    monkeypatch.setattr(
+        sampling.IntegerNoise, "sample", lambda _, size, *, source: Scripted().sample(size, source=source)
+    )
 
 
 def outputs(mechanism, s):
@@ -161,9 +160,8 @@ def test_bounded_neighbours_reach_the_same_floats_on_their_own_grid(bounding, mo
 
 @pytest.mark.usefixtures("enumerated")
 def test_floating_point_noise_put_in_is_noticed(reals, monkeypatch):
-    def float_noise(self, given, source):
-        noise = sampling.IntegerNoise(order=self.order, scale=self.scale).sample(given.size, source=source)
-        return given + noise * self.step
+    def float_noise(self, given, noise, source):
+        return given + noise.sample(given.size, source=source) * self.step
 
     monkeypatch.setattr(Mechanism, "_unbounded", float_noise)
     monkeypatch.setattr(Mechanism, "_in_unit", lambda _, noisy: noisy)
@@ -177,7 +175,7 @@ def test_half_even_rounding_put_in_is_noticed(monkeypatch):
     mechanism = Mechanism(ggdp.calibrate(APPROXIMATE, ggdp.Sensitivity.disjoint(d), order=3))
     s = mechanism.step / 2
     assert complaints(mechanism, s, s + d) == set()
-    monkeypatch.setattr(Grid, "index", lambda self, x: np.rint(np.asarray(x) / self.step).astype(np.int64))
+    monkeypatch.setattr(Grid, "index_of_exact", lambda self, x: np.rint(np.asarray(x) / self.step).astype(np.int64))
     assert complaints(mechanism, s, s + d) == {"moved farther than the sensitivity"}
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggdp import GgdpError, Sensitivity
+from ggdp.errors import ArgumentError
 
 sizes = st.lists(st.floats(1e-9, 1e12), min_size=1, max_size=6)
 orders = st.one_of(st.floats(1.0, 50.0), st.just(math.inf))
@@ -50,12 +52,59 @@ def test_hoelders_bound_is_rounded_up(q, r, p):
 
 
 @pytest.mark.parametrize(
-    "made",
-    [{"kind": "cells", "sizes": (-1.0,), "moving": 1}, {"kind": "odd", "sizes": (1.0,), "moving": 1}],
+    ("made", "argument"),
+    [
+        ({"kind": "cells", "sizes": (-1.0,), "moving": 1}, "sizes"),
+        ({"kind": "cells", "sizes": (1.0, 2.0), "moving": 2}, "sizes"),
+        ({"kind": "cells", "sizes": (), "moving": 1}, "sizes"),
+        ({"kind": "cells", "sizes": 1.0, "moving": 1}, "sizes"),
+        ({"kind": "cells", "sizes": (True,), "moving": 1}, "sizes"),
+        ({"kind": "cells", "sizes": (1.0,), "moving": 0}, "moving"),
+        ({"kind": "cells", "sizes": (1.0,), "moving": 1.5}, "moving"),
+        ({"kind": "cells", "sizes": (1.0,), "moving": 2, "joint": (2.0, 1e-9)}, "joint"),
+        ({"kind": "cells", "sizes": (1.0,), "moving": 1, "bounds": ((0.0, 1.0),)}, "bounds"),
+        ({"kind": "cells", "sizes": (1.0,), "moving": 1, "neighbours": "friends"}, "neighbours"),
+        ({"kind": "odd", "sizes": (1.0,), "moving": 1}, "kind"),
+        ({"kind": None, "sizes": (1.0,), "moving": 1}, "kind"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 3}, "moving"),
+        ({"kind": "box", "sizes": (1.0, 2.0), "moving": 1}, "moving"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 1, "joint": (0.0, 1e-9)}, "joint"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 1, "joint": (2.0, 0.0)}, "joint"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 1, "joint": (2.0, math.nan)}, "joint"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 1, "joint": (2.0,)}, "joint"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 1, "joint": 2.0}, "joint"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 1, "bounds": ((0.0, 2.0),)}, "bounds"),
+        ({"kind": "box", "sizes": (2.0,), "moving": 1, "bounds": ((0.0, 2.0), (0.0, 2.0))}, "bounds"),
+        ({"kind": "norm", "sizes": (1.0,), "moving": 3}, "joint"),
+        ({"kind": "norm", "sizes": (1e-9,), "moving": 1, "joint": (2.0, 1.0)}, "sizes"),
+        ({"kind": "norm", "sizes": (2.0,), "moving": 3, "joint": (2.0, 1.0)}, "sizes"),
+    ],
 )
-def test_a_sensitivity_made_by_hand_is_checked_too(made):
-    with pytest.raises(GgdpError):
+def test_a_sensitivity_made_by_hand_cannot_contradict_itself(made, argument):
+    with pytest.raises(ArgumentError) as refused:
         Sensitivity(**made)
+    assert refused.value.argument == argument
+
+
+def test_a_sensitivity_that_was_changed_is_checked_again():
+    with pytest.raises(ArgumentError):
+        dataclasses.replace(Sensitivity.box([1.0, 2.0]), moving=1)
+    with pytest.raises(ArgumentError):
+        dataclasses.replace(Sensitivity.from_bounds((0, 10)), sizes=(1.0,))
+    with pytest.raises(ArgumentError):
+        dataclasses.replace(Sensitivity.disjoint(1), joint=(0.0, 1e-9))
+
+
+def test_a_sensitivity_made_by_hand_is_that_of_the_named_constructors():
+    made = Sensitivity(kind="box", sizes=[1, 2], moving=2, joint=[2, 2])
+    assert made == Sensitivity.box([1, 2], norm=(2, 2))
+    assert hash(made) == hash(Sensitivity.box([1, 2], norm=(2, 2)))
+    assert Sensitivity(kind="cells", sizes=[Fraction(1, 3)], moving=1) == Sensitivity.disjoint(Fraction(1, 3))
+
+
+def test_one_pair_of_bounds_needs_no_list():
+    assert Sensitivity.from_bounds((0, 10)) == Sensitivity.from_bounds([(0, 10)])
+    assert Sensitivity.from_bounds([0, 10]) == Sensitivity.from_bounds([(0, 10)])
 
 
 @pytest.mark.parametrize(
@@ -123,21 +172,21 @@ def test_a_bad_size_is_refused_by_name_and_value(size):
         lambda d: Sensitivity.cells(2, d),
         lambda d: Sensitivity.norm(2, d, dimension=3),
     ):
-        with pytest.raises(GgdpError, match="sensitivity = "):
+        with pytest.raises(GgdpError, match=r"^d = "):
             make(size)
-    with pytest.raises(GgdpError, match="box = "):
+    with pytest.raises(GgdpError, match=r"^d = "):
         Sensitivity.box([1.0, size])
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Sensitivity.box([]), "box = .*must not be empty"),
-        (lambda: Sensitivity.box(3.0), "box = 3.0: must be a sequence"),
+        (lambda: Sensitivity.box([]), "^d = .*must not be empty"),
+        (lambda: Sensitivity.box(3.0), "^d = 3.0: must be a sequence"),
         (lambda: Sensitivity.box([1.0], norm=(2,)), "norm = "),
-        (lambda: Sensitivity.box([1.0], norm=(0.5, 1.0)), "p = 0.5"),
-        (lambda: Sensitivity.cells(0, 1.0), "max_cells = 0"),
-        (lambda: Sensitivity.cells(1.5, 1.0), "max_cells = 1.5"),
+        (lambda: Sensitivity.box([1.0], norm=(0.5, 1.0)), "^norm = 0.5"),
+        (lambda: Sensitivity.cells(0, 1.0), "^m = 0"),
+        (lambda: Sensitivity.cells(1.5, 1.0), "^m = 1.5"),
         (lambda: Sensitivity.histogram(max_cells=-1), "max_cells = -1"),
         (lambda: Sensitivity.norm(0.5, 1.0, dimension=3), "p = 0.5"),
         (lambda: Sensitivity.norm(2, 1.0, dimension=0), "dimension = 0"),

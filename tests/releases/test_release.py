@@ -8,6 +8,7 @@ import pytest
 import ggdp
 from ggdp.mechanisms import Mechanism
 from ggdp.releases import MechanismFacts, NoiseLaw, Release
+from ggdp.releases.adjustments import clip, drop
 from ggdp.sampling import SeededSource
 
 FACTS = MechanismFacts(
@@ -142,3 +143,23 @@ def test_a_selection_has_no_order_and_no_scale():
 def test_a_level_is_a_share(mechanism, level):
     with pytest.raises(ggdp.GgdpError, match="level = "):
         mechanism.release([1.0]).interval(level)
+
+
+@pytest.mark.parametrize("adjust", [lambda release: release, lambda release: clip(release, 0)])
+@pytest.mark.parametrize("copied", [lambda r: r, copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_no_array_of_a_release_can_be_made_writable_also_not_in_a_copy(mechanism, adjust, copied):
+    release = copied(adjust(mechanism.release([[3.0, 1.0], [2.0, 5.0]])))
+    assert release.guarantee is not None
+    for array in (release.values, release.noisy):
+        behind = array
+        while isinstance(behind, np.ndarray):
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                behind.setflags(write=True)
+            behind = behind.base
+
+
+def test_the_places_of_what_is_left_can_be_written_to_as_little(mechanism):
+    release = pickle.loads(pickle.dumps(drop(mechanism.release([3.0, 1.0, 2.0]), [1])))
+    assert release.places.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        release.places.setflags(write=True)

@@ -79,10 +79,10 @@ def _start(order: float, coordinates: tuple[Coordinate, ...], moving: int, epsil
     terms = []
     for width, sensitivity, count in coordinates:
         x = sensitivity / width
-        if order >= 2.0:
-            share = x**order - (math.expm1(order * math.log1p(-x)) if x < 1.0 else -1.0)
-        else:
-            share = 2.0 ** (1.0 - order) * ((1.0 + x) ** order - (1.0 - x) ** order)
+        fall = -math.expm1(order * math.log1p(-x)) if x < 1.0 else 1.0
+        # (1 + x)^p - (1 - x)^p without the cancellation that leaves nothing where x is below an ulp of 1.
+        both = math.expm1(order * math.log1p(x)) + fall if order < 2.0 else 0.0
+        share = x**order + fall if order >= 2.0 else 2.0 ** (1.0 - order) * both
         terms += [order * math.log(width) + math.log(share)] * min(count, moving)
     largest = max(terms)
     total = largest + math.log(math.fsum(math.exp(term - largest) for term in sorted(terms)[-moving:]))

@@ -21,7 +21,7 @@ from ggdp.calibration.integer_shift import scale_for_integer_shift
 from ggdp.calibration.radial import scale_for_radial
 from ggdp.calibration.shift import laplace_scale, scale_for_shift
 from ggdp.calibration.truncated_formula import truncated_scale
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.loss.absolute_sum import delta_of_absolute_sum
 from ggdp.loss.bounded_vector import loss_of_bounded, loss_of_bounded_joint
 from ggdp.loss.corner import delta_of_corner
@@ -76,7 +76,7 @@ def _loss_of_laplace(*, scale: float, sensitivity: float) -> Enclosed:
     """Enclose D_1 / b, the pure loss of Laplace noise on the reals and on the integers."""
     _validate.positive(scale=scale)
     _validate.positive(sensitivity=sensitivity)
-    with working_precision(128):
+    with BALLS, working_precision(128):
         return enclosed(arb(sensitivity) / arb(scale))
 
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+import re
+import sys
+from collections import OrderedDict
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import flint
 
 from ggdp.calibration.bounds import BOUNDS
 from ggdp.errors import CertificateError, SearchError
 
-__all__ = ["Certificate", "certify", "verify"]
+if TYPE_CHECKING:
+    from ggdp.calibration.bounds import Bound
+    from ggdp.loss.enclosed import Enclosed
+
+__all__ = ["Certificate", "certify", "require_proved", "verify"]
 
 # How much smaller than the certified scale the one is that is proved to fail.
 TIGHTNESS = (1e-9, 1e-6)
+ARITHMETIC = f"Arb ball arithmetic, python-flint {flint.__version__}"
+# Grid and truncation are chosen in floats, whose last digits another machine may round differently.
+_SAME = 2.0**-20
+_OLDEST_FLINT = (0, 8)
+# Certificates that were proved in this process, the latest last; equal certificates make equal claims.
+_PROVED: OrderedDict[Certificate, None] = OrderedDict()
+_MOST_PROVED = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +55,7 @@ class Certificate:
     arithmetic : str
         What the proof was computed with.
     precision : int
-        Bits of precision.
+        Bits of precision; 0 where exact rational numbers were compared.
     grid : float, optional
         Step of the grid of losses, in a convolution.
     truncation : float, optional
@@ -79,12 +94,12 @@ class Certificate:
     def from_dict(cls, record: dict[str, Any]) -> Certificate:
         """Return the certificate that `to_dict` wrote."""
         try:
+            missing = [field.name for field in fields(cls) if field.name not in record]
+            if missing:
+                raise KeyError(*missing)
             parameters = tuple((name, _frozen(value)) for name, value in record["parameters"].items())
-            numbers = {name: float(record[name]) for name in ("proved", "target")}
-            if record["tight"] is not None:
-                numbers["tight"] = float(record["tight"])
-            return cls(**{**record, **numbers, "parameters": parameters, "bound": str(record["bound"])})
-        except (AttributeError, KeyError, TypeError, ValueError) as broken:
+            return cls(**{**record, "parameters": parameters})
+        except (AttributeError, KeyError, RecursionError, TypeError) as broken:
             message = f"this record is not a certificate of ggdp: {broken}"
             raise CertificateError(message) from None
 
@@ -126,7 +141,7 @@ def certify(bound: str, scale: float, target: float, *, tight: bool, **parameter
             if rule.enclose(scale=scale * (1.0 - slack), **parameters).lower > target:
                 factor = 1.0 - slack
                 break
-    return Certificate(
+    certificate = Certificate(
         bound=bound,
         statement=rule.statement,
         quantity=rule.quantity,
@@ -134,11 +149,40 @@ def certify(bound: str, scale: float, target: float, *, tight: bool, **parameter
         proved=min(proved, target),
         target=target,
         tight=factor,
-        arithmetic=f"Arb ball arithmetic, python-flint {flint.__version__}",
+        arithmetic=ARITHMETIC,
         precision=enclosure.precision,
         grid=enclosure.grid,
         truncation=enclosure.truncation,
     )
+    _remember(certificate)
+    return certificate
+
+
+def require_proved(certificate: Certificate) -> None:
+    """Check that a certificate was proved in this process, or prove it now.
+
+    What `certify` returned is known by all of its fields, so that this takes microseconds for a calibration as
+    `ggdp.calibrate` returned it. A certificate that was changed, or made by hand, is proved again.
+
+    Raises
+    ------
+    CertificateError
+        If the claim cannot be proved.
+    """
+    try:
+        known = certificate in _PROVED
+    except TypeError:
+        # What cannot be hashed was not made by `certify`.
+        known = False
+    if not known:
+        verify(certificate)
+        _remember(certificate)
+
+
+def _remember(certificate: Certificate) -> None:
+    _PROVED[certificate] = None
+    while len(_PROVED) > _MOST_PROVED:
+        _PROVED.popitem(last=False)
 
 
 def verify(certificate: Certificate | dict[str, Any]) -> None:
@@ -170,6 +214,28 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
     if not isinstance(certificate, Certificate):
         message = f"a {type(certificate).__name__} is not a certificate of ggdp"
         raise CertificateError(message)
+    rule = _rule_of(certificate)
+    parameters = dict(certificate.parameters)
+    found = _enclosure(rule, parameters)
+    if not found.upper <= certificate.proved:
+        message = (
+            f"the claim {rule.quantity} <= {certificate.proved!r} does not hold: "
+            f"only {rule.quantity} <= {found.upper!r} can be proved"
+        )
+        raise CertificateError(message)
+    _require_same(certificate, found)
+    if certificate.tight is not None:
+        parameters["scale"] *= certificate.tight
+        if not _enclosure(rule, parameters).lower > certificate.target:
+            message = f"a scale smaller by the factor {certificate.tight!r} is not proved to miss the target"
+            raise CertificateError(message)
+
+
+def _rule_of(certificate: Certificate) -> Bound:
+    """Return the bound that a certificate names, once all of its fields are what a certificate can hold."""
+    for name in ("bound", "statement", "quantity", "arithmetic"):
+        if not isinstance(getattr(certificate, name), str):
+            raise _wrong(certificate, name, "must be a text")
     rule = BOUNDS.get(certificate.bound)
     if rule is None or rule.quantity != certificate.quantity:
         message = f"no bound {certificate.bound!r} for the quantity {certificate.quantity!r} is known"
@@ -177,23 +243,83 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
     if certificate.statement != rule.statement:
         message = f"the bound {rule.name!r} says {rule.statement!r}, not {certificate.statement!r}"
         raise CertificateError(message)
+    _require_numbers(certificate)
+    _require_parameters(certificate)
+    _require_arithmetic(certificate)
+    return rule
+
+
+def _require_numbers(certificate: Certificate) -> None:
+    """Refuse numbers that no proof gives."""
+    most = 1.0 if certificate.quantity == "delta" else math.inf
+    for name in ("target", "proved"):
+        value = getattr(certificate, name)
+        if not _is_number(value) or not 0.0 <= value < most:
+            raise _wrong(certificate, name, "must be a number from 0 on" + (" and below 1" if most == 1.0 else ""))
     if not certificate.proved <= certificate.target:
         message = f"it proves {certificate.quantity} <= {certificate.proved!r}, above its target {certificate.target!r}"
         raise CertificateError(message)
-    parameters = dict(certificate.parameters)
+    if certificate.tight is not None and not (_is_number(certificate.tight) and 0.0 < certificate.tight <= 1.0):
+        raise _wrong(certificate, "tight", "must be None or a number above 0 and at most 1")
+    if type(certificate.precision) is not int or certificate.precision < 0:
+        raise _wrong(certificate, "precision", "must be a number of bits")
+    for name in ("grid", "truncation"):
+        value = getattr(certificate, name)
+        if value is not None and not (_is_number(value) and value >= 0.0):
+            raise _wrong(certificate, name, "must be None or a number from 0 on")
+
+
+def _require_parameters(certificate: Certificate) -> None:
+    """Refuse parameters that are not names with plain values; what each may be is its bound's to say."""
+    pairs = certificate.parameters
+    if not isinstance(pairs, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise _wrong(certificate, "parameters", "must be pairs of a name and a value")
+    names = [name for name, _ in pairs]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+        raise _wrong(certificate, "parameters", "must have a name each, and each name once")
+    if not all(_is_plain(value) for _, value in pairs):
+        raise _wrong(certificate, "parameters", "must be texts, numbers, or tuples of tuples of numbers")
+
+
+def _require_arithmetic(certificate: Certificate) -> None:
+    """Refuse a certificate of another arithmetic than Arb's, by a version of python-flint that ggdp works with."""
+    found = re.fullmatch(r"Arb ball arithmetic, python-flint (\d+)\.(\d+)(?:\.\d+)*", certificate.arithmetic)
+    installed = tuple(int(part) for part in flint.__version__.split(".")[:2])
+    if found is None or not _OLDEST_FLINT <= (int(found[1]), int(found[2])) <= installed:
+        raise _wrong(certificate, "arithmetic", f"is not known here, where it is {ARITHMETIC!r}")
+
+
+def _require_same(certificate: Certificate, found: Enclosed) -> None:
+    """Refuse a certificate whose account of the proof is not that of the proof that was just made."""
+    if certificate.precision != found.precision:
+        raise _wrong(certificate, "precision", f"the proof takes {found.precision} bits")
+    for name, value in (("grid", found.grid), ("truncation", found.truncation)):
+        stated = getattr(certificate, name)
+        same = stated is value if stated is None or value is None else math.isclose(stated, value, rel_tol=_SAME)
+        if not same:
+            raise _wrong(certificate, name, f"the proof has {value!r}")
+
+
+def _enclosure(rule: Bound, parameters: dict[str, Any]) -> Enclosed:
+    """Enclose the quantity of a bound, for parameters that may be anything."""
     try:
-        upper = rule.enclose(**parameters).upper
-    except (ArithmeticError, LookupError, SearchError, TypeError, ValueError) as broken:
+        return rule.enclose(**parameters)
+    except (ArithmeticError, LookupError, MemoryError, SearchError, TypeError, ValueError) as broken:
         message = f"its parameters are not those of the bound {rule.name!r}: {broken}"
         raise CertificateError(message) from None
-    if not upper <= certificate.proved:
-        message = (
-            f"the claim {rule.quantity} <= {certificate.proved!r} does not hold: "
-            f"only {rule.quantity} <= {upper!r} can be proved"
-        )
-        raise CertificateError(message)
-    if certificate.tight is not None:
-        parameters["scale"] *= certificate.tight
-        if not rule.enclose(**parameters).lower > certificate.target:
-            message = f"a scale smaller by the factor {certificate.tight!r} is not proved to miss the target"
-            raise CertificateError(message)
+
+
+def _is_number(value: object) -> bool:
+    # Compared exactly: an integer may be beyond all floats.
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max  # type: ignore[arg-type]
+
+
+def _is_plain(value: object, depth: int = 2) -> bool:
+    if isinstance(value, tuple):
+        return depth > 0 and all(_is_plain(item, depth - 1) for item in value)
+    return value is None or type(value) in (str, int, float)
+
+
+def _wrong(certificate: Certificate, name: str, why: str) -> CertificateError:
+    shown = repr(getattr(certificate, name))
+    return CertificateError(f"{name} = {shown if len(shown) < 160 else shown[:80] + '...'}: {why}")

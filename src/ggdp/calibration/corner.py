@@ -33,6 +33,8 @@ CORRECTIONS = 12
 PROBE = 1e-3
 LEAST_MOVE = 3e-7
 FIRST_MOVE = 2e-5
+FEW = 100
+OVERSHOT = 1e-4
 WIDEST_BRACKET = 400
 # Above it the steps of the integers are too fine to matter.
 WAVY_SCALE = 60.0
@@ -77,6 +79,9 @@ def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: flo
         value = estimate(chosen, order=order, scale=scale * unit, epsilon=epsilon, support=support)
         return math.log(max(value, 1e-300)) - math.log(delta)
 
+    def proved(scale: float) -> float:
+        return delta_of_corner(order=order, scale=scale * unit, corner=corner, epsilon=epsilon, support=support).upper
+
     relative = tuple((size / unit, count) for size, count in corner)
     failing, passing, above, below = bracket(excess, _guess(order, relative, epsilon, delta))
     scale = passing_end(
@@ -97,13 +102,19 @@ def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: flo
     for candidate in candidates:
         tried = candidate
         slope = max((excess(tried) - excess(tried * (1.0 + PROBE))) / PROBE, 1.0)
-        farthest = FIRST_MOVE
+        # Where many coordinates add up, the slope is that of a smooth curve, and every proof takes long.
+        farthest = FIRST_MOVE if sum(count for _, count in corner) <= FEW else math.inf
+        failed = None
         for _ in range(CORRECTIONS):
-            upper = delta_of_corner(
-                order=order, scale=tried * unit, corner=corner, epsilon=epsilon, support=support
-            ).upper
+            upper = proved(tried)
             if upper <= delta:
+                if failed is not None and upper < delta * (1.0 - OVERSHOT):
+                    # A long move went too far: between the two the curve is straight.
+                    share = math.log(failed[1] / delta) / math.log(failed[1] / max(upper, 1e-300))
+                    between = failed[0] + (tried - failed[0]) * min(share * (1.0 + PROBE), 1.0)
+                    tried = between if proved(between) <= delta else tried
                 return tried * unit
+            failed = (tried, upper)
             # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss,
             # but not far at once: near order 1 the slope cannot be told from two points.
             tried *= 1.0 + min(max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE), farthest)

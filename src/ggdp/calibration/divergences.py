@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp.calibration.profile import ATTAINED, pure_between
-from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 from ggdp.distributions.integer_sums import normaliser
 from ggdp.loss.renyi import renyi_of_shift
 
@@ -57,13 +57,13 @@ def renyi_between(noise: Noise, alpha: float) -> Between:
     uppers, lowers = [], [0.0]
     if noise.order == 2.0:
         most = _square(noise, query.lp(2))
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             uppers.append(upper_float(arb(alpha) * most))
             if noise.support == "real" and noise.is_attained:
                 lowers.append(lower_float(arb(alpha) * most * arb(ATTAINED) ** 2))
     if query.kind != "norm":
         parts = [(_scalar(noise, size, alpha), count) for size, count in query.corner]
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             uppers.append(upper_float(sum((arb(part[1]) * count for part, count in parts), arb(0))))
             if noise.is_attained:
                 lowers.append(lower_float(sum((arb(part[0]) * count for part, count in parts), arb(0))))
@@ -81,7 +81,7 @@ def concentrated_between(noise: Noise) -> Between:
         return math.inf, math.inf
     if noise.order == 2.0:
         query = noise.sensitivity
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             square = _square(noise, query.lp(2))
             attained = noise.is_attained and (noise.support == "real" or query.kind != "norm")
             least = square * arb(ATTAINED) ** 2 if attained else _square(noise, _whole(noise, query.largest))
@@ -114,11 +114,11 @@ def _largest_ratio(noise: Noise) -> Between:
         return known[alpha]
 
     def lower() -> float:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             return max(lower_float(arb(low) / arb(alpha)) for alpha, (low, _) in known.items())
 
     def block(first: float, last: float) -> tuple[float, float, float]:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             return -upper_float(arb(at(last)[1]) / arb(first)), first, last
 
     start, end = 1.0, 2.0
@@ -146,7 +146,7 @@ def _beyond(noise: Noise, start: float) -> float:
     if noise.order == 1.0:
         return math.nextafter(pure_between(noise)[1] / start, math.inf)
     corner = query.corner if query.kind != "norm" else ((query.lp(1), 1),)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         peak = max(start, 1.0 / (2.0 - noise.order) * (1.0 + 1e-12))
         powers = sum(count * (arb(size) / arb(noise.scale)) ** p for size, count in corner)
         coordinates = sum(count for _, count in corner)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration.paper import paper_calibration
 from ggdp.calibration.record import Bounding, Calibration, Method, Request, Support, certified, searched
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def calibrate(
     *,
     order: float,
     support: Support = "real",
-    bounds: Iterable[tuple[float, float]] | None = None,
+    bounds: tuple[float, float] | Iterable[tuple[float, float]] | None = None,
     bounding: Bounding | None = None,
     method: Method = "tight",
 ) -> Calibration:
@@ -42,8 +42,8 @@ def calibrate(
         Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian.
     support : {"real", "integer"}, default "real"
         Where the noise lives. A scale for the reals is not valid on the integers.
-    bounds : sequence of (lower, upper), optional
-        Public bounds of query and output: one pair for all coordinates, or one for each.
+    bounds : (lower, upper) or sequence of (lower, upper), optional
+        Public bounds of query and output: one pair for all coordinates, or a sequence with one for each.
     bounding : {"truncated", "boundary-inflated"}, optional
         How the output is kept in `bounds`.
     method : {"tight", "paper"}, default "tight"
@@ -86,14 +86,14 @@ def _checked(
     sensitivity: object,
     order: object,
     support: Support,
-    bounds: Iterable[tuple[float, float]] | None,
+    bounds: tuple[float, float] | Iterable[tuple[float, float]] | None,
     bounding: Bounding | None,
 ) -> Request:
     """Return the arguments of `calibrate` as a request."""
     if not isinstance(goal, PureDP | ProbabilisticDP | ApproxDP):
-        raise ArgumentError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP")
+        raise ArgumentTypeError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP")
     if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if goal.neighbours is not None and goal.neighbours != sensitivity.neighbours:
         raise ArgumentError(
             "goal", str(goal), f"the sensitivity is for {sensitivity.neighbours} neighbours; the two must agree"
@@ -101,13 +101,13 @@ def _checked(
     _validate.choice(among=SUPPORTS, support=support)
     pairs = None
     if bounds is not None:
-        pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
+        pairs = _validate.intervals(bounds=bounds)
         if bounding is None:
             raise ArgumentError("bounding", bounding, "bounds need it: 'truncated' or 'boundary-inflated'")
     if bounding is not None:
         _validate.choice(among=BOUNDINGS, bounding=bounding)
         if pairs is None:
-            raise ArgumentError("bounds", bounds, f"bounding = {bounding!r} needs them: [(lower, upper)]")
+            raise ArgumentError("bounds", bounds, f"bounding = {bounding!r} needs them: (lower, upper)")
     return Request(
         goal=goal,
         sensitivity=sensitivity,

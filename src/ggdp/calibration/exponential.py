@@ -31,8 +31,8 @@ from flint import arb
 from ggdp import _validate
 from ggdp.calibration.obligations import bounded_obligation, paired
 from ggdp.calibration.record import Calibration, Request, Support, certified
-from ggdp.distributions.enclosures import power, upper_float, working_precision
-from ggdp.errors import ArgumentError, UnattainableError
+from ggdp.distributions.enclosures import BALLS, power, upper_float, working_precision
+from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import PureDP, Sensitivity
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def utility_sensitivity(
     _validate.choice(among=UTILITIES, utility=utility)
     pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
     coordinates = paired(sensitivity, pairs)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         if utility == "exact":
             terms = [(power(arb(w), arb(p)) - power(arb(w) - arb(D), arb(p)), count) for w, D, count in coordinates]
         elif p == 1.0:
@@ -145,9 +145,9 @@ def exponential_calibration(
     0.357
     """
     if not isinstance(goal, PureDP):
-        raise ArgumentError("goal", goal, "must be PureDP")
+        raise ArgumentTypeError("goal", goal, "must be PureDP")
     if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if goal.neighbours not in (None, sensitivity.neighbours):
         raise ArgumentError(
             "goal", str(goal), f"the sensitivity is for {sensitivity.neighbours} neighbours; the two must agree"
@@ -164,13 +164,13 @@ def exponential_calibration(
             raise UnattainableError(message)
         request = Request(goal=goal, sensitivity=sensitivity, order=p, support=support)
         (duty,) = request.obligations()
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             scale = upper_float(2 * arb(sensitivity.lp(1)) / arb(goal.epsilon))
         return certified(request, duty, scale, method="exponential")
     pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
     duty = bounded_obligation(goal, sensitivity, p, support, pairs, "truncated")
     delta_u = utility_sensitivity(p, sensitivity, pairs, utility=utility)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         scale = upper_float((2 * arb(delta_u) / arb(goal.epsilon)) ** (1 / arb(p)))
     request = Request(goal=goal, sensitivity=sensitivity, order=p, support=support, bounds=pairs, bounding="truncated")
     return certified(request, duty, scale, method="exponential")

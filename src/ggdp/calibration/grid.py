@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING
 
 from ggdp.calibration.entry import calibrate
 from ggdp.calibration.record import Bounding, Calibration, Request, certified
-from ggdp.errors import ArgumentError, CertificateError, UnattainableError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError, UnattainableError, UnprovedError
+from ggdp.loss.absolute_sum_plan import estimate, plan
 from ggdp.privacy.grid import MOST_STEPS, Grid
 
 if TYPE_CHECKING:
     from ggdp.calibration.certificate import Certificate
+    from ggdp.calibration.obligations import Obligation
     from ggdp.privacy import Guarantee, Sensitivity
 
 __all__ = ["GridCalibration", "on_grid"]
@@ -153,6 +155,18 @@ class GridCalibration:
         self.require_own_certificate()
         self.steps.verify()
 
+    def require_proof(self) -> None:
+        """Check that the certificate is about this grid and these reals and was proved here, or prove it now.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_certificate()
+        self.ideal.require_proof()
+        self.steps.require_proof()
+
     def require_own_certificate(self) -> None:
         """Check that the certificate is about this grid and these reals, without proving it again.
 
@@ -201,12 +215,14 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
     >>> on_grid(ideal).scale / ideal.scale <= 1 + 1 / 1024
     True
     """
-    if not isinstance(calibration, Calibration) or calibration.support != "real":
+    if not isinstance(calibration, Calibration):
+        raise ArgumentTypeError("calibration", calibration, "must be a Calibration")
+    if calibration.support != "real":
         raise ArgumentError("calibration", calibration, "must be a Calibration with support = 'real'")
     if grid is None:
         grid = Grid.of(calibration.sensitivity)
     elif not isinstance(grid, Grid):
-        raise ArgumentError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
+        raise ArgumentTypeError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
     request = _request(calibration, grid)
     try:
         steps = _paper(calibration, grid, request) if calibration.method != "tight" else _tight(request)
@@ -277,11 +293,24 @@ def _paper(ideal: Calibration, grid: Grid, request: Request) -> Calibration:
     step = Fraction(grid.step)
     wider = max(Fraction(steps) * step / Fraction(size) for steps, size in pairs)
     scale = float(Fraction(ideal.scale) / step * wider)
-    failed = None
     for duty in request.obligations():
+        if _far_off(duty, scale):
+            continue
         try:
             return certified(request, duty, scale, method=ideal.method)
-        except UnattainableError as unattainable:
-            failed = unattainable
-    message = f"on the grid {failed}"
-    raise UnattainableError(message) from None
+        except UnattainableError:
+            continue
+    message = (
+        f"on the grid the paper's scale {scale * grid.step!r} of order {request.order!r} is not proved to keep "
+        f"{request.goal}; use method = 'tight'"
+    )
+    raise UnattainableError(message)
+
+
+def _far_off(duty: Obligation, scale: float) -> bool:
+    """Tell whether a convolution that takes many seconds would miss its target by far, as estimated in floats."""
+    if duty.bound != "absolute-sum":
+        return False
+    how = {name: duty.parameters[name] for name in ("order", "support")}
+    chosen = plan(scale=scale, **duty.parameters)
+    return chosen is None or estimate(chosen, scale=scale, **how) > 1.01 * duty.target

@@ -26,7 +26,7 @@ from flint import arb
 from ggdp import _validate
 from ggdp.calibration.search import passing_end
 from ggdp.calibration.shift import laplace_scale
-from ggdp.distributions.enclosures import upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
 from ggdp.distributions.integer_sums import log_tail_sum
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.loss.integer_bounded import (
@@ -105,7 +105,7 @@ def _log_excess(value: arb, epsilon: float) -> float:
 
 def _exponential_bound(p: float, w: int, D: int, epsilon: float) -> float:
     """Return the b with 2 (w^p - (w - D)^p) = epsilon b^p, as both parts of h are at most w^p - (w - D)^p over b^p."""
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         drop = arb(w) ** arb(p) - (arb(w - D) ** arb(p) if w > D else arb(0))
         return upper_float((2 * drop / arb(epsilon)) ** (1 / arb(p)))
 
@@ -129,7 +129,7 @@ def _boundary_inflated(p: float, w: int, D: int, epsilon: float) -> float:
         return laplace_scale(D, epsilon)
 
     def excess(b: float) -> float:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             return _log_excess(log_tail_sum(p, b, w - D) - log_tail_sum(p, b, w), epsilon)
 
     failing, passing = _bracket(excess, _exponential_bound(p, w, D, epsilon))
@@ -140,12 +140,12 @@ def _truncated(p: float, w: int, D: int, epsilon: float) -> float:
     """Return the passing end of the crossing of the greatest h(s) with epsilon."""
 
     def greatest(b: float) -> tuple[float, int]:
-        with working_precision(slope_precision(w)):
+        with BALLS, working_precision(slope_precision(w)):
             value, s = TruncatedLosses(p, b, w, D).greatest()
             return _log_excess(value, epsilon), s
 
     def excess(s: int, b: float) -> float:
-        with working_precision(slope_precision(w)):
+        with BALLS, working_precision(slope_precision(w)):
             return _log_excess(TruncatedLosses(p, b, w, D).loss(s), epsilon)
 
     failing, passing = _bracket(lambda b: greatest(b)[0], _exponential_bound(p, w, D, epsilon))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ggdp.calibration.shift import scale_for_shift
-from ggdp.distributions.enclosures import upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
 from ggdp.errors import SearchError
 from ggdp.loss.integer_gaussian import ROUNDINGS, comparison
 
@@ -25,7 +25,7 @@ def scale_for_integer_gaussian(*, sensitivity: float, dimension: int, epsilon: f
     """
     found = math.inf
     for s in ROUNDINGS:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             factor, loss = (upper_float(bound) for bound in comparison(s, sensitivity, dimension))
         left = epsilon - loss * (1.0 + 1e-12)
         if left > 0.0 and delta / factor > 0.0:

@@ -28,7 +28,7 @@ from flint import arb
 
 from ggdp import _validate
 from ggdp.calibration.search import passing_end
-from ggdp.distributions.enclosures import upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
 from ggdp.errors import SearchError
 from ggdp.loss.integer_shift import (
     NOTIONS,
@@ -115,7 +115,7 @@ def _breakpoint(p: float, D: int, epsilon: float, k: int) -> float:
         exact = Fraction(k + D - abs(k)) / Fraction(epsilon)
         nearest = float(exact)
         return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
-    with working_precision(_BREAKPOINT_PRECISION):
+    with BALLS, working_precision(_BREAKPOINT_PRECISION):
         loss = arb(k + D) ** arb(p) - (arb(abs(k)) ** arb(p) if k else arb(0))
         return upper_float((loss / arb(epsilon)) ** (1 / arb(p)))
 
@@ -127,7 +127,7 @@ def _excess(notion: str, p: float, b: float, D: int, epsilon: float, k: int, del
         return -math.inf
     bits = _PRECISION
     while True:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             value = delta_at_integer_threshold(notion, p, b, D, epsilon, k)
             # Narrow beside itself, or so far below the goal that its digits do not matter.
             if value.rel_accuracy_bits() >= 50 or value < arb(delta) / 1024 or bits >= 4096:

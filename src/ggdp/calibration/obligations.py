@@ -148,8 +148,8 @@ def _corner(goal: Guarantee, sensitivity: Sensitivity, order: float, support: st
 def _require_few(sensitivity: Sensitivity) -> None:
     if sensitivity.moving > MOST_MOVING:
         raise ArgumentError(
-            "max_cells",
-            sensitivity.moving,
+            "sensitivity",
+            str(sensitivity),
             f"more than {MOST_MOVING:,} coordinates that move at once are not convolved; use order = 2 on the reals, "
             "where the l_2 norm is enough, or order = 1 with a pure goal",
         )

@@ -28,8 +28,8 @@ from ggdp import _validate
 from ggdp.calibration.obligations import Obligation, obligations, paired
 from ggdp.calibration.record import Calibration, Request, certified, searched
 from ggdp.calibration.truncated_formula import truncated_scale
-from ggdp.distributions.enclosures import upper_float, working_precision
-from ggdp.errors import ArgumentError, UnprovedError
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
+from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def disjoint_scale(order: float, sensitivity: float, epsilon: float, delta: floa
         raise ArgumentError("order", order, "must be above 1; at order 1 the scale is that of pure DP")
     for given in ({"sensitivity": sensitivity}, {"epsilon": epsilon}, {"delta": _validate.probability(delta=delta)}):
         _validate.positive(**given)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         a, target = 1 / arb(order), arb(delta)
         g = arb(float(gammainccinv(1.0 / order, delta)))
         for _ in range(4):  # Newton's steps double the 40 bits or more of the first guess
@@ -127,7 +127,7 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
     6.2150
     """
     if not isinstance(goal, ApproxDP):
-        raise ArgumentError("goal", goal, "must be ApproxDP")
+        raise ArgumentTypeError("goal", goal, "must be ApproxDP")
     if goal.epsilon >= 1.0 and not outside_domain:
         raise ArgumentError(
             "epsilon",
@@ -138,7 +138,7 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
         )
     request = Request(goal=goal, sensitivity=sensitivity, order=2.0)
     (duty,) = request.obligations()
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         size = arb(duty.parameters["sensitivity"])
         scale = upper_float(2 * size * (arb(1.25) / arb(goal.delta)).log().sqrt() / arb(goal.epsilon))
     notes = ("outside the domain of the classic formula (epsilon < 1); certified here by the exact delta",)

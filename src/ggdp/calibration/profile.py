@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from ggdp.calibration.search import passing_end
-from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 from ggdp.loss.corner import delta_of_corner
 from ggdp.loss.corner_below import least_delta_of_corner
 from ggdp.loss.integer_gaussian import delta_of_integer_gaussian
@@ -117,7 +117,7 @@ def pure_between(noise: Noise) -> Between:
         return math.inf, math.inf
     query = noise.sensitivity
     size = query.lp(1)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         upper = upper_float(arb(size) / arb(noise.scale))
         largest = size * ATTAINED if noise.is_attained else query.largest
         if noise.support == "integer" and query.kind == "norm":
@@ -127,7 +127,7 @@ def pure_between(noise: Noise) -> Between:
 
 def delta_of_pure(pure: float, epsilon: float) -> Between:
     """Return bounds of delta(epsilon) for any mechanism of this pure loss: 0, or what is true of all, and the most."""
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         e, eps = arb(pure).exp(), arb(epsilon).exp()
         least = max(lower_float(1 - eps), 0.0)
         if epsilon >= pure:
@@ -138,7 +138,7 @@ def delta_of_pure(pure: float, epsilon: float) -> Between:
 
 def epsilon_of_pure(pure: float, delta: float) -> float:
     """Return a float not below the epsilon that any mechanism of this pure loss has for a delta."""
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         e = arb(pure).exp()
         left = e - arb(delta) * (1 + e)
         return min(max(upper_float(left.log()), 0.0), pure) if left > 1 else 0.0
@@ -152,10 +152,10 @@ def _reflected(epsilon: float, delta: float) -> arb:
 
 def _upper_delta(noise: Noise, epsilon: float) -> float:
     if epsilon < -LEAST_EPSILON:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             return min(upper_float(_reflected(epsilon, _most(noise, -epsilon))), 1.0)
     if epsilon < LEAST_EPSILON:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             more = arb(LEAST_EPSILON).exp() - arb(epsilon).exp()
             return min(upper_float(arb(_most(noise, LEAST_EPSILON)) + more), 1.0)
     return _most(noise, epsilon)
@@ -163,7 +163,7 @@ def _upper_delta(noise: Noise, epsilon: float) -> float:
 
 def _lower_delta(noise: Noise, epsilon: float) -> float:
     if epsilon < -LEAST_EPSILON:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             return max(lower_float(_reflected(epsilon, _least(noise, -epsilon))), 0.0)
     return _least(noise, max(epsilon, LEAST_EPSILON))
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from ggdp.calibration.bounds import BOUNDS
-from ggdp.calibration.certificate import Certificate, certify, verify
+from ggdp.calibration.certificate import Certificate, certify, require_proved, verify
 from ggdp.calibration.obligations import Obligation, bounded_obligation, joint_obligation, obligations
 from ggdp.calibration.quoted import Quoted
 from ggdp.calibration.spread import Spread, spread
-from ggdp.errors import ArgumentError, CertificateError, SearchError, UnattainableError, UnprovedError
+from ggdp.errors import ArgumentError, CertificateError, GgdpError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 
 __all__ = ["Bounding", "Calibration", "Formula", "Method", "Request", "Support", "certified", "searched"]
@@ -156,6 +160,20 @@ class Calibration(Quoted):
         self.require_own_certificate()
         verify(self.certificate)
 
+    def require_proof(self) -> None:
+        """Check that the certificate is about this calibration and that this process has proved it, or prove it now.
+
+        A calibration as `ggdp.calibrate` returned it costs microseconds; one that was changed, or made by hand, costs a
+        proof.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_certificate()
+        require_proved(self.certificate)
+
     def require_own_certificate(self) -> None:
         """Check that the certificate is about this scale, this goal and this guarantee, without proving it again.
 
@@ -164,6 +182,19 @@ class Calibration(Quoted):
         CertificateError
             If it is about something else.
         """
+        if not isinstance(self.certificate, Certificate):
+            message = f"a {type(self.certificate).__name__} is not a certificate of ggdp"
+            raise CertificateError(message)
+        known = (
+            isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP)
+            and isinstance(self.sensitivity, Sensitivity)
+            and self.support in get_args(Support)
+            and (self.bounds is None) == (self.bounding is None)
+            and (self.bounding is None or self.bounding in get_args(Bounding))
+        )
+        if not known:
+            message = "no goal, sensitivity, support or bounding of ggdp; use ggdp.calibrate to make a calibration"
+            raise CertificateError(message)
         request = Request(
             goal=self.goal,
             sensitivity=self.sensitivity,
@@ -275,8 +306,34 @@ class Calibration(Quoted):
 
 
 def searched(duty: Obligation) -> float:
-    """Return the scale that the bound's own search finds for an obligation."""
-    return BOUNDS[duty.bound].search(target=duty.target, **duty.parameters)
+    """Return the scale that the bound's own search finds for an obligation.
+
+    Raises
+    ------
+    SearchError
+        If none is found, also where the numbers of the search leave the floats.
+    """
+    with _floats_of(duty):
+        return BOUNDS[duty.bound].search(target=duty.target, **duty.parameters)
+
+
+@contextmanager
+def _floats_of(duty: Obligation) -> Iterator[None]:
+    """Run code whose floats may overflow without warnings, and turn what Python's own raise into an error of ggdp.
+
+    A search is not trusted, so what its floats do decides whether there is an answer, never whether it is right.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except GgdpError:
+        raise
+    except (ArithmeticError, ValueError) as left:
+        message = (
+            f"the numbers of the {duty.bound} bound for the target {duty.target!r} leave the 64-bit floats "
+            f"({type(left).__name__}); use a less extreme order, epsilon, delta, sensitivity or width of bounds"
+        )
+        raise SearchError(message) from None
 
 
 def certified(
@@ -291,11 +348,14 @@ def certified(
     UnattainableError
         The same for a formula of the paper, which is then wrong here.
     """
-    for nudge in _NUDGES:
+    # A bound that leaves more room than the nudges add is not proved by them, and takes seconds each time.
+    nudges = _NUDGES if BOUNDS[duty.bound].room < _NUDGES[-1] else _NUDGES[:1]
+    for nudge in nudges:
         raised = scale * (1.0 + nudge)
         # A scale that is labelled an upper bound does not claim to be the least.
         tight = method == "tight" and duty.note is None
-        certificate = certify(duty.bound, raised, duty.target, tight=tight, **duty.parameters)
+        with _floats_of(duty):
+            certificate = certify(duty.bound, raised, duty.target, tight=tight, **duty.parameters)
         if certificate is not None:
             break
     else:

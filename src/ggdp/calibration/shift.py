@@ -13,7 +13,7 @@ from flint import arb
 
 from ggdp._rounding import rounded_up
 from ggdp.calibration.search import passing_end
-from ggdp.distributions.enclosures import upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
 from ggdp.loss.shift import delta_at_threshold, upper_threshold
 
 __all__ = ["laplace_scale", "scale_for_shift"]
@@ -46,7 +46,7 @@ def scale_for_shift(*, notion: str, order: float, sensitivity: float, epsilon: f
     """
     if order == 1.0:
         return _laplace(notion, sensitivity, epsilon, delta)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         p, eps = arb(order), arb(epsilon)
 
         def excess_at(z: arb) -> float:
@@ -87,7 +87,7 @@ def scale_for_shift(*, notion: str, order: float, sensitivity: float, epsilon: f
 
 def _laplace(notion: str, sensitivity: float, epsilon: float, delta: float) -> float:
     """Return the closed form at p = 1."""
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         eps, slack = arb(epsilon), arb(delta)
         if notion == "approximate":
             return upper_float(arb(sensitivity) / (eps - 2 * (-slack).log1p()))
@@ -101,7 +101,7 @@ def _sharp(notion: str, p: arb, epsilon: arb, z: arb) -> arb:
     """Return delta at z to 50 bits or so: near p = 1 its two terms nearly cancel."""
     bits = _PRECISION
     while True:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             value = delta_at_threshold(notion, p, epsilon, z)
             if value.rel_accuracy_bits() >= 50 or bits >= 4096:
                 return value

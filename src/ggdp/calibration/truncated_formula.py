@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import power, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, power, upper_float, working_precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +48,7 @@ def truncated_scale(
     _validate.order(order=order)
     _validate.positive(epsilon=epsilon)
     _validate.integer(moving=moving, at_least=1)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         p = arb(order)
         terms = [
             (power(arb(w) + arb(D), p) - power(arb(w), p), power(arb(D), p))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 
@@ -61,8 +62,9 @@ def sensitivity_of(
     if box is not None:
         if sensitivity is not None or max_cells is not None:
             raise ArgumentError("box", box, "goes with neither --sensitivity nor --max-cells")
-        return Sensitivity.box(numbers_of("box", box), neighbours=neighbours)
-    size = 1.0 if sensitivity is None else sensitivity
+        sizes = [_validate.positive(box=size) for size in numbers_of("box", box)]
+        return Sensitivity.box(sizes, neighbours=neighbours)
+    size = 1.0 if sensitivity is None else _validate.positive(sensitivity=sensitivity)
     if max_cells is None:
         return Sensitivity.disjoint(size, neighbours=neighbours)
     moving = Sensitivity.histogram(neighbours, max_cells).moving

@@ -42,6 +42,8 @@ __all__ = [
     "partial_moment",
 ]
 
+# From this order on floats do not tell the law from the uniform one, and powers would leave them.
+UNIFORM = 1e17
 GRID = 65
 ZOOMS = 4
 
@@ -140,7 +142,7 @@ def moments_at(formula: Formula, p: float, b: float, low: Floats, high: Floats) 
     unit = math.ldexp(1.0, math.frexp(min(b, width))[1])
     with np.errstate(all="ignore"):
         square = np.float64(unit) ** 2
-        scaled = formula(p, b / unit, low / unit, high / unit)
+        scaled = formula(min(p, UNIFORM), b / unit, low / unit, high / unit)
         return ErrorMoments(
             bias=unit * scaled.bias,
             variance=square * scaled.variance,

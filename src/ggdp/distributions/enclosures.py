@@ -8,7 +8,14 @@ S(z)     survival function of the standard law, Q(1/p, |z|^p) / 2 for z >= 0
 =======  =================================================================
 
 A float or an integer becomes an exact ball, ``arb(x)``, whatever the precision. The precision of the rest is set by the
-caller with ``working_precision(bits)``; less of it makes balls wider, never wrong.
+caller; less of it makes balls wider, never wrong. A stretch of code that works with balls begins with
+
+    with BALLS, working_precision(bits):
+
+in one statement and in this order. Both context managers are written in C, so that Python runs no bytecode of its own
+between the lock and the block that frees it: an interrupt arrives before, inside or after, and can neither leave the
+lock held nor the precision changed. A context manager written in Python (a class, `contextlib.contextmanager`) can be
+interrupted at the end of its ``__enter__`` and at the start of its ``__exit__``, and would leave both.
 """
 
 from __future__ import annotations
@@ -16,49 +23,24 @@ from __future__ import annotations
 import math
 import os
 import threading
-from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-if TYPE_CHECKING:
-    from types import TracebackType
+__all__ = ["BALLS", "hull", "lower_float", "power", "survival", "upper_float", "working_precision"]
 
-__all__ = ["hull", "lower_float", "power", "survival", "upper_float", "working_precision"]
+# The precision of flint is one number for the whole process: without a lock one thread would set it for another.
+BALLS = threading.RLock()
+working_precision = ctx.workprec
 
-_BALLS = threading.RLock()
 
-
-def _renew_lock() -> None:
-    """Give a forked child a lock that no thread of its parent holds."""
-    global _BALLS
-    _BALLS = threading.RLock()
+def _free_in_child() -> None:
+    """Free the lock in a forked child, where the thread that held it does not exist."""
+    if not BALLS._is_owned():  # type: ignore[attr-defined]
+        BALLS._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
-
-
-class working_precision:  # noqa: N801 - reads as what it does
-    """A stretch of code that works with balls of so many bits, one thread at a time.
-
-    The precision of flint is one number for the whole process: without a lock one thread would set it for another.
-    """
-
-    __slots__ = ("_before", "_bits")
-
-    def __init__(self, bits: int) -> None:
-        self._bits = bits
-
-    def __enter__(self) -> None:
-        _BALLS.acquire()
-        self._before = ctx.prec
-        ctx.prec = self._bits
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        ctx.prec = self._before
-        _BALLS.release()
+    os.register_at_fork(after_in_child=_free_in_child)
 
 
 def upper_float(x: arb) -> float:

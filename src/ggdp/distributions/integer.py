@@ -28,7 +28,7 @@ import numpy as np
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 from ggdp.distributions.integer_sums import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
 from ggdp.errors import ArgumentError
 
@@ -248,7 +248,7 @@ class IntegerGeneralizedGaussian:
 
         positive = [k for k in points if k >= 1]
         mirrored = [1 - k for k in points if k <= 0]
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             right = list(balls(positive[::-1]))[::-1]
             left = [1 - ball for ball in balls(mirrored)]
         return [
@@ -351,7 +351,7 @@ def _sharp(value: Callable[[], arb]) -> arb:
     """Return the ball at the least precision that makes it narrow, or too small for a float to tell from 0."""
     bits = _PRECISION
     while True:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             ball = value()
         if ball.rel_accuracy_bits() >= _ENOUGH_BITS or abs(ball) < _LEAST_FLOAT or bits >= _MAXIMUM_PRECISION:
             return ball
@@ -373,7 +373,7 @@ def _sign(value: Callable[[], arb]) -> int:
     """Return the sign of a value, or 0 if no precision up to the maximum tells it from 0."""
     bits = _PRECISION
     while bits <= _MAXIMUM_PRECISION:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             ball = value()
         if ball > 0 or ball < 0:
             return 1 if ball > 0 else -1

@@ -38,7 +38,7 @@ from itertools import count
 
 from flint import arb, arb_poly, ctx, fmpq
 
-from ggdp.distributions.enclosures import hull, working_precision
+from ggdp.distributions.enclosures import BALLS, hull, working_precision
 
 __all__ = ["log_tail_sum", "normaliser", "partial_sum", "tail", "tail_sum", "weight", "weights"]
 
@@ -50,6 +50,7 @@ _CHEAP_TERMS = 96
 _MOST_TERMS = 1 << 20
 _BOUND_PRECISION = 40
 _MOST_DERIVATIVES = 64
+_FAR_OUT = 4096
 
 
 def weight(p: float, b: float, k: int) -> arb:
@@ -82,7 +83,8 @@ def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
     start = max(k, ctx.prec // 3)
     few, many = min(ctx.prec // 8, _MOST_DERIVATIVES), min(ctx.prec // 4, 2 * _MOST_DERIVATIVES)
     tolerance = arb(2) ** -ctx.prec
-    for n in (few, many):
+    # Far out and at great scales a few derivatives are enough, and they cost as many times less.
+    for n in (few // 4, few, many) if start > _FAR_OUT else (few, many):
         error = _euler_maclaurin_error(p, b, start, n, moment)
         integral = _integral(p, b, start, moment)
         if error <= tolerance * integral or (terms > _MOST_TERMS and n == many):
@@ -125,14 +127,14 @@ def tail(p: float, b: float, k: int) -> arb:
 
 @lru_cache(maxsize=64)
 def _normaliser(p: float, b: float, precision: int) -> arb:
-    with working_precision(precision):
+    with BALLS, working_precision(precision):
         return 1 + 2 * tail_sum(p, b, 1)
 
 
 @lru_cache(maxsize=4 * _CACHED_BLOCKS)
 def _powers(p: float, block: int, precision: int) -> tuple[arb, ...]:
     """Enclose j^p for a block of integers j; a search tries many scales with the same powers."""
-    with working_precision(precision):
+    with BALLS, working_precision(precision):
         return tuple(arb(j) ** arb(p) if j else arb(0) for j in range(block * _BLOCK, (block + 1) * _BLOCK))
 
 
@@ -184,7 +186,7 @@ def _integral(p: float, b: float, k: int, moment: int) -> arb:
     """Enclose Integral_k^inf f = b^(r+1)/p Gamma((r+1)/p, t(k)), with bits to spare where Gamma loses them."""
     wanted = ctx.prec
     for extra in (0, 64, 128, 256):
-        with working_precision(wanted + extra):
+        with BALLS, working_precision(wanted + extra):
             integral = arb(b) ** (moment + 1) / arb(p) * _exponent(p, b, k).gamma_upper((moment + 1) / arb(p))
         if integral.rel_accuracy_bits() >= wanted - 16:
             break
@@ -203,7 +205,7 @@ def _euler_maclaurin_terms(p: float, b: float, k: int, n: int, moment: int) -> a
 def _euler_maclaurin_error(p: float, b: float, k: int, n: int, moment: int) -> arb:
     """Return an upper bound of |E|, as a ball with one point."""
     sizes = _last_derivative_sizes(p, n, moment)
-    with working_precision(_BOUND_PRECISION):
+    with BALLS, working_precision(_BOUND_PRECISION):
         # Gamma(s, y) falls with y, so the lower end of t(k) is safe.
         y = _exponent(p, b, k).lower()
         shift = (2 * n - 1 - moment) / arb(p)
@@ -234,7 +236,7 @@ def _gamma_bound(s: arb, y: arb, power: arb) -> arb:
 @lru_cache(maxsize=256)
 def _derivatives(p: float, n: int, moment: int, precision: int) -> tuple[arb_poly, ...]:
     """Enclose P_0, ..., P_2n."""
-    with working_precision(precision):
+    with BALLS, working_precision(precision):
         t = arb_poly([0, 1])
         scaled = arb(p) * t
         result = [arb_poly([1])]
@@ -248,7 +250,7 @@ def _derivatives(p: float, n: int, moment: int, precision: int) -> tuple[arb_pol
 def _weighted_derivatives(p: float, n: int, moment: int, precision: int) -> tuple[arb_poly, ...]:
     """Enclose B_2i/(2i)! P_(2i-1) for i = 1, ..., n."""
     derivatives = _derivatives(p, n, moment, precision)
-    with working_precision(precision):
+    with BALLS, working_precision(precision):
         return tuple(_bernoulli(i) * derivatives[2 * i - 1] for i in range(1, n + 1))
 
 
@@ -257,7 +259,7 @@ def _last_derivative_sizes(p: float, n: int, moment: int) -> tuple[arb, ...]:
     """Return upper bounds of the sizes of the coefficients of P_2n."""
     # Their terms nearly cancel for some orders, so they are made at more bits than they are kept with.
     coefficients = _derivatives(p, n, moment, (16 + 2 * math.ceil(math.log2(p))) * n + 64)[-1].coeffs()
-    with working_precision(_BOUND_PRECISION):
+    with BALLS, working_precision(_BOUND_PRECISION):
         return tuple(abs(coefficient).upper() for coefficient in coefficients)
 
 

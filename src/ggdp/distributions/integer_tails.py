@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.distributions.integer_sums import tail
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def least_with_tail(order: float, scale: float, most: Callable[[], arb], *, at_l
 
     def passes(k: int) -> bool:
         for bits in _PRECISIONS:
-            with working_precision(bits):
+            with BALLS, working_precision(bits):
                 excess = tail(order, scale, k) - most()
             if excess > 0 or excess <= 0:
                 return bool(excess <= 0)
         return False
 
-    with working_precision(_PRECISIONS[0]):
+    with BALLS, working_precision(_PRECISIONS[0]):
         q = min(max(float(most().mid()), _LEAST), _MOST)
     guess = scale * math.pow(float(gammainccinv(1.0 / order, 2.0 * q)), 1.0 / order)
     high, step = max(math.floor(guess), at_least), 1

@@ -52,17 +52,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import power, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, power, upper_float, working_precision
 from ggdp.distributions.integer_sums import tail
 from ggdp.loss.absolute_sum_plan import crossing_points, inner_points, plan
 from ggdp.loss.convolution import convolved
 from ggdp.loss.corner_plan import checked_corner
 from ggdp.loss.crossing import at_most
 from ggdp.loss.dominating import OnGrid
-from ggdp.loss.enclosed import Enclosed
+from ggdp.loss.enclosed import EXACT, Enclosed
 
 if TYPE_CHECKING:
     from ggdp.loss.absolute_sum_plan import AbsolutePlan
@@ -122,11 +122,11 @@ def delta_of_absolute_sum(
         norm = sum((count * Fraction(size) for size, count in corner), Fraction(0))
         norm = norm if joint is None else min(norm, Fraction(joint))
         passes = norm <= Fraction(epsilon) * Fraction(scale)
-        return Enclosed(lower=0.0, upper=0.0 if passes else 1.0, precision=ctx.prec)
+        return Enclosed(lower=0.0, upper=0.0 if passes else 1.0, precision=EXACT)
     chosen = plan(order=order, scale=scale, corner=corner, epsilon=epsilon, support=support, joint=joint)
     if chosen is None:
-        return Enclosed(lower=0.0, upper=1.0, precision=ctx.prec)
-    with working_precision(chosen.precision):
+        return Enclosed(lower=0.0, upper=1.0, precision=EXACT)
+    with BALLS, working_precision(chosen.precision):
         t = _threshold(order, scale, corner, epsilon, joint)
         if not t > 0:
             return Enclosed(lower=0.0, upper=1.0, precision=chosen.precision)

@@ -73,8 +73,10 @@ def plan(
     *, order: float, scale: float, corner: Corner, epsilon: float, support: str, joint: float | None
 ) -> AbsolutePlan | None:
     """Choose a grid; None where the bound is 1."""
-    own = sum(count * (size / scale) ** order for size, count in corner)
-    t = epsilon - (own if joint is None else min((joint / scale) ** order, own))
+    with np.errstate(all="ignore"):
+        # NumPy's power, since Python's raises where it overflows.
+        own = sum(count * float(np.float64(size / scale) ** order) for size, count in corner)
+        t = epsilon - (own if joint is None else min(float(np.float64(joint / scale) ** order), own))
     if not t > 0.0:
         return None
     main = max(size for size, _ in corner)
@@ -109,8 +111,12 @@ def plan(
     else:
         step = 2.0 * ROUNDED_ERROR * t / max(many, 1)
     knots = MOST_KNOTS if many <= FEW else MOST_KNOTS // 2
+    if not (math.isfinite(step) and math.isfinite(top - bottom)):
+        return None
     step = max(
         step,
+        # A step of a normal float, where all losses are almost 0.
+        1e-290,
         (top - bottom) / ((MOST_POINTS if many <= FEW else MOST_POINTS // 2) - 64),
         *(end / knots for end in (main_end, *ends)),
     )
@@ -228,12 +234,12 @@ def _excesses(order: float, scale: float, size: float, count: int) -> Sample:
     u = np.linspace(0.0, 1.0, NODES + 1)
     edges = FAR ** (1.0 / order) * (u if order > 3.0 else u * (0.2 + 0.8 * u * u))
     z = 0.5 * (edges[1:] + edges[:-1])
-    tails = special.gammaincc(1.0 / order, edges**order)
-    d = size / scale
-    values = z**order * np.expm1(order * np.log1p(d / z)) - d**order
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):
+        tails = special.gammaincc(1.0 / order, edges**order)
+        d = size / scale
+        values = loss_estimate(order, z, d) - d**order
         logs = np.log(np.maximum(tails[:-1] - tails[1:], 1e-300))
-    return Sample(np.clip(values, 0.0, 1e15), logs, count)
+    return Sample(np.clip(np.nan_to_num(values, nan=1e15), 0.0, 1e15), logs, count)
 
 
 def _high_end(sample: Sample, budget: float) -> float:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import hull, lower_float, power, survival, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, hull, lower_float, power, survival, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.loss.enclosed import Enclosed, sharpened
 
@@ -162,8 +162,9 @@ def loss_of_truncated(*, order: float, scale: float, width: float, sensitivity: 
     1.0
     """
     _check(order, scale, width, sensitivity)
-    for bits in _PRECISIONS:
-        with working_precision(bits):
+    lost = _lost_bits(order, width / scale)
+    for bits in (spare + lost for spare in _PRECISIONS):
+        with BALLS, working_precision(bits):
             p, b, w, D = arb(order), arb(scale), arb(width), arb(sensitivity)
             lower, upper = _maximum(order, _Truncated(p, w / b, D / b), (w - D) / b)
             result = Enclosed(lower=lower, upper=upper, precision=bits)
@@ -179,6 +180,12 @@ def _check(order: float, scale: float, width: float, sensitivity: float) -> None
     _validate.positive(scale=scale)
     if _validate.positive(sensitivity=sensitivity) > _validate.positive(width=width):
         raise ArgumentError("width", width, f"must not be below the sensitivity {sensitivity!r}")
+
+
+def _lost_bits(order: float, width: float) -> int:
+    """Return how many bits more it takes where powers of a great width cancel, up to 512; 0 for the usual widths."""
+    size = order * math.log2(width) if width < math.inf else math.inf
+    return 64 * math.ceil(min(max(size - 48.0, 0.0), 512.0) / 64.0)
 
 
 def _maximum(order: float, law: _Truncated, room: arb) -> tuple[float, float]:

@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import power, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, power, upper_float, working_precision
+from ggdp.errors import ArgumentError
 from ggdp.loss.bounded import loss_of_boundary_inflated, loss_of_truncated
 from ggdp.loss.enclosed import Enclosed
 from ggdp.loss.integer_bounded import loss_of_integer_boundary_inflated, loss_of_integer_truncated
@@ -61,6 +62,10 @@ def loss_of_bounded(
     _validate.choice(among=("truncated", "boundary-inflated"), bounding=bounding)
     _validate.choice(among=("real", "integer"), support=support)
     _check(coordinates, moving)
+    if support == "integer":
+        for size in (size for coordinate in coordinates for size in coordinate[:2]):
+            if not _validate.positive(coordinates=size).is_integer():
+                raise ArgumentError("coordinates", size, "on the integers widths and sizes must be whole numbers")
     each = [(_loss_of_one(bounding, support, order, scale, width, D), count) for width, D, count in coordinates]
     lower = _largest([(one.lower, count) for one, count in each], moving)
     upper = _largest([(one.upper, count) for one, count in each], moving)
@@ -102,7 +107,7 @@ def loss_of_bounded_joint(
     _validate.positive(scale=scale)
     _validate.positive(joint=joint)
     _check(coordinates, moving)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         p, b = arb(order), arb(scale)
         terms = []
         for width, sensitivity, count in coordinates:

@@ -20,17 +20,19 @@ Liu, arXiv 1602.06028 v5, Cor. GGMpDP, bounds the same sums for pDP; Doroshenko 
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from flint import arb, ctx
+from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
+from ggdp.errors import SearchError
 from ggdp.loss.convolution import coarsened, convolved
 from ggdp.loss.corner_plan import checked_corner, plan
 from ggdp.loss.dominating import integer_coordinate, real_coordinate
-from ggdp.loss.enclosed import Enclosed
+from ggdp.loss.enclosed import EXACT, Enclosed
 
 if TYPE_CHECKING:
     from ggdp.loss.corner_plan import Corner, Plan
@@ -69,22 +71,35 @@ def delta_of_corner(*, order: float, scale: float, corner: Corner, epsilon: floa
     >>> 0.04999 < delta.upper < 0.05
     True
     """
-    if order == 1.0 and sum(count * Fraction(size) for size, count in corner) <= Fraction(epsilon) * Fraction(scale):
-        # At p = 1 the losses add up to at most the l_1 norm over the scale.
-        return Enclosed(lower=0.0, upper=0.0, precision=ctx.prec)
     _validate.order(order=order)
     _validate.positive(scale=scale)
     _validate.positive(epsilon=epsilon)
     checked_corner(corner, support)
+    if order == 1.0 and sum(count * Fraction(size) for size, count in corner) <= Fraction(epsilon) * Fraction(scale):
+        # At p = 1 the losses add up to at most the l_1 norm over the scale.
+        return Enclosed(lower=0.0, upper=0.0, precision=EXACT)
     chosen = plan(order=float(order), scale=float(scale), corner=corner, epsilon=float(epsilon), support=support)
     if chosen is None:
-        return Enclosed(lower=0.0, upper=1.0, precision=ctx.prec)
+        return Enclosed(lower=0.0, upper=1.0, precision=EXACT)
+    _require_all(chosen, corner)
     return delta_of_plan(chosen, order=float(order), scale=float(scale), epsilon=float(epsilon), support=support)
 
 
+def _require_all(chosen: Plan, corner: Corner) -> None:
+    """Check that a plan, which is not trusted, has every coordinate of the corner once."""
+    laid, given = Counter[float](), Counter[float]()
+    for size in chosen.sizes:
+        laid[size.size] += size.count * size.copies
+    for value, count in corner:
+        given[value] += count
+    if laid != given:
+        message = "the plan of a convolution does not have the coordinates of the corner"
+        raise SearchError(message)
+
+
 def delta_of_plan(chosen: Plan, *, order: float, scale: float, epsilon: float, support: str) -> Enclosed:
-    """Bound delta from above along a plan; the bound holds for any plan, good or bad."""
-    with working_precision(chosen.precision):
+    """Bound delta from above along a plan; the bound holds for any plan of all coordinates, good or bad."""
+    with BALLS, working_precision(chosen.precision):
         parts = []
         for size in chosen.sizes:
             lay = integer_coordinate if support == "integer" else real_coordinate
@@ -93,7 +108,7 @@ def delta_of_plan(chosen: Plan, *, order: float, scale: float, epsilon: float, s
                 parts.append((coarsened(single, 1 << size.halvings), size.count))
             else:
                 composed = convolved([(single, size.count)], size.window)
-                parts.append((coarsened(composed, 1 << size.halvings), 1))
+                parts.append((coarsened(composed, 1 << size.halvings), size.copies))
         total = convolved(parts, chosen.window)
         value = _hockey_stick(total, arb(epsilon)) + total.infinite
         return Enclosed(

@@ -30,7 +30,7 @@ import numpy as np
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import lower_float, survival, working_precision
+from ggdp.distributions.enclosures import BALLS, lower_float, survival, working_precision
 from ggdp.loss.convolution import convolved, log_moment
 from ggdp.loss.corner_plan import TILTS, checked_corner, plan, thresholds
 from ggdp.loss.dominating import OnGrid, integer_tails
@@ -82,7 +82,7 @@ def least_delta_of_corner(*, order: float, scale: float, corner: Corner, epsilon
     chosen = plan(order=p, scale=b, corner=corner, epsilon=float(epsilon), support=support)
     if chosen is None:
         return 0.0
-    with working_precision(chosen.precision):
+    with BALLS, working_precision(chosen.precision):
         parts, offset, lost = _parts(chosen, p, b, support)
         total = convolved(parts, chosen.window)
         value = _hockey_stick(total, arb(epsilon) - offset) - lost - _mass_below(parts, total.low)

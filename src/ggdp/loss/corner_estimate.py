@@ -28,14 +28,14 @@ def estimate(chosen: Plan, *, order: float, scale: float, epsilon: float, suppor
     theta, level, infinite = chosen.tilt, -chosen.tilt * epsilon, 0.0
     for size in chosen.sizes:
         masses, beyond = _masses(size, order, scale, support)
-        infinite += size.count * math.log1p(-min(beyond, 1.0 - 1e-16))
+        infinite += size.count * size.copies * math.log1p(-min(beyond, 1.0 - 1e-16))
         indices = np.arange(size.low, size.high + 1)
         with np.errstate(divide="ignore"):
             logs = np.log(masses) + theta * size.step * indices
         peak = float(logs.max())
         weights = np.exp(logs - peak)
         total = float(weights.sum())
-        level += size.count * (peak + math.log(total))
+        level += size.count * size.copies * (peak + math.log(total))
         count = size.count
         weights /= total
         if size.window is not None:
@@ -43,7 +43,7 @@ def estimate(chosen: Plan, *, order: float, scale: float, epsilon: float, suppor
             indices = np.arange(size.window.top - size.window.points + 1, size.window.top + 1, dtype=np.int64)
             composed = np.maximum(composed[indices % size.window.points], 0.0)
             weights, low = _coarsened(composed, indices, size, theta)
-            spectrum *= spectrum_of(weights, low, chosen.window.points)
+            spectrum *= spectrum_of(weights, low, chosen.window.points) ** size.copies
         else:
             spectrum *= spectrum_of(weights, size.low, chosen.window.points) ** count
     composed = np.fft.irfft(spectrum, chosen.window.points)

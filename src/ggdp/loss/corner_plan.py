@@ -11,7 +11,7 @@ h            step of the loss grid; a step of h adds about h^2/6 to the variance
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -45,6 +45,7 @@ LUMPY_STEP = 2e-4
 # Below this order the largest losses of a coordinate are almost one atom.
 ATOMIC = 1.02
 MOST_UNITS = 4096
+STAGED = 1 << 14
 TILTS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0)
 
 
@@ -72,6 +73,8 @@ class Window:
 class SizePlan:
     """How the coordinates of one size are laid on the grid: `halvings` of the step, knots low to high, own window.
 
+    With `copies`, blocks of `count` coordinates are added on the finer grid, and so many of them on the coarse one.
+
     With `sparse`, knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
     """
 
@@ -83,6 +86,7 @@ class SizePlan:
     high: int
     sparse: bool
     window: Window | None
+    copies: int = 1
 
     def knots(self) -> NDArray[np.int64]:
         """Indices of the knots in use, from low to high."""
@@ -131,10 +135,13 @@ def plan(
     variance = sum(part[2] for part in parts)
     groups = len(clipped)
     added = ADDED_VARIANCE if rough or coordinates > FEW else ADDED_VARIANCE / 8.0
-    share = added * variance / (1 if groups == 1 else 2 * groups)
+    # Very many coordinates of one size are added in blocks: two short transforms take the place of a long one.
+    staged = groups == 1 and coordinates >= STAGED
+    share = added * variance / (1 if groups == 1 and not staged else 2 * groups)
+    blocks = math.isqrt(coordinates) if staged else 1
     ends = [ends_of(sample, budget) for sample in clipped]
     lumpy = support == "integer" and scale < LUMPY_SCALE
-    base = _base_step(corner, ends, share, epsilon, order)
+    base = _base_step(corner if not staged else ((corner[0][0], blocks + 1),), ends, share, epsilon, order)
     if theta > 0.0 and coordinates <= 100 and order >= ATOMIC and not rough:
         # A far tail that is made by few coordinates falls by e^(-theta h) from knot to knot.
         span = max(high - low for low, high in ends)
@@ -150,7 +157,7 @@ def plan(
         spread = math.sqrt(part[2] / count) + abs(part[1]) / count
         halvings = 0
         while (
-            groups > 1
+            (groups > 1 or staged)
             and halvings < 40
             and count > FEW
             and high - low < MOST_KNOTS * step * 0.5**halvings
@@ -159,20 +166,28 @@ def plan(
             halvings += 1
         fine = step * 0.5**halvings
         first, last = math.floor(low / fine) - 1, math.ceil(high / fine) + 1
-        window = _window([sample], fine, budget, 0.0, part[1], count * last) if halvings else None
-        highest += count * last if window is None else (window.top >> halvings) + 1
-        sizes.append(
-            SizePlan(
-                size=size,
-                count=count,
-                step=fine,
-                halvings=halvings,
-                low=min(first, 0),
-                high=max(last, 0),
-                sparse=coordinates > 100 and not lumpy,
-                window=window,
+        # What the blocks leave over is a smaller block.
+        parted = [(count // blocks, blocks), (count % blocks, 1)] if staged and halvings else [(count, 1)]
+        for many, copies in parted:
+            if not many:
+                continue
+            block, centre = replace(sample, count=many), part[1] * many / count
+            lost = budget - math.log(copies)
+            window = _window([block], fine, lost, 0.0, centre, many * last) if halvings else None
+            highest += copies * (many * last if window is None else (window.top >> halvings) + 1)
+            sizes.append(
+                SizePlan(
+                    size=size,
+                    count=many,
+                    step=fine,
+                    halvings=halvings,
+                    low=min(first, 0),
+                    high=max(last, 0),
+                    sparse=coordinates > 100 and not lumpy,
+                    window=window,
+                    copies=copies,
+                )
             )
-        )
     window = _window(clipped, step, budget, theta, epsilon, highest)
     precision = max(128, 64 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 64.0))
     return Plan(step=step, sizes=tuple(sizes), window=window, precision=precision, tilt=theta)

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Enclosed", "enclosed", "sharpened"]
+__all__ = ["EXACT", "FIRST_PRECISION", "Enclosed", "enclosed", "sharpened"]
 
+# The precision of a comparison of rational numbers.
+EXACT = 0
+
+FIRST_PRECISION = 96
 MAXIMUM_PRECISION = 4096
 
 
@@ -27,7 +31,7 @@ class Enclosed:
     lower, upper : float
         The exact value is between them. Where only an upper bound is proved, `lower` is 0.
     precision : int
-        Bits of the ball arithmetic.
+        Bits of the ball arithmetic; 0 where exact rational numbers were compared instead.
     grid : float, optional
         Step of the grid on which losses were convolved.
     truncation : float, optional
@@ -46,7 +50,7 @@ def enclosed(value: arb, **how: float | None) -> Enclosed:
     return Enclosed(lower=lower_float(value), upper=upper_float(value), precision=ctx.prec, **how)
 
 
-def sharpened(value: Callable[[], arb], *, relative_width: float = 1e-13, start: int = 96) -> Enclosed:
+def sharpened(value: Callable[[], arb], *, relative_width: float = 1e-13, start: int = FIRST_PRECISION) -> Enclosed:
     """Evaluate `value` at growing precision until its ball is narrow, and return the narrowest.
 
     Parameters
@@ -60,7 +64,7 @@ def sharpened(value: Callable[[], arb], *, relative_width: float = 1e-13, start:
     """
     bits = start
     while True:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             result = enclosed(value())
         narrow = result.upper - result.lower <= relative_width * abs(result.upper) < math.inf
         if narrow or bits >= MAXIMUM_PRECISION:

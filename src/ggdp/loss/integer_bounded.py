@@ -53,7 +53,7 @@ from functools import cached_property
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import hull, power, working_precision
+from ggdp.distributions.enclosures import BALLS, hull, power, working_precision
 from ggdp.distributions.integer_sums import log_tail_sum, tail_sum, weights
 from ggdp.errors import ArgumentError
 from ggdp.loss.enclosed import Enclosed, enclosed, sharpened
@@ -126,7 +126,7 @@ def loss_of_integer_truncated(*, order: float, scale: float, width: int, sensiti
     p, b, w, D = _checked(order, scale, width, sensitivity)
     bits = slope_precision(w)
     while True:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             losses = TruncatedLosses(p, b, w, D)
             proved = enclosed(losses.greatest()[0])
         narrow = proved.upper - proved.lower <= 1e-13 * proved.upper

@@ -45,7 +45,7 @@ import math
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 from ggdp.loss.enclosed import Enclosed
 from ggdp.loss.shift import delta_of_shift
 
@@ -91,13 +91,13 @@ def delta_of_integer_gaussian(*, scale: float, sensitivity: float, dimension: in
     _validate.integer(dimension=dimension, at_least=1)
     best = 1.0
     for s in ROUNDINGS:
-        with working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISION):
             inner = arb(scale) ** 2 - 2 * arb(s) ** 2
             factor, loss = comparison(s, sensitivity, dimension)
             b, eps = (lower_float(inner.sqrt()), lower_float(arb(epsilon) - loss)) if inner > 0 else (0.0, 0.0)
         if b > 0.0 and eps > 0.0:
             exact = delta_of_shift(notion="approximate", order=2.0, scale=b, sensitivity=sensitivity, epsilon=eps)
-            with working_precision(_PRECISION):
+            with BALLS, working_precision(_PRECISION):
                 best = min(best, upper_float(factor * arb(exact.upper)))
     return Enclosed(lower=0.0, upper=best, precision=_PRECISION)
 

@@ -33,12 +33,12 @@ import heapq
 import math
 from typing import TypeAlias
 
-from flint import arb, ctx
+from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import upper_float, working_precision
+from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
 from ggdp.distributions.integer_sums import tail
-from ggdp.loss.enclosed import Enclosed, enclosed
+from ggdp.loss.enclosed import EXACT, Enclosed, enclosed
 
 __all__ = ["delta_at_integer_threshold", "delta_of_integer_shift", "integer_threshold", "least_threshold"]
 
@@ -88,7 +88,7 @@ def delta_of_integer_shift(*, notion: str, order: float, scale: float, sensitivi
     eps = _validate.positive(epsilon=epsilon)
     thresholds = integer_threshold(p, b, D, eps)
     if thresholds is None:
-        return Enclosed(lower=0.0, upper=0.0, precision=ctx.prec)
+        return Enclosed(lower=0.0, upper=0.0, precision=EXACT)
     if notion == "probabilistic" and thresholds[0] <= 0 and D > 1:
         return _worst_shift(p, b, D, eps)
     return _enclosed_delta(notion, p, b, D, eps, thresholds)
@@ -140,7 +140,7 @@ def _exceeds(p: float, b: float, D: int, epsilon: float, k: int) -> bool | None:
     """Tell whether L(k) > epsilon b^p; None, which is not True, if no precision tells."""
     bits = 128
     while bits <= _TIE_PRECISION:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             loss = arb(abs(k + D)) ** arb(p) - (arb(abs(k)) ** arb(p) if k else arb(0))
             level = arb(epsilon) * arb(b) ** arb(p)
             if loss > level:
@@ -176,11 +176,11 @@ def _enclosed_delta(notion: str, p: float, b: float, D: int, epsilon: float, thr
     bits = _FIRST_PRECISION
     low, high = thresholds
     if high is None:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             # Either delta is at most the mass of both tails.
             return Enclosed(lower=0.0, upper=min(upper_float(2 * tail(p, b, low)), 1.0), precision=bits)
     while True:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             values = [enclosed(delta_at_integer_threshold(notion, p, b, D, epsilon, k)) for k in sorted({low, high})]
         # Close to the least floats there is no room for more digits.
         narrow = all(v.upper - v.lower <= 1e-13 * v.upper or v.upper < _TINY for v in values)
@@ -196,11 +196,11 @@ def _worst_shift(p: float, b: float, D: int, epsilon: float) -> Enclosed:
     def at(d: int) -> tuple[Threshold | None, Enclosed]:
         thresholds = integer_threshold(p, b, d, epsilon)
         if thresholds is None:
-            return None, Enclosed(lower=0.0, upper=0.0, precision=ctx.prec)
+            return None, Enclosed(lower=0.0, upper=0.0, precision=EXACT)
         return thresholds, _enclosed_delta("probabilistic", p, b, d, epsilon, thresholds)
 
     def block_bound(thresholds: Threshold, first: int) -> float:
-        with working_precision(128):
+        with BALLS, working_precision(128):
             return upper_float(tail(p, b, thresholds[0]) + tail(p, b, thresholds[0] + first))
 
     thresholds, best = at(D)

@@ -28,7 +28,7 @@ import numpy as np
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.loss.crossing import at_least, at_most, crossings, loss_estimate
 from ggdp.loss.enclosed import Enclosed, enclosed
@@ -71,7 +71,7 @@ def delta_of_radial(*, order: float, scale: float, sensitivity: float, dimension
     _validate.integer(dimension=dimension, at_least=1)
     bits = PRECISION
     while True:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             result = _delta(order, scale, sensitivity, dimension, epsilon)
         # The gamma function, not the root, may need more bits: then the ball says nothing yet.
         if (math.isfinite(result.upper) and result.upper <= 1.0) or bits >= MAXIMUM_PRECISION:

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 from flint import acb, arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import hull, power, working_precision
+from ggdp.distributions.enclosures import BALLS, hull, power, working_precision
 from ggdp.distributions.integer_sums import normaliser, tail_sum
 from ggdp.errors import ArgumentError
 from ggdp.loss.enclosed import Enclosed, enclosed
@@ -97,7 +97,7 @@ def renyi_of_shift(*, order: float, scale: float, sensitivity: float, alpha: flo
         return moment(p, b, D, a).log() / (a - 1)
 
     for bits in PRECISIONS:
-        with working_precision(bits):
+        with BALLS, working_precision(bits):
             found = enclosed(value())
         if math.isfinite(found.upper) and found.upper - found.lower <= RELATIVE_WIDTH * found.upper:
             break
@@ -106,7 +106,7 @@ def renyi_of_shift(*, order: float, scale: float, sensitivity: float, alpha: flo
 
 def renyi_of_pure(pure: float, alpha: float) -> Enclosed:
     """Enclose the largest Renyi divergence of order alpha of a mechanism with this pure loss: randomised response's."""
-    with working_precision(PRECISIONS[1]):
+    with BALLS, working_precision(PRECISIONS[1]):
         e, a = arb(pure), arb(alpha)
         return enclosed((((a * e).exp() + ((1 - a) * e).exp()) / (1 + e.exp())).log() / (a - 1))
 

@@ -27,8 +27,8 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import hull, power, survival
-from ggdp.loss.enclosed import Enclosed, sharpened
+from ggdp.distributions.enclosures import BALLS, hull, power, survival, working_precision
+from ggdp.loss.enclosed import EXACT, FIRST_PRECISION, Enclosed, sharpened
 
 __all__ = ["delta_at_threshold", "delta_of_shift", "upper_threshold"]
 
@@ -82,11 +82,12 @@ def delta_of_shift(*, notion: str, order: float, scale: float, sensitivity: floa
     if order == 1.0:
         # The loss is at most D/b, exactly: a comparison of rationals decides.
         if Fraction(sensitivity) <= Fraction(epsilon) * Fraction(scale):
-            return Enclosed(lower=0.0, upper=0.0, precision=ctx.prec)
+            return Enclosed(lower=0.0, upper=0.0, precision=EXACT)
         return sharpened(lambda: _laplace(notion, arb(sensitivity) / arb(scale), arb(epsilon)))
-    far = arb(_FAR) ** (1 / arb(order))
-    if _loss(arb(order), far, arb(sensitivity) / arb(scale)) < arb(epsilon):
-        return Enclosed(lower=0.0, upper=_LEAST_FLOAT, precision=ctx.prec)
+    with BALLS, working_precision(FIRST_PRECISION):
+        far = arb(_FAR) ** (1 / arb(order))
+        if _loss(arb(order), far, arb(sensitivity) / arb(scale)) < arb(epsilon):
+            return Enclosed(lower=0.0, upper=_LEAST_FLOAT, precision=FIRST_PRECISION)
 
     def value() -> arb:
         p, eps = arb(order), arb(epsilon)

@@ -24,6 +24,7 @@ the Least Significant Bits For Differential Privacy", CCS 2012.
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,17 +34,17 @@ import numpy as np
 from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Outlet, add_clamped, add_saturating, outlet_of
 from ggdp.privacy.grid import Grid
-from ggdp.privacy.values import exact_numbers, refused
+from ggdp.privacy.values import exact_numbers, refused_type
 from ggdp.releases.facts import MechanismFacts
 from ggdp.releases.law import NoiseLaw
 from ggdp.releases.release import Release, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
-from ggdp.sampling.entropy import checked_source
+from ggdp.sampling.entropy import checked_source, is_private
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -68,7 +69,13 @@ class Mechanism:
     calibration : Calibration or GridCalibration
         The scale and its proof. A calibration on the reals is recalibrated on its grid, once: `scale`, `std`,
         `guarantee` and `certificate` are of the noise that is really drawn. For a grid of your own pass
-        ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`.
+        ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`. A calibration that was changed after it was made (by
+        `dataclasses.replace`, say), or that comes from another process, is proved again first.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate does not prove the goal for exactly this noise.
 
     Examples
     --------
@@ -84,23 +91,26 @@ class Mechanism:
     calibration: Calibration | GridCalibration
     _steps: Calibration = field(init=False, repr=False, compare=False)
     _outlet: Outlet = field(init=False, repr=False, compare=False)
+    _facts: MechanismFacts = field(init=False, repr=False, compare=False)
+    _noise: sampling.IntegerNoise | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         calibration = self.calibration
         if not isinstance(calibration, Calibration | GridCalibration):
             # Whatever it is may be data: its type is all that is told.
-            raise ArgumentError(
+            raise ArgumentTypeError(
                 "calibration", type(calibration).__name__, "must be a Calibration, as ggdp.calibrate gives it"
             )
+        calibration.require_proof()
         if isinstance(calibration, Calibration) and calibration.support == "real":
             calibration = on_grid(calibration)
+            calibration.require_own_certificate()
             object.__setattr__(self, "calibration", calibration)
         steps, unit = (
             (calibration.steps, "steps of the grid")
             if isinstance(calibration, GridCalibration)
             else (calibration, "integers")
         )
-        calibration.require_own_certificate()
         if steps.bounds is None and steps.scale > WIDEST:
             raise ArgumentError(
                 "scale", steps.scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid"
@@ -110,6 +120,11 @@ class Mechanism:
                 raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
         object.__setattr__(self, "_steps", steps)
         object.__setattr__(self, "_outlet", outlet_of(steps, self.grid))
+        # What every release needs and none changes is made once.
+        object.__setattr__(self, "_facts", self._made_facts())
+        unbounded = steps.bounds is None
+        noise = sampling.IntegerNoise(order=steps.order, scale=steps.scale) if unbounded else None
+        object.__setattr__(self, "_noise", noise)
 
     @property
     def grid(self) -> Grid | None:
@@ -192,6 +207,9 @@ class Mechanism:
     @property
     def facts(self) -> MechanismFacts:
         """What a release says of its mechanism."""
+        return self._facts
+
+    def _made_facts(self) -> MechanismFacts:
         return MechanismFacts(
             name=self.name,
             item=self.item,
@@ -253,14 +271,16 @@ class Mechanism:
         bits = checked_source(source)
         given = exact_numbers(values)
         if self.grid is None and not _integers_by_type(given):
-            raise refused("must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'")
+            raise refused_type(
+                "must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'"
+            )
         self._require_coordinates(given.shape)
-        draw = self._unbounded if self._steps.bounds is None else self._bounded
-        noisy = draw(given, bits)
-        return released(noisy, self.facts, self.guarantee if bits.private is True else None)
+        noisy = self._bounded(given, bits) if self._noise is None else self._unbounded(given, self._noise, bits)
+        return released(noisy, self.facts, self.guarantee if is_private(bits) else None)
 
-    def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
-        noise = sampling.IntegerNoise(order=self._steps.order, scale=self._steps.scale)
+    def _unbounded(
+        self, given: NDArray[np.generic], noise: sampling.IntegerNoise, source: Source
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
         drawn = noise.sample(given.size, source=source)
         values = given.reshape(-1)
         if self.grid is None:
@@ -284,7 +304,7 @@ class Mechanism:
     def _indices(self, values: NDArray[Any], part: slice) -> NDArray[np.int64]:
         """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""
         grid, given = self.grid or _INTEGERS, values[part]
-        indices = given if self.grid is None and given.dtype == np.int64 else grid.index(given)
+        indices = given if self.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
         if self.sensitivity.bounds is None:
             return indices
         ends = grid.index(np.array(self.sensitivity.bounds)[part])
@@ -306,7 +326,7 @@ class Mechanism:
     def _in_unit(self, noisy: NDArray[np.int64]) -> NDArray[np.int64] | NDArray[np.float64]:
         if self.grid is None:
             return noisy
-        values = self.grid.values(noisy)
+        values = self.grid.values_of_exact(noisy)
         if self.calibration.bounds is None:
             return values
         # A bound that is no point of the grid may lie inside the one it was rounded to.
@@ -315,7 +335,7 @@ class Mechanism:
 
     def _require_coordinates(self, shape: tuple[int, ...]) -> None:
         """Refuse values that are not the query that the sensitivity is of: only their number is looked at."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         sensitivity, bounds = self.sensitivity, self.calibration.bounds
         if sensitivity.kind != "cells" and size != sensitivity.moving:
             raise ArgumentError(

@@ -32,14 +32,14 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._rounding import shown
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.values import exact_numbers, refused
 from ggdp.releases.facts import SelectionFacts
 from ggdp.releases.release import Release, released
-from ggdp.sampling.entropy import checked_source
+from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class ExponentialMechanism:
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""
-        return released(scalar_array(self._labels[index]), self.facts, self.guarantee if bits.private is True else None)
+        return released(scalar_array(self._labels[index]), self.facts, self.guarantee if is_private(bits) else None)
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""
@@ -257,7 +257,7 @@ def selection_probabilities(
         raise ArgumentError("utilities", "none", "there must be at least one")
     rate = _rate(epsilon, _checked_sensitivity(epsilon, sensitivity), monotonic=monotonic)
     weights = Weights.of(numbers, rate)
-    with working_precision(_PRECISION):
+    with BALLS, working_precision(_PRECISION):
         enclosed = [weights.enclosed(i) for i in range(numbers.size)]
         total = sum(enclosed)
         return np.array([float(weight / total) for weight in enclosed])

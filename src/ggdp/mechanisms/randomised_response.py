@@ -28,7 +28,7 @@ from ggdp.mechanisms.exponential import labels_of, scalar_array
 from ggdp.privacy import PureDP
 from ggdp.releases.facts import SelectionFacts
 from ggdp.releases.release import Release, released
-from ggdp.sampling.entropy import checked_source
+from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class RandomisedResponse:
         if utilities.sum() != 1:
             raise ArgumentError("answer", "(not shown)", "must be one of the candidates")
         place = selected(Weights.of(utilities, Fraction(self.goal.epsilon)), bits)
-        return released(scalar_array(self._labels[place]), self.facts, self.guarantee if bits.private is True else None)
+        return released(scalar_array(self._labels[place]), self.facts, self.guarantee if is_private(bits) else None)
 
     def __repr__(self) -> str:
         return f"<RandomisedResponse of {self.guarantee}: {self.facts}>"

@@ -34,10 +34,10 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._rounding import rounded_up
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.sensitivity import Sensitivity
-from ggdp.privacy.values import LARGEST, LEAST, exact_numbers, refused
+from ggdp.privacy.values import LARGEST, LEAST, Exact, exact_numbers, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,9 @@ class Grid:
         True
         """
         if not isinstance(sensitivity, Sensitivity):
-            raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+            raise ArgumentTypeError(
+                "sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)"
+            )
         least = min(sensitivity.sizes)
         if sensitivity.joint is not None:
             q, bound = sensitivity.joint
@@ -134,7 +136,10 @@ class Grid:
         >>> Grid(step=1.0).index([0.49999999999999994, 0.5, -0.5, 1e300])
         array([                  0,                   1,                   0, 9223372036854775807])
         """
-        numbers_given = exact_numbers(values)
+        return self.index_of_exact(exact_numbers(values))
+
+    def index_of_exact(self, numbers_given: Exact) -> NDArray[np.int64]:
+        """Return `index` of an array as `exact_numbers` returns it."""
         flat = numbers_given.reshape(-1)
         found = np.empty(flat.size, dtype=np.int64)
         if flat.dtype == np.float64:
@@ -216,6 +221,10 @@ class Grid:
             k = np.minimum(k, np.uint64(LARGEST)).astype(np.int64)
         if k.dtype != np.int64:
             raise refused("must be 64-bit integers, as index gives them")
+        return self.values_of_exact(k.astype(np.int64, copy=False))
+
+    def values_of_exact(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return `values` of an array of 64-bit integers."""
         with np.errstate(over="ignore"):
             return np.asarray(k.astype(np.float64) * self.step)
 

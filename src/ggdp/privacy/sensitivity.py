@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from ggdp import _validate
 from ggdp._rounding import rounded_up
@@ -39,11 +39,12 @@ __all__ = ["Kind", "Sensitivity"]
 Kind: TypeAlias = Literal["cells", "box", "norm"]
 
 
-def _norm_order(p: object) -> float:
-    """Return the order of a norm, a float of at least 1 or infinity."""
-    if isinstance(p, float) and p == math.inf:
+def _norm_order(**named: object) -> float:
+    """Return the one argument as the order of a norm, a float of at least 1 or infinity."""
+    (value,) = named.values()
+    if isinstance(value, float) and value == math.inf:
         return math.inf
-    return _validate.order(p=p)
+    return _validate.order(**named)
 
 
 def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
@@ -69,14 +70,18 @@ def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """How far one person can move a query. Made by the named constructors, not by hand.
+    """How far one person can move a query. Made by the named constructors.
+
+    What is made by hand, or by `dataclasses.replace`, passes the same checks: fields that contradict each other are
+    refused.
 
     Attributes
     ----------
     kind : {"cells", "box", "norm"}
         Which set of changes it describes.
     sizes : tuple of float
-        "cells": the one D; "box": every D_k; "norm": the one D_q, which no coordinate can exceed.
+        "cells": the one D; "box": every D_k; "norm": the one D_q, which no coordinate can exceed (on a grid, where
+        rounding adds to the norm, it may be less than the joint bound).
     moving : int
         How many coordinates can move at once: m, the length of the box, or the dimension.
     joint : tuple of float, optional
@@ -102,11 +107,48 @@ class Sensitivity:
     bounds: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self) -> None:
-        _validate.choice(among=("cells", "box", "norm"), kind=self.kind)
-        for size in _validate.non_empty(sizes=self.sizes):
-            _validate.positive(sizes=size)
-        _validate.integer(moving=self.moving, at_least=1)
-        validated_neighbours(self.neighbours)
+        kind = _validate.choice(among=get_args(Kind), kind=self.kind)
+        sizes = tuple(_validate.covering(sizes=size) for size in _validate.non_empty(sizes=self.sizes))
+        moving = _validate.integer(moving=self.moving, at_least=1)
+        if kind == "box" and moving != len(sizes):
+            raise ArgumentError("moving", moving, f"a box of {len(sizes)} sizes has as many coordinates that can move")
+        if kind != "box" and len(sizes) != 1:
+            raise ArgumentError("sizes", sizes, f"the kind {kind!r} has one size")
+        for name, value in (
+            ("sizes", sizes),
+            ("moving", moving),
+            ("joint", self._checked_joint(sizes)),
+            ("neighbours", validated_neighbours(self.neighbours)),
+            ("bounds", self._checked_bounds(sizes)),
+        ):
+            object.__setattr__(self, name, value)
+
+    def _checked_joint(self, sizes: tuple[float, ...]) -> tuple[float, float] | None:
+        """Return the joint norm, if it is one that this kind of sensitivity has."""
+        if self.joint is None:
+            if self.kind == "norm":
+                raise ArgumentError("joint", None, "the kind 'norm' needs (order of the norm, bound)")
+            return None
+        if self.kind == "cells":
+            raise ArgumentError("joint", self.joint, "the kind 'cells' has none; use Sensitivity.box with a norm")
+        pair = _validate.non_empty(joint=self.joint)
+        if len(pair) != 2:
+            raise ArgumentError("joint", self.joint, "must be a pair (order of the norm, bound)")
+        joint = (_norm_order(joint=pair[0]), _validate.covering(joint=pair[1]))
+        if self.kind == "norm" and not (sizes[0] == joint[1] or (self.moving > 1 and sizes[0] < joint[1])):
+            # On a grid rounding may add more to the norm than to the coordinate.
+            raise ArgumentError("sizes", sizes, f"must be the bound {joint[1]!r} of the norm")
+        return joint
+
+    def _checked_bounds(self, sizes: tuple[float, ...]) -> tuple[tuple[float, float], ...] | None:
+        """Return the bounds, if the sizes are their widths."""
+        if self.bounds is None:
+            return None
+        pairs = _validate.intervals(bounds=self.bounds)
+        widths = tuple(rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in pairs)
+        if self.kind != "box" or widths != sizes:
+            raise ArgumentError("bounds", self.bounds, "must be those that the sizes are the widths of")
+        return pairs
 
     @classmethod
     def histogram(cls, neighbours: Neighbours = "add-remove", max_cells: int = 1) -> Sensitivity:
@@ -177,8 +219,8 @@ class Sensitivity:
         """
         return cls(
             kind="cells",
-            sizes=(_validate.covering(sensitivity=d),),
-            moving=_validate.integer(max_cells=m, at_least=1),
+            sizes=(_validate.covering(d=d),),
+            moving=_validate.integer(m=m, at_least=1),
             neighbours=validated_neighbours(neighbours),
         )
 
@@ -206,13 +248,13 @@ class Sensitivity:
         >>> Sensitivity.box([1, 0.1, 0.05]).lp(math.inf)
         1.0
         """
-        sizes = tuple(_validate.covering(box=size) for size in _validate.non_empty(box=d))
+        sizes = tuple(_validate.covering(d=size) for size in _validate.non_empty(d=d))
         joint = None
         if norm is not None:
             pair = _validate.non_empty(norm=norm)
             if len(pair) != 2:
                 raise ArgumentError("norm", norm, "must be a pair (order of the norm, bound)")
-            joint = (_norm_order(pair[0]), _validate.covering(norm=pair[1]))
+            joint = (_norm_order(norm=pair[0]), _validate.covering(norm=pair[1]))
         return cls(
             kind="box",
             sizes=sizes,
@@ -241,25 +283,26 @@ class Sensitivity:
         >>> Sensitivity.norm(2, 1.0, dimension=10).lp(2)
         1.0
         """
-        size = _validate.covering(sensitivity=d)
+        size = _validate.covering(d=d)
         return cls(
             kind="norm",
             sizes=(size,),
             moving=_validate.integer(dimension=dimension, at_least=1),
-            joint=(_norm_order(p), size),
+            joint=(_norm_order(p=p), size),
             neighbours=validated_neighbours(neighbours),
         )
 
     @classmethod
     def from_bounds(
-        cls, bounds: Iterable[tuple[float, float]], *, neighbours: Neighbours = "add-remove"
+        cls, bounds: tuple[float, float] | Iterable[tuple[float, float]], *, neighbours: Neighbours = "add-remove"
     ) -> Sensitivity:
         """Statistics known only to lie in public bounds: each can move by at most its width (v5, Claim 3).
 
         Parameters
         ----------
-        bounds : sequence of (lower, upper)
-            Bounds of each statistic. A mechanism clamps values outside silently, so that the widths hold.
+        bounds : (lower, upper) or sequence of (lower, upper)
+            Bounds of the one statistic, or of each. A mechanism clamps values outside silently, so that the widths
+            hold.
         neighbours : {"add-remove", "replace-one"}, default "add-remove"
             The relation of neighbours.
 
@@ -268,7 +311,7 @@ class Sensitivity:
         >>> Sensitivity.from_bounds([(0, 10), (-1, 1)]).sizes
         (10.0, 2.0)
         """
-        pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
+        pairs = _validate.intervals(bounds=bounds)
         widths = [rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in pairs]
         return replace(cls.box(widths, neighbours=neighbours), bounds=pairs)
 
@@ -306,7 +349,7 @@ class Sensitivity:
         >>> Sensitivity.norm(2, 1.0, dimension=4).lp(1)
         2.0...
         """
-        order = _norm_order(p)
+        order = _norm_order(p=p)
         if self.joint is None:
             return _norm_of(self.corner, order)
         q, bound = self.joint

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LARGEST", "LEAST", "exact_numbers", "refused"]
+__all__ = ["LARGEST", "LEAST", "exact_numbers", "refused", "refused_type"]
 
 # The ends of int64, where indices saturate.
 LEAST, LARGEST = -(2**63), 2**63 - 1
@@ -38,6 +38,11 @@ def refused(expected: str) -> ArgumentError:
     return ArgumentError("values", _NotShown(), expected)
 
 
+def refused_type(expected: str) -> ArgumentTypeError:
+    """Return the error for values of a wrong type, which it does not hold."""
+    return ArgumentTypeError("values", _NotShown(), expected)
+
+
 def exact_numbers(values: ArrayLike) -> Exact:
     """Return values as float64, int64, uint64 or Python numbers, whichever holds them exactly; nothing is rounded.
 
@@ -48,7 +53,7 @@ def exact_numbers(values: ArrayLike) -> Exact:
     """
     array = _as_array(values)
     if array is None:
-        raise refused(
+        raise refused_type(
             "must be numbers, or arrays or evenly nested lists of them, none of them masked or missing; of a frame "
             "take one column, or to_numpy() where all columns have one type"
         )
@@ -61,7 +66,7 @@ def exact_numbers(values: ArrayLike) -> Exact:
         return array.astype(np.int64, copy=False)
     if kind == "O" and all(_is_exact(value) for value in array.flat):
         return array
-    raise refused("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
+    raise refused_type("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
 
 
 def _as_array(values: ArrayLike) -> NDArray[Any] | None:
@@ -92,7 +97,7 @@ def _masked(values: object) -> bool:
 
 def _beyond_float(values: ArrayLike) -> bool:
     """Tell whether there is an integer among the values that no float may hold."""
-    if isinstance(values, list | tuple) and set(map(type, values)) <= {float}:
+    if type(values) is float or (isinstance(values, list | tuple) and set(map(type, values)) <= {float}):
         return False
     numbers_given = np.asarray(values, dtype=object).flat
     return any(isinstance(value, numbers.Integral) and abs(int(value)) > _MOST_WHOLE for value in numbers_given)

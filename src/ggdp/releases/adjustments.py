@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 import numpy as np
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import LARGEST, LEAST
 from ggdp.releases.facts import MechanismFacts
@@ -166,7 +166,9 @@ def redraw(release: Release, lower: float | None = None, upper: float | None = N
 
 def _require_release(release: object) -> None:
     if not isinstance(release, Release):
-        raise ArgumentError("release", type(release).__name__, "must be a Release, as a mechanism's release gives it")
+        raise ArgumentTypeError(
+            "release", type(release).__name__, "must be a Release, as a mechanism's release gives it"
+        )
 
 
 def numbers_of(release: Release) -> NDArray[Any]:

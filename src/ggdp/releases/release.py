@@ -3,7 +3,8 @@
 A release holds nothing but what may be published. The true values never enter it: a mechanism hands over its output and
 public facts. Only a mechanism can attach a guarantee (`released`), and only the functions of
 `ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
-`dataclasses.replace`, has none.
+`dataclasses.replace`, has none. A copy and an unpickled release keep it, as their values are those of the original and
+cannot be written to either.
 """
 
 from __future__ import annotations
@@ -88,16 +89,21 @@ class Release:
     guarantee: Guarantee | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        values = _read_only(self.values)
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "noisy", values if self.noisy is None else _read_only(self.noisy))
+        self._seal()
 
     def __setstate__(self, state: list[Any]) -> None:
-        # A copy made by pickling is as little to be written to as the original.
         for part, value in zip(fields(self), state, strict=True):
             object.__setattr__(self, part.name, value)
-        self.values.setflags(write=False)
-        self.noisy.setflags(write=False)
+        self._seal()
+
+    def _seal(self) -> None:
+        """Put arrays that nobody can make writable in the place of those that were given."""
+        values = sealed(self.values)
+        same = self.noisy is None or self.noisy is self.values
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "noisy", values if same else sealed(self.noisy))
+        if self.places is not None:
+            object.__setattr__(self, "places", sealed(self.places))
 
     @property
     def neighbours(self) -> Neighbours:
@@ -319,15 +325,25 @@ def adjusted(
 
 
 def _promised(release: Release, guarantee: Guarantee | None) -> Release:
-    for array in (release.values, release.noisy):
-        # A view can be made writable again as long as the array behind it is.
-        if isinstance(array.base, np.ndarray):
-            array.base.setflags(write=False)
     object.__setattr__(release, "guarantee", guarantee)
     return release
 
 
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
-    view = np.asarray(values).view()
-    view.setflags(write=False)
-    return view
+def sealed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values as an array that cannot be made writable, nor can any array behind it; nothing is copied.
+
+    NumPy lets a read-only array be made writable again where what holds its memory is writable. A memory view that is
+    read-only never is.
+
+    Examples
+    --------
+    >>> array = sealed(np.array([1.5, 2.5]))
+    >>> array.setflags(write=True)
+    Traceback (most recent call last):
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    array = np.ascontiguousarray(values).reshape(np.shape(values))
+    dtype = array.dtype
+    # Memory views know no dates.
+    plain: Any = array.view(np.int64) if dtype.kind in "mM" else array
+    return np.asarray(memoryview(plain).toreadonly()).view(dtype)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import hull, working_precision
+from ggdp.distributions.enclosures import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.table import Table
@@ -118,7 +118,7 @@ class Binomial:
 
     def _sampler(self) -> Table | _Constant:
         """Return what draws this law."""
-        with working_precision(64):
+        with BALLS, working_precision(64):
             q = self._enclosed()
             deviation = math.sqrt(max(float((self.trials * q * (1 - q)).upper()), 0.0))
             centre = float((self.trials * q).mid())
@@ -134,12 +134,12 @@ class Binomial:
             )
         mode = min(max(int(centre), 0), self.trials)
         first, last = max(mode - reach, 0), min(mode + reach, self.trials)
-        with _precision(self.trials, 64):
+        with BALLS, working_precision(_bits(self.trials, 64)):
             brackets, least, stop = _brackets(self.trials, self._enclosed(), mode, first, last)
         ends = (least == 0, stop == self.trials)
 
         def below(k: int) -> arb:
-            with _precision(self.trials, ctx.prec):
+            with BALLS, working_precision(_bits(self.trials, ctx.prec)):
                 return _below(self.trials, self._enclosed(), k)
 
         return Table.of(brackets, least=least, ends=ends, below=below)
@@ -156,9 +156,9 @@ class _Constant:
         out[:] = self.value
 
 
-def _precision(trials: int, bits: int) -> working_precision:
-    """Return the context in which f is enclosed to so many bits: the logarithms in it are of the size of N log N."""
-    return working_precision(bits + _SPARE_BITS + 2 * trials.bit_length())
+def _bits(trials: int, bits: int) -> int:
+    """Return the precision at which f is enclosed to so many bits: the logarithms in it are of the size of N log N."""
+    return bits + _SPARE_BITS + 2 * trials.bit_length()
 
 
 def _mass(n: int, q: arb, k: int) -> arb:

@@ -3,7 +3,7 @@
 =============  =====================================================================================
 SecureSource   the default: a stream for each thread of each process, keyed by the operating system
 SeededSource   the same bits for the same seed, for tests and reproduction; what it makes is not private
-Source         what the samplers need of either, or of a source of your own
+Source         what the samplers need of either, or of a source of your own, which carries no guarantee
 =============  =====================================================================================
 
 A stream encrypts zeros, so its output is the cipher's key stream: no attacker who cannot break AES-256 tells it from
@@ -29,7 +29,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError, EntropyError, GgdpError
+from ggdp.errors import ArgumentTypeError, EntropyError, GgdpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,7 @@ __all__ = [
     "Source",
     "checked_source",
     "fill",
+    "is_private",
     "random_bits",
     "random_words",
 ]
@@ -57,11 +58,10 @@ _NO_NOISE = "no noise was drawn, and nothing can be released until randomness wo
 
 
 class Source(Protocol):
-    """What a sampler asks of a source of random bits."""
+    """What a sampler asks of a source of random bits.
 
-    @property
-    def private(self) -> bool:
-        """Whether nobody else can know the bits, so that what is made from them may carry a guarantee."""
+    A source of your own carries no guarantee: of its bits nobody but you knows who else knows them.
+    """
 
     def fill(self, buffer: NDArray[np.uint8]) -> int:
         """Overwrite the whole buffer with uniform random bytes and return how many were written."""
@@ -127,6 +127,8 @@ class SecureSource:
     (3,)
     """
 
+    __slots__ = ("_entropy", "_last", "_streams")
+
     def __init__(self, entropy: Callable[[int], bytes] = os.urandom) -> None:
         self._entropy = entropy
         self._streams = _Streams()
@@ -135,10 +137,10 @@ class SecureSource:
     @property
     def private(self) -> bool:
         """Whether the keys come from the operating system; only then does a release carry a guarantee."""
-        return self._entropy is os.urandom
+        return is_private(self)
 
     def __repr__(self) -> str:
-        return "SecureSource()" if self._entropy is os.urandom else f"SecureSource(entropy={self._entropy!r})"
+        return "SecureSource()" if self.private else f"SecureSource(entropy={self._entropy!r})"
 
     def __reduce__(self) -> tuple[type[SecureSource], tuple[Callable[[int], bytes]]]:
         # A copy, in this process or another, is keyed anew.
@@ -190,13 +192,18 @@ class SeededSource:
     False
     """
 
-    private = False
+    __slots__ = ("_lock", "_stream", "seed")
 
     def __init__(self, *, seed: int) -> None:
         self.seed = _validate.integer(seed=seed, at_least=0)
         key = hashlib.sha256(b"ggdp seeded source %d" % self.seed).digest()
         self._stream = _Stream(bytearray(key), bytes(_COUNTER_BYTES))
         self._lock = threading.Lock()
+
+    @property
+    def private(self) -> bool:
+        """Always False: a release from these bits carries no guarantee."""
+        return False
 
     def __repr__(self) -> str:
         return f"SeededSource(seed={self.seed})"
@@ -222,11 +229,21 @@ def checked_source(source: Source | None) -> Source:
     """Return the source of random bits that was asked for: by default the operating system's."""
     if source is None:
         return SECURE
-    if isinstance(source, type) or not callable(getattr(source, "fill", None)) or not hasattr(source, "private"):
+    if isinstance(source, type) or not callable(getattr(source, "fill", None)):
         # Whatever it is may be data: its type is all that is told.
         shown = type(source).__name__
-        raise ArgumentError("source", shown, "must be a source of random bits, such as SeededSource(seed=1), or None")
+        expected = "must be a source of random bits, such as SeededSource(seed=1), or None"
+        raise ArgumentTypeError("source", shown, expected)
     return source
+
+
+def is_private(source: Source) -> bool:
+    """Tell whether what is made from the bits of a source may carry a guarantee.
+
+    Only the library says so, by the exact type of the source and the operating system's own function: a seeded source,
+    a subclass or a source of one's own cannot vouch for itself, whatever attributes it has.
+    """
+    return type(source) is SecureSource and source._entropy is os.urandom
 
 
 def fill(buffer: NDArray[np.uint8], source: Source) -> None:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
-from ggdp.distributions.enclosures import lower_float, upper_float
+from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 from ggdp.sampling.rejection import ROUNDING, Envelope, far_sum, weight
 from ggdp.sampling.table import UNDECIDED
 from ggdp.sampling.thresholds import precision_from, reach
@@ -87,7 +87,7 @@ def envelope(
     width_bits = max(math.frexp(span)[1] - 1 - block_bits, 0)
     count = max(math.ceil(math.ldexp(span, -width_bits)), 1)
     far_start = start + (count << width_bits)
-    with precision_from(order, scale, start, 64):
+    with BALLS, working_precision(precision_from(order, scale, start, 64)):
         tops = [weight(order, scale, start, start + (i << width_bits)) for i in range(count + 1)]
         far = far_sum(order, scale, start, far_start, stop, two_sided) / arb(2) ** width_bits
         sides = 2 if two_sided else 1

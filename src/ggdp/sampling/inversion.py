@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from flint import arb
 
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.errors import UnprovedError
 from ggdp.sampling.entropy import random_bits
 
@@ -67,7 +67,7 @@ def inverted(
         If thousands of bits do not decide, since `below` does not get narrower with the precision.
     """
     while bits <= _MOST_BITS:
-        with working_precision(bits + _SPARE_BITS):
+        with BALLS, working_precision(bits + _SPARE_BITS):
             unit = arb(2) ** -bits
             k = _found(below, arb(numerator) * unit, (arb(numerator) + 1) * unit, start, step)
         if k is not None:

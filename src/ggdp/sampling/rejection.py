@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.distributions.integer_sums import partial_sum, tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
 from ggdp.sampling.table import BATCH, CHUNK, UNDECIDED
@@ -226,7 +227,7 @@ class Envelope:
         """Decide level + V < M f(x), or for the far values (None) the same with their sum, in ball arithmetic."""
         bits = self.word
         while True:
-            with precision_from(self.order, self.scale, self.start, bits):
+            with BALLS, working_precision(precision_from(self.order, self.scale, self.start, bits)):
                 exact = arb(self.height) * (
                     weight(self.order, self.scale, self.start, x)
                     if x is not None

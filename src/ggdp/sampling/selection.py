@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import arb, fmpq
 
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.sampling.entropy import random_bits
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _accepted(weights: Weights, i: int, level: int, m: int, source: Source, word
     """Decide level + V < 2^m w_i in ball arithmetic."""
     numerator, bits = random_bits(source, word), word
     while True:
-        with working_precision(bits + m + _SPARE_BITS):
+        with BALLS, working_precision(bits + m + _SPARE_BITS):
             height = weights.enclosed(i) * arb(2) ** m
             low = level + arb(numerator) * arb(2) ** -bits
             if height >= low + arb(2) ** -bits:
@@ -228,7 +228,7 @@ def _decayed(x: NDArray[np.float64]) -> NDArray[np.float64]:
 @lru_cache(maxsize=1)
 def _powers() -> tuple[NDArray[np.float64], float, float]:
     """Return the table of 2^(-k/64), and (log 2)/64 as the sum of a float of at most 40 bits and another."""
-    with working_precision(160):
+    with BALLS, working_precision(160):
         step = arb.const_log2() / _STEPS
         high = math.ldexp(int((step * arb(2) ** 46).floor().unique_fmpz()), -46)
         low = float(step - arb(high))

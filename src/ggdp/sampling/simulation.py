@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.sampling.batch import shape_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def simulated_not_private(
     (4,)
     """
     if not isinstance(law, GeneralizedGaussian):
-        raise ArgumentError("law", law, "must be a GeneralizedGaussian")
+        raise ArgumentTypeError("law", law, "must be a GeneralizedGaussian")
     if not isinstance(generator, np.random.Generator):
         raise ArgumentError(
             "generator", generator, "must be a numpy.random.Generator, such as numpy.random.default_rng()"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from ggdp.distributions.enclosures import hull, working_precision
+from ggdp.distributions.enclosures import BALLS, hull, working_precision
 from ggdp.distributions.integer_sums import partial_sum, tail, tail_sum, weight
 from ggdp.sampling.table import Table
 
@@ -53,20 +53,20 @@ def thresholds_needed(order: float, scale: float, *, start: int = 0, word: int =
     return reach(order, scale, start, word * _LOG_2) + 2.0
 
 
-def precision_from(order: float, scale: float, start: int, bits: int) -> working_precision:
-    """Return the context in which weights relative to that of `start` have so many bits, and some to spare.
+def precision_from(order: float, scale: float, start: int, bits: int) -> int:
+    """Return the precision at which weights relative to that of `start` have so many bits, and some to spare.
 
     The exponent (start/scale)^order needs its bits before the point as well. Where that of another weight is much
     larger, the weight is nothing beside that of `start`, and so is its error.
     """
-    return working_precision(bits + _SPARE_BITS + math.ceil(order * math.log2(max(start / scale, 1.0))))
+    return bits + _SPARE_BITS + math.ceil(order * math.log2(max(start / scale, 1.0)))
 
 
 @lru_cache(maxsize=32)
 def whole_law(order: float, scale: float, *, guide_bits: int = 16, word: int = 64) -> Table:
     """Return the table of all integers."""
     count = math.ceil(thresholds_needed(order, scale, word=word))
-    with working_precision(word + _SPARE_BITS):
+    with BALLS, working_precision(word + _SPARE_BITS):
         table = _symmetric(order, scale, count, _beyond(order, scale, count + 1, word), word)
 
     def below(k: int) -> arb:
@@ -79,7 +79,7 @@ def whole_law(order: float, scale: float, *, guide_bits: int = 16, word: int = 6
 def window_law(order: float, scale: float, width: int, *, guide_bits: int = 16, word: int = 64) -> Table:
     """Return the table of the law given |k| <= width."""
     count = min(math.ceil(thresholds_needed(order, scale, word=word)), width)
-    with working_precision(word + _SPARE_BITS):
+    with BALLS, working_precision(word + _SPARE_BITS):
         table = _symmetric(order, scale, count, partial_sum(order, scale, count + 1, width), word)
     complete = len(table) == 2 * width and table[0][0] > 0
 
@@ -95,13 +95,13 @@ def window_law(order: float, scale: float, width: int, *, guide_bits: int = 16, 
 def tail_law(order: float, scale: float, start: int, *, guide_bits: int = 16, word: int = 64) -> Table:
     """Return the table of the law given k >= start >= 1."""
     count = math.ceil(thresholds_needed(order, scale, start=start, word=word))
-    with precision_from(order, scale, start, word):
+    with BALLS, working_precision(precision_from(order, scale, start, word)):
         sums = _suffix_sums(order, scale, start, count, tail_sum(order, scale, start + count))
         unit = arb(2) ** word
         brackets = list(_until_one((bracketed(unit * (1 - rest / sums[0])) for rest in sums[1:]), word))
 
     def below(k: int) -> arb:
-        with precision_from(order, scale, start, ctx.prec):
+        with BALLS, working_precision(precision_from(order, scale, start, ctx.prec)):
             return 1 - tail_sum(order, scale, k) / tail_sum(order, scale, start) if k > start else arb(0)
 
     return Table.of(brackets, least=start, ends=(True, False), below=below, guide_bits=guide_bits, word=word)

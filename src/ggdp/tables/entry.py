@@ -18,7 +18,7 @@ from ggdp.errors import ArgumentError, PrivacyWarning
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import released
 from ggdp.releases.totals import fit_total
-from ggdp.sampling.entropy import checked_source, random_words
+from ggdp.sampling.entropy import checked_source, is_private, random_words
 from ggdp.tables.cut import joint
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.plan import crowded
@@ -346,7 +346,7 @@ def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, NDA
 
 
 def _thresholded(noisy: NDArray[np.int64], plan: TablePlan, bits: Source) -> Release:
-    release = released(noisy, plan.facts, plan.guarantee if bits.private is True else None)
+    release = released(noisy, plan.facts, plan.guarantee if is_private(bits) else None)
     return clip(release, lower=0) if plan.request.nonnegative else release
 
 

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import working_precision
+from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.distributions.integer_sums import tail
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.saturation import add_saturating
@@ -120,7 +120,7 @@ def _false_cells(
 
 def _refuse_many(noise: IntegerNoise, total: int, threshold: int) -> None:
     """Refuse a threshold with too many false cells, by public facts and before the data are looked at."""
-    with working_precision(64):
+    with BALLS, working_precision(64):
         few = total * tail(noise.order, noise.scale, threshold) <= _ROOM * MOST_FALSE_CELLS
     if not few:
         raise ArgumentError(

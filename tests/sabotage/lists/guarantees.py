@@ -31,7 +31,7 @@ SABOTAGES = [
     Sabotage(
         "seeded releases carry a guarantee",
         "mechanisms/additive.py",
-        "self.guarantee if bits.private is True else None",
+        "self.guarantee if is_private(bits) else None",
         "self.guarantee",
         (f"{SHAPES}test_bits_come_from_the_operating_system_and_seeded_ones_carry_no_guarantee[laplace-integers]",),
     ),

@@ -36,7 +36,7 @@ SABOTAGES = [
     Sabotage(
         "seeded selections carry a guarantee",
         "mechanisms/exponential.py",
-        "self.guarantee if bits.private is True else None",
+        "self.guarantee if is_private(bits) else None",
         "self.guarantee",
         (f"{SELECT}test_a_million_candidates_and_ties_are_drawn_from",),
     ),

@@ -42,8 +42,8 @@ import pyarrow as pa
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.sampling import IntegerNoise, SecureSource
-from ggdp.sampling.entropy import checked_source
+from ggdp.sampling import IntegerNoise
+from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.tables.engines.spark import quiet
 from ggdp.tables.engines.spark_folder import free, hidden, publish, tidied
 from ggdp.tables.engines.spark_noise import NUMBERS, CellPlan, noised
@@ -225,7 +225,7 @@ def digests(written: WrittenCells) -> dict[str, str]:
 
 def _is_private(source: Source | None) -> bool:
     """Tell whether parts have independent bits of the operating system, whatever a source says of itself."""
-    return source is None or (type(source) is SecureSource and source.private)
+    return source is None or is_private(source)
 
 
 def _planned(
