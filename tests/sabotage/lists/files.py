@@ -6,6 +6,8 @@ RECORDS = "tests/tables/engines/test_records.py::"
 FILES = "tests/tables/engines/test_files.py::"
 TEXT = "tests/tables/engines/test_text_files.py::"
 TEMPORARY = "tests/tables/engines/test_temporary.py::"
+HOLES = "tests/fuzz/test_known_holes.py::"
+NAMES = "tests/fuzz/test_known_names.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -84,5 +86,40 @@ SABOTAGES = [
         "    remove_abandoned(within)\n",
         "",
         (f"{TEMPORARY}test_directories_of_processes_that_are_gone_are_removed_and_others_kept",),
+    ),
+    Sabotage(
+        "statistics of Parquet files decide for rows",
+        "tables/engines/duckdb.py",
+        '    "disabled_optimizers": ",".join(_NO_STATISTICS),\n',
+        "",
+        (f"{HOLES}test_nans_of_every_writer_are_missing_also_with_units",),
+    ),
+    Sabotage(
+        "a relation is counted in its own database",
+        "tables/engines/frames.py",
+        "ours = self._connection.from_arrow(duckdb.Stream(self._schema, batches))",
+        "ours = self._rows",
+        (f"{HOLES}test_nans_of_parquet_are_missing_whatever_other_rows_hold",),
+    ),
+    Sabotage(
+        "columns of Parquet files are found by their names",
+        "tables/engines/duckdb.py",
+        'taken = ", ".join(f"p{names.index(name)} AS {bound(name)}" for name in columns)',
+        'taken = ", ".join(f"p{[n.lower() for n in names].index(name.lower())} AS {bound(name)}" for name in columns)',
+        (f"{NAMES}test_names_that_differ_in_case_are_told_apart_or_refused[parquet]",),
+    ),
+    Sabotage(
+        "names of polars are patterns",
+        "tables/engines/frames.py",
+        "pl.nth(names.index(column)).alias(bound(column))",
+        "pl.col(column).alias(bound(column))",
+        (f"{NAMES}test_names_are_neither_patterns_nor_paths",),
+    ),
+    Sabotage(
+        "a file by two mounts is read twice",
+        "tables/engines/files.py",
+        "        if device != state.st_dev:\n",
+        "        if False:\n",
+        (f"{NAMES}test_a_file_that_a_pattern_finds_twice_is_counted_once",),
     ),
 ]

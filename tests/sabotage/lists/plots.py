@@ -45,7 +45,7 @@ SABOTAGES = [
     Sabotage(
         "a figure does not say what its intervals cover",
         "plots/tables.py",
-        'covers = one_line(getattr(shown, "covers", None) or "", 200)',
+        'covers = one_line(shown.covers or "", 200)',
         'covers = ""',
         (f"{TABLES}test_what_the_intervals_cover_is_said[size0]",),
     ),
