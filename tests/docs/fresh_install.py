@@ -45,7 +45,7 @@ REWRITTEN = (
     (re.compile(r"^make test\b.*$"), ""),
     # The README has another way to the same demo, for those without make.
     (re.compile(r"^(make demo)\b.*$"), r"\1 && rm -r demo-output"),
-    (re.compile(r"^(ggdp reproduce\b)(?!.*--quick)"), r"\1 --quick"),
+    (re.compile(r"^(ggdp reproduce\b)(?![^#]*--quick)"), r"\1 --quick"),
     (re.compile(r"(pip install .*)\bggdp\["), r"\1.["),
 )
 

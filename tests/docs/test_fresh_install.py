@@ -20,7 +20,7 @@ PAGE = """# Title
 
 ```sh
 make test    # everything
-ggdp reproduce all --out there
+ggdp reproduce all --out there    # or with --quick
 ggdp check a.csv \\
     --by b
 ```
@@ -57,7 +57,10 @@ def test_the_blocks_of_a_page_are_found_in_the_order_they_run():
 def test_lines_are_run_as_a_clone_can_run_them():
     _, install, shell, console, _ = blocks(PAGE)
     assert commands(install) == "pip install '.[spark]'\n"
-    assert commands(shell) == "\nggdp reproduce --quick all --out there\nggdp check a.csv \\\n    --by b\n"
+    assert (
+        commands(shell)
+        == "\nggdp reproduce --quick all --out there    # or with --quick\nggdp check a.csv \\\n    --by b\n"
+    )
     assert commands(console) == "ggdp plan\n"
     assert installs(blocks(PAGE)) == ["pip install '.[spark]'"]
 
