@@ -14,6 +14,9 @@ CALIBRATIONS = {
     "laplace": lambda: ggdp.calibrate(ggdp.PureDP(1), ONE, order=1),
     "shift": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ONE, order=3),
     "integer-shift": lambda: ggdp.calibrate(ggdp.ProbabilisticDP(1, 1e-3), ONE, order=1.5, support="integer"),
+    "integer-gaussian": lambda: ggdp.calibrate(
+        ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.norm(2, 1.5, dimension=9), order=2, support="integer"
+    ),
     "corner": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), TWO, order=3),
     "absolute-sum": lambda: ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), TWO, order=3),
     "radial": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), ggdp.Sensitivity.norm(3, 1, dimension=5), order=3),

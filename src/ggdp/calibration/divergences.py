@@ -100,6 +100,9 @@ def _whole(noise: Noise, size: float) -> float:
 
 def _scalar(noise: Noise, size: float, alpha: float) -> Between:
     moved = _whole(noise, size)
+    if moved == 0.0:
+        # No whole number moves.
+        return 0.0, 0.0
     found = renyi_of_shift(order=noise.order, scale=noise.scale, sensitivity=moved, alpha=alpha, support=noise.support)
     return found.lower, found.upper
 

@@ -171,6 +171,9 @@ def _lower_delta(noise: Noise, epsilon: float) -> float:
 def _most(noise: Noise, epsilon: float) -> float:
     """Return the least proved upper bound of delta, for an epsilon above 0."""
     query, order, scale = noise.sensitivity, noise.order, noise.scale
+    if noise.support == "integer" and query.lp(1) < 1.0:
+        # No whole number moves.
+        return 0.0
     if order == 1.0 and Fraction(query.lp(1)) <= Fraction(epsilon) * Fraction(scale):
         return 0.0
     if query.moving == 1:

@@ -38,8 +38,8 @@ SABOTAGES = [
     Sabotage(
         "randomised response is told too truthfully",
         "mechanisms/randomised_response.py",
-        "return 1.0 / (1.0 + (len(self._labels) - 1) * math.exp(-self.goal.epsilon))",
-        "return 1.0 / (1.0 + (len(self._labels) - 1) * math.exp(-2 * self.goal.epsilon))",
+        "selected(Weights.of(utilities, Fraction(self.goal.epsilon)), bits)",
+        "selected(Weights.of(utilities, 2 * Fraction(self.goal.epsilon)), bits)",
         (f"{SIDES}test_randomised_response_loses_just_epsilon",),
     ),
     Sabotage(
