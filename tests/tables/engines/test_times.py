@@ -141,7 +141,7 @@ EAST = timezone(timedelta(hours=2))
         (1704067200.0, 2),
         (True, 2),
         (np.datetime64("2024-01-01"), 2),
-        (object(), 2),
+        pytest.param(object(), 2, id="an object-2"),
         (None, 3),
         (pd.NaT, 3),
         (np.datetime64("NaT"), 3),
