@@ -99,3 +99,19 @@ def test_errors_name_the_flag(capsys, flags, message):
     assert said.out == ""
     assert said.err.startswith("error: ")
     assert message in said.err
+
+
+def test_it_says_how_records_were_read(capsys):
+    Path("visits.csv").write_bytes("person,ward\np1,surgery\np2,Zürich\np3,births,extra\n".encode("latin-1"))
+    flags = ("--by", "ward", "--levels", "ward=surgery,births")
+    assert check(*flags) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "records 3",
+        "text that is not valid utf-8 1 row",
+        "more fields than the header 1 row",
+        "some text is not valid utf-8; give the encoding of the file, such as latin-1",
+    ):
+        assert part in said
+    assert check(*flags, "--encoding", "latin-1") == 0
+    assert "text that is not valid iso8859-1 0 rows" in " ".join(capsys.readouterr().out.split())

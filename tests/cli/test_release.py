@@ -544,3 +544,31 @@ def test_the_example_is_the_bundled_table_one_row_a_worker():
     assert [tuple(row) for row in rows] == table.rows()
     domain = ggdp.Domain.from_toml(EXAMPLES / "workers.toml")
     assert {column.name: column.levels for column in domain} == {name: table.levels(name) for name in table.columns}
+
+
+TOWNS = ("--by", "town", "--levels", "town=Kehl,Zürich", "--epsilon", "1000", "--delimiter", ";", "--out", "towns.csv")
+
+
+def test_a_file_is_read_by_the_encoding_and_delimiter_of_the_flags(capsys):
+    Path("towns.txt.csv").write_bytes("id;town\n1;Zürich\n2;Kehl\n3;Zürich\n".encode("latin-1"))
+    assert release(*TOWNS, "--encoding", "latin-1", source="towns.txt.csv") == 0
+    assert [row["count"] for row in rows_of("towns.csv")] == ["1", "2"]
+    manifest = json.loads(Path("towns.manifest.json").read_text("utf-8"))
+    text = manifest["table"]["request"]["text"]
+    assert text == {"encoding": "iso8859-1", "delimiter": ";", "longest_record": 2**24}
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--encoding", "klingon"), "--encoding = 'klingon': is not known"),
+        (("--encoding", "utf-7"), "--encoding = 'utf-7': cannot be read record by record"),
+        (("--delimiter", "::"), "--delimiter = '::': must be one ASCII character"),
+        (("--temp-dir", "nowhere"), "--temp-dir = 'nowhere': is not a directory; create it first"),
+    ],
+)
+def test_flags_of_files_are_refused_by_their_names(flags, said, capsys):
+    assert release("--by", "sex", "--levels", "sex=f,m", "--epsilon", "1", "--out", "out.csv", *flags) == 1
+    assert said in capsys.readouterr().err
+    assert not Path("out.csv").exists()
