@@ -107,6 +107,11 @@ def test_the_error_of_an_order_without_end_is_that_of_the_uniform_law():
     assert found.std == pytest.approx(1e25 / 6**0.5, rel=1e-6)
 
 
+def test_numbers_that_leave_the_floats_are_a_search_without_an_end():
+    with pytest.raises(ggdp.errors.SearchError, match="leave the 64-bit floats"):
+        ggdp.calibrate(PureDP(5e-324), Sensitivity.disjoint(2), order=1.02, bounds=(0, 10), bounding="truncated")
+
+
 @pytest.mark.exhaustive
 def test_a_tiny_delta_at_a_large_order_is_calibrated_by_the_papers_method():
     answered(ProbabilisticDP(1, 1e-30), Sensitivity.box([1, 0.01]), order=100, method="paper").verify()
