@@ -20,7 +20,7 @@ import duckdb
 import ggdp
 import tables_data as data
 from ggdp.tables.engines import CountQuery, TableSource, open_source
-from ggdp.tables.engines.duckdb import _NO_STATISTICS
+from ggdp.tables.engines.duckdb import NO_STATISTICS
 from ratios import extra, ratio, timed_in_turn
 from timing import calls_time
 from worker import serve
@@ -221,7 +221,7 @@ def reading(*, path: str, folder: str, rounds: int) -> dict[str, dict[str, Any]]
         "release": lambda: released(connection().sql(f"FROM '{path}'"), "counted"),
     }
     found["a relation of DuckDB"] = compared(timed_in_turn(jobs, rounds), "plain")
-    without = duckdb.connect(config={"disabled_optimizers": ",".join(_NO_STATISTICS)})
+    without = duckdb.connect(config={"disabled_optimizers": ",".join(NO_STATISTICS)})
     query = f"SELECT {names}, count(*) FROM '{path}' GROUP BY ALL"
     jobs = {
         "plain": partial(plain, path, by),

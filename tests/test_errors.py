@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import ggdp
@@ -58,6 +59,20 @@ WRONG_TYPES = {
     "values": lambda: COUNTS.release([1.0]),
 }
 
+TABLE = {"by": "x", "goal": GOAL, "domain": {"x": ["a"]}}
+ROWS = pa.table({"x": ["a"]})
+WRONG_TABLES = {
+    "data": lambda: ggdp.release_table([1, 2], **TABLE),
+    "goal": lambda: ggdp.release_table(ROWS, **TABLE | {"goal": 3}),
+    "domain": lambda: ggdp.release_table(ROWS, **TABLE | {"domain": 7}),
+    "unit": lambda: ggdp.release_table(ROWS, **TABLE, unit=3, max_cells=1),
+    "nonnegative": lambda: ggdp.release_table(ROWS, **TABLE, nonnegative="x"),
+    "encoding": lambda: ggdp.release_table("t.csv", **TABLE, encoding=3),
+    "quoted": lambda: ggdp.release_table("t.csv", **TABLE, quoted="yes"),
+    "temp_dir": lambda: ggdp.release_table(ROWS, **TABLE, temp_dir=3),
+    "out": lambda: ggdp.release_table(ROWS, **TABLE, out=3),
+}
+
 WRONG_VALUES = {
     "epsilon": lambda: ggdp.PureDP(-1),
     "delta": lambda: ggdp.ApproxDP(1, 2),
@@ -73,10 +88,14 @@ WRONG_VALUES = {
 }
 
 
-@pytest.mark.parametrize("argument", WRONG_TYPES)
-def test_a_wrong_type_is_a_type_error_and_a_value_error_of_ggdp(argument):
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [*WRONG_TYPES.items(), *WRONG_TABLES.items()],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_a_wrong_type_is_a_type_error_and_a_value_error_of_ggdp(argument, call):
     with pytest.raises(ArgumentTypeError) as refused:
-        WRONG_TYPES[argument]()
+        call()
     assert refused.value.argument == argument
     assert isinstance(refused.value, TypeError)
     assert isinstance(refused.value, ValueError)

@@ -24,6 +24,7 @@ CASES = {
         0.05,
         {"order": 2.0, "corner": ((1.0, 2),), "epsilon": 1.0, "support": "integer", "joint": None},
     ),
+    "integer-gaussian": (6118.0, 1e-5, {"sensitivity": 1024.0, "dimension": 1000, "epsilon": 1.0}),
     "radial": (10.0, 0.05, {"order": 3.0, "sensitivity": 1.0, "dimension": 5, "epsilon": 1.0}),
     "bounded": (
         4.0,

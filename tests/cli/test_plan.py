@@ -84,7 +84,7 @@ def test_the_plot_is_written_and_not_replaced_unasked(ggdp_cli, tmp_path, suffix
     file.write_bytes(b"mine")
     code, out, err = ggdp_cli(line)
     assert (code, out) == (1, "")
-    assert "is there already" in err
+    assert "already exists" in err
     assert file.read_bytes() == b"mine"
     assert ggdp_cli(f"{line} --overwrite")[0] == 0
     assert file.read_bytes().startswith(start)

@@ -88,8 +88,9 @@ def test_rows_of_units_come_out_with_what_their_intervals_cover(capsys):
         "max_cells": 3,
         "max_rows_per_cell": 2,
     }
-    # Letters are drawn as shapes: what is drawn is in the figure, and in a comment of the picture.
-    assert "at most 2 rows in a cell for each of the people" in Path("out.svg").read_text("utf-8")
+    # Letters are drawn as shapes: what is drawn stands in comments of the picture, a line each.
+    lines = re.findall("<!-- (.*?) -->", Path("out.svg").read_text("utf-8"), re.DOTALL)
+    assert "at most 2 rows in a cell for each of the people" in " ".join(" ".join(lines).split())
 
 
 def test_units_that_are_cut_are_counted_for_a_share_of_epsilon(capsys):
@@ -422,7 +423,7 @@ def test_an_earlier_output_is_replaced_only_when_asked_and_warned_about(capsys):
     assert capsys.readouterr().err == ""
     before = {name: Path(name).read_bytes() for name in written()}
     assert release(*flags) == 1
-    assert "error: --out = 'out.csv': 'out.csv' is there already" in capsys.readouterr().err
+    assert "error: --out = 'out.csv': 'out.csv' already exists" in capsys.readouterr().err
     assert {name: Path(name).read_bytes() for name in written()} == before
     assert release(*flags, "--overwrite") == 0
     assert "each run spends the privacy budget again" in capsys.readouterr().err
@@ -555,7 +556,8 @@ def test_a_file_is_read_by_the_encoding_and_delimiter_of_the_flags(capsys):
     assert [row["count"] for row in rows_of("towns.csv")] == ["1", "2"]
     manifest = json.loads(Path("towns.manifest.json").read_text("utf-8"))
     text = manifest["table"]["request"]["text"]
-    assert text == {"encoding": "iso8859-1", "delimiter": ";", "longest_record": 2**24}
+    read = {"encoding": "iso8859-1", "delimiter": ";", "quoted": True, "escape": None, "longest_record": 2**24}
+    assert text == read
     capsys.readouterr()
 
 

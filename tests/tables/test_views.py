@@ -80,7 +80,7 @@ def test_csv_text_is_what_is_written(tmp_path):
     assert release.to_csv(tmp_path / "out.csv") is None
     assert (tmp_path / "out.csv").read_bytes().decode() == release.to_csv()
     assert (tmp_path / "out.manifest.json").exists()
-    with pytest.raises(ArgumentError, match="is there already"):
+    with pytest.raises(ArgumentError, match="already exists"):
         release.to_csv(tmp_path / "out.csv")
     with pytest.raises(ArgumentError, match=r"must end in \.csv"):
         release.to_csv(tmp_path / "out.parquet")

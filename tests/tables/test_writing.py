@@ -143,12 +143,12 @@ def test_but_for_the_files_the_manifest_is_that_of_the_release(two_tables, tmp_p
         ("t", "must end in .csv or .parquet"),
         (".csv", "must end in .csv or .parquet"),
         ("t\0.csv", "must end in .csv or .parquet"),
-        ("none/t.csv", "is no folder; make it first"),
-        ("file/t.csv", "is no folder; make it first"),
-        ("folder.csv", "'folder.csv' is a folder"),
-        ("there.csv", "'there.csv' is there already"),
-        ("told.csv", "'told.manifest.json' is there already"),
-        ("dangling.csv", "'dangling.csv' is there already"),
+        ("none/t.csv", "is not a directory; create it first"),
+        ("file/t.csv", "is not a directory; create it first"),
+        ("folder.csv", "'folder.csv' is a directory"),
+        ("there.csv", "'there.csv' already exists"),
+        ("told.csv", "'told.manifest.json' already exists"),
+        ("dangling.csv", "'dangling.csv' already exists"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_is_read(tmp_path, path, message, monkeypatch):
@@ -169,7 +169,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(tmp_path, pat
 
 def test_a_folder_that_is_closed_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ArgumentError, match="nothing may be put into"):
+    with pytest.raises(ArgumentError, match="no write permission for"):
         require_writable(tmp_path / "t.csv", 1, overwrite=False)
 
 
@@ -183,7 +183,7 @@ def test_overwriting_replaces_all_files(two_tables, tmp_path):
     files = write(two_tables, tmp_path / "t.csv")
     for file in files:
         file.write_text("old")
-    with pytest.raises(ArgumentError, match="is there already"):
+    with pytest.raises(ArgumentError, match="already exists"):
         write(two_tables, tmp_path / "t.csv")
     assert {file.read_text() for file in files} == {"old"}
     write(two_tables, tmp_path / "t.csv", overwrite=True)

@@ -13,18 +13,20 @@ from ggdp.cli.columns import (
     DomainFile,
     Encoding,
     Engine,
+    Escape,
     Labels,
     Levels,
     Missing,
+    NoQuotes,
     Other,
     SourceArgument,
     TempDir,
     Unit,
-    delimiter_of,
     domain_of,
     marginals_of,
     named_as_flags,
     printable,
+    text_of,
     working,
 )
 from ggdp.cli.output import print_json, print_table
@@ -57,6 +59,8 @@ def check(
     engine: Engine = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    no_quotes: NoQuotes = False,
+    escape: Escape = None,
     temp_dir: TempDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -74,9 +78,8 @@ def check(
                 unit=unit,
                 epsilon=epsilon,
                 engine=engine,
-                encoding=encoding,
-                delimiter=delimiter_of(delimiter),
                 temp_dir=temp_dir,
+                **text_of(encoding, delimiter, escape, no_quotes=no_quotes),
             )
     if as_json:
         print_json(found.to_dict())
@@ -113,6 +116,7 @@ def _print_text(text: TextCheck) -> None:
         ("records", f"{text.records:,}"),
         (f"text that is not valid {text.encoding}", _rows(text.invalid)),
         ("more fields than the header", _rows(text.surplus)),
+        ("line ends inside records, blank lines", f"{text.further_lines:,}"),
     ]
     print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ggdp.tables.domain import Domain
-    from ggdp.tables.engines.text_files import TextFormat
 
 __all__ = [
     "Bins",
@@ -28,14 +27,15 @@ __all__ = [
     "DomainFile",
     "Encoding",
     "Engine",
+    "Escape",
     "Labels",
     "Levels",
     "Missing",
+    "NoQuotes",
     "Other",
     "SourceArgument",
     "TempDir",
     "Unit",
-    "delimiter_of",
     "domain_of",
     "marginals_of",
     "named_as_flags",
@@ -99,6 +99,13 @@ Encoding = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option(metavar="C", help="What separates the fields of CSV files, such as ';' or '\\t'.")
 ]
+NoQuotes = Annotated[
+    bool, typer.Option("--no-quotes", help="Quotes are plain characters: for files whose writer does not quote fields.")
+]
+Escape = Annotated[
+    str | None,
+    typer.Option(metavar="C", help="What stands before a quote inside quotes, where it is not doubled: '\\' of Spark."),
+]
 TempDir = Annotated[
     Path | None,
     typer.Option(
@@ -119,6 +126,7 @@ _FLAGS = {
         "encoding",
         "engine",
         "epsilon",
+        "escape",
         "false_cells",
         "max_cells",
         "max_rows_per_cell",
@@ -141,16 +149,14 @@ _MOST_IN_RANGE = 10_000_000
 _WORDS = re.compile(r"\b(false_cells|max_cells|max_rows_per_cell)\b")
 
 
-def delimiter_of(text: str | None) -> str | None:
-    """Return a delimiter, a tab where it is written as in a program."""
-    return {"\\t": "\t", "tab": "\t"}.get(text or "", text)
-
-
-def text_of(encoding: str | None, delimiter: str | None) -> TextFormat | None:
-    """Return how text files are read."""
-    from ggdp.tables.engines.text_files import text_format
-
-    return text_format(encoding, delimiter_of(delimiter))
+def text_of(encoding: str | None, delimiter: str | None, escape: str | None, *, no_quotes: bool) -> dict[str, Any]:
+    """Return how text files are read, as arguments of `ggdp.release_table`."""
+    return {
+        "encoding": encoding,
+        "delimiter": {"\\t": "\t", "tab": "\t"}.get(delimiter or "", delimiter),
+        "quoted": False if no_quotes else None,
+        "escape": escape,
+    }
 
 
 def marginals_of(by: Sequence[str]) -> list[list[str]]:

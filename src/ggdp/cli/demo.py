@@ -35,7 +35,7 @@ def demo(
     present = [target for target in targets if target.exists()]
     if present and not overwrite:
         raise ArgumentError(
-            "out", str(out), f"{present[0].name} is there already; add --overwrite, or name another folder"
+            "out", str(out), f"{present[0].name} already exists; add --overwrite, or name another directory"
         )
     if present:
         typer.echo("note: a new release of the same data spends epsilon again", err=True)

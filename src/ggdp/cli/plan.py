@@ -135,7 +135,7 @@ def _require_writable(plot: Path, *, overwrite: bool) -> None:
     if not plot.parent.is_dir():
         raise ArgumentError("plot", str(plot), "cannot be written (no such folder); name another file")
     if plot.exists() and not overwrite:
-        raise ArgumentError("plot", str(plot), "is there already; add --overwrite, or name another file")
+        raise ArgumentError("plot", str(plot), "already exists; add --overwrite, or name another file")
 
 
 def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:

@@ -20,9 +20,11 @@ from ggdp.cli.columns import (
     DomainFile,
     Encoding,
     Engine,
+    Escape,
     Labels,
     Levels,
     Missing,
+    NoQuotes,
     Other,
     SourceArgument,
     TempDir,
@@ -117,6 +119,8 @@ def release(
     engine: Engine = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    no_quotes: NoQuotes = False,
+    escape: Escape = None,
     temp_dir: TempDir = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Read nothing; print what a release would be and what it would cost.")
@@ -139,7 +143,9 @@ def release(
         marginals = marginals_of(by)
         goal = goal_of(epsilon, delta, notion)
         declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
-        text = text_of(encoding, delimiter)
+        from ggdp.tables.engines.text_files import text_format
+
+        text = text_format(**text_of(encoding, delimiter, escape, no_quotes=no_quotes))
         request = _request(
             declared,
             by=marginals,

@@ -185,7 +185,7 @@ class BoundaryInflatedGeneralizedGaussian:
         return elementwise(lambda v: self._clamped(v, 1.0, self._unclamped.sf(v), 0.0), x)
 
     def ppf(self, q: Values) -> Values:
-        """Return the least x within the bounds with ``cdf(x) >= q``; NaN for a q outside [0, 1]."""
+        """Return the least x within the bounds with ``cdf(x) >= q``; q must be within [0, 1]."""
         return elementwise(lambda v: np.clip(self._unclamped.ppf(v), *self.bounds), q)
 
     @property

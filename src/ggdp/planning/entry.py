@@ -137,7 +137,11 @@ def plan(
     except (UnattainableError, UnprovedError) as refused:
         notes.append(f"order 1 is the only one, there was nothing to choose: {refused}")
         return _recorded(usual, sought, [_proved(usual[LAPLACE], sought)], notes)
-    duties = obligations(goal, sensitivity, PROBE, support)
+    try:
+        duties = obligations(goal, sensitivity, PROBE, support)
+    except UnprovedError as refused:
+        notes.append(f"orders 1 and 2 are the only ones: {refused}")
+        return _recorded(usual, sought, [_proved(one, sought) for one in usual.values()], notes)
     effort = EFFORTS[support, any(duty.bound in CONVOLVED for duty in duties)]
     best, trials = _searched(goal, sensitivity, support, sought, list(usual.values()), effort, progress)
     tried = [one for one in trials if math.isfinite(one.error)]

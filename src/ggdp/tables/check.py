@@ -27,7 +27,7 @@ from ggdp.tables.engines import plan as engine_plan
 from ggdp.tables.engines.files import found_files
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import for_the_curator
-from ggdp.tables.engines.text_files import fields_found, text_format
+from ggdp.tables.engines.text_files import Found, fields_found, text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ class TextCheck:
         Records with text that is not valid in the encoding; such text matches no level.
     surplus : int
         Records with more fields than the header names; the others are ignored.
+    further_lines : int
+        Line ends inside records, or blank lines.
     advice : tuple of str
         What to do.
     """
@@ -161,6 +163,7 @@ class TextCheck:
     records: int
     invalid: int
     surplus: int
+    further_lines: int
     advice: tuple[str, ...] = ()
 
 
@@ -209,6 +212,8 @@ def check_table(
     engine: Literal["duckdb", "spark"] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    quoted: bool | None = None,
+    escape: str | None = None,
     temp_dir: str | Path | None = None,
 ) -> TableCheck:
     """Look at a source against its domain, before a release. NOT private: for the curator alone.
@@ -227,7 +232,7 @@ def check_table(
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
         What reads files.
-    encoding, delimiter : str, optional
+    encoding, delimiter, quoted, escape : optional
         How text files are read, as in `ggdp.release_table`.
     temp_dir : path, optional
         A directory for rows that do not fit in memory.
@@ -247,7 +252,7 @@ def check_table(
     """
     request, epsilon = _request(by, domain, unit), _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    text = text_format(encoding, delimiter)
+    text = text_format(encoding, delimiter, quoted, escape)
     opened = partial(open_source, data, engine=engine, columns=request.columns, text=text, temp_dir=temp_dir)
     with for_the_curator(), opened() as source:
         source.check(CountQuery(marginals=request.domains))
@@ -272,18 +277,27 @@ def _text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
     if files is None or not files.has_header:
         return None
-    found = [
-        fields_found(path, header, files.text, files.delimiter)
-        for path, header in zip(files.paths, files.headers, strict=True)
-    ]
-    records, invalid, surplus = (sum(numbers) for numbers in zip(*found, strict=True))
+    found = Found()
+    for path, header in zip(files.paths, files.headers, strict=True):
+        fields_found(path, header, files.text, files.delimiter, found)
     advice = []
-    if invalid:
+    if found.invalid:
         advice.append(f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1")
-    if surplus:
+    if found.surplus:
         advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
+    if len(files.header) == 1:
+        advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
+    if found.further_lines > 0 and files.text.quoted:
+        advice.append("some records go on over line ends inside quotes; if the writer does not quote, declare that")
+    if found.backslashes and files.text.escape is None and files.text.quoted:
+        advice.append("backslashes stand before quotes; if the writer escapes quotes so (Spark does), declare that")
     return TextCheck(
-        encoding=files.text.encoding, records=records, invalid=invalid, surplus=surplus, advice=tuple(advice)
+        encoding=files.text.encoding,
+        records=found.records,
+        invalid=found.invalid,
+        surplus=found.surplus,
+        further_lines=max(found.further_lines, 0),
+        advice=tuple(advice),
     )
 
 

@@ -71,6 +71,8 @@ def release_table(
     engine: Literal["duckdb", "spark"] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    quoted: bool | None = None,
+    escape: str | None = None,
     temp_dir: str | Path | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -120,6 +122,10 @@ def release_table(
         Character encoding of text files, such as "latin-1"; UTF-8 by default.
     delimiter : str, optional
         What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+    quoted : bool, default True
+        Whether fields of CSV files may be in double quotes. Say False of files whose writer does not quote.
+    escape : str, optional
+        What the writer puts before a quote inside quotes where it does not double it: a backslash in files of Spark.
     temp_dir : path, optional
         A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
         variable GGDP_TEMP_DIR names. Without either no row is written to disk.
@@ -178,12 +184,12 @@ def release_table(
         total=total,
         nonnegative=nonnegative,
         false_cells=false_cells,
-        text=text_format(encoding, delimiter),
+        text=text_format(encoding, delimiter, quoted, escape),
     )
     for warning in request.warnings:
         warnings.warn(warning, PrivacyWarning, stacklevel=2)
     if out is not None:
-        require_apart(data, require_writable(Path(out), len(request.by), overwrite=overwrite))
+        require_apart(data, require_writable(out, len(request.by), overwrite=overwrite))
     release = release_planned(data, plan_table(request), engine=engine, temp_dir=temp_dir, out=out, source=bits)
     if out is not None and isinstance(release, TableRelease):
         release.write(out, overwrite=overwrite)

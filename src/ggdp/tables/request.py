@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.neighbours import validated_neighbours
 from ggdp.tables.column import Column
@@ -116,7 +116,7 @@ class TableRequest:
         set_ = object.__setattr__
         set_(self, "by", _marginals(self.by))
         if not isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP):
-            raise ArgumentError("goal", self.goal, "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6)")
+            raise ArgumentTypeError("goal", self.goal, "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6)")
         set_(self, "domain", _domain(self.domain))
         if self.order != AUTO:
             set_(self, "order", _validate.order(order=self.order))
@@ -128,7 +128,7 @@ class TableRequest:
                 f"is not for the table's neighbours, {self.neighbours!r}; give neighbours={self.goal.neighbours!r}",
             )
         if not isinstance(self.nonnegative, bool):
-            raise ArgumentError("nonnegative", self.nonnegative, "must be True or False")
+            raise ArgumentTypeError("nonnegative", self.nonnegative, "must be True or False")
         for name in ("max_cells", "max_rows_per_cell"):
             if getattr(self, name) is not None:
                 set_(self, name, _validate.integer(**{name: getattr(self, name)}, at_least=1))
@@ -300,7 +300,7 @@ def _name_in_words(name: object) -> str:
     """Return what units are called, if it can stand in a sentence."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise ArgumentError(
-            "unit_name", name, f"must be a few words, such as 'patients', at most {_LONGEST_NAME} signs"
+            "unit_name", name, f"must be a few words, such as 'patients', at most {_LONGEST_NAME} characters"
         )
     return name.strip()
 
@@ -313,5 +313,7 @@ def _domain(domain: object) -> Domain:
     if isinstance(domain, Domain):
         return domain
     if not isinstance(domain, Mapping):
-        raise ArgumentError("domain", type(domain).__name__, "must be a Domain, a mapping, or the path of a TOML file")
+        raise ArgumentTypeError(
+            "domain", type(domain).__name__, "must be a Domain, a mapping, or the path of a TOML file"
+        )
     return Domain(domain)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.domain import MOST_CELLS
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def check_units(request: TableRequest) -> None:
             )
         return
     if not isinstance(request.unit, str) or not request.unit:
-        raise ArgumentError("unit", request.unit, "must be the name of a column")
+        kind = ArgumentError if isinstance(request.unit, str) else ArgumentTypeError
+        raise kind("unit", request.unit, "must be the name of a column")
     if request.max_cells is None:
         raise ArgumentError(
             "unit",

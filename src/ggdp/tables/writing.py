@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggdp._files import write_together
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.manifest import table_manifest
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
     ['people-1.parquet', 'people-2.parquet', 'people.manifest.json']
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise ArgumentError("out", type(path).__name__, "must be the path of a file")
+        raise ArgumentTypeError("out", type(path).__name__, "must be the path of a file")
     file = Path(path)
     # Nothing can be looked up under a name with a null character.
     if file.suffix.lower() not in FORMATS or "\0" in str(file):
@@ -113,19 +113,23 @@ def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: 
     folder = files[0].parent
     try:
         if not folder.is_dir():
-            raise ArgumentError(argument, path, f"cannot be written: {str(folder)!r} is no folder; make it first")
+            raise ArgumentError(
+                argument, path, f"cannot be written: {str(folder)!r} is not a directory; create it first"
+            )
         for file in files:
             if file.is_dir():
-                raise ArgumentError(argument, path, f"cannot be written: {file.name!r} is a folder; name another file")
+                raise ArgumentError(
+                    argument, path, f"cannot be written: {file.name!r} is a directory; name another file"
+                )
             if not overwrite and os.path.lexists(file):
                 raise ArgumentError(
                     argument,
                     path,
-                    f"{file.name!r} is there already; name another file, or ask to overwrite it (each run spends the "
+                    f"{file.name!r} already exists; name another file, or ask to overwrite it (each run spends the "
                     "budget again)",
                 )
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise ArgumentError(argument, path, f"cannot be written: nothing may be put into {str(folder)!r}")
+            raise ArgumentError(argument, path, f"cannot be written: no write permission for {str(folder)!r}")
     except OSError as failed:
         raise _unwritable(path, failed, argument) from None
 

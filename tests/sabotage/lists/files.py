@@ -90,7 +90,7 @@ SABOTAGES = [
     Sabotage(
         "statistics of Parquet files decide for rows",
         "tables/engines/duckdb.py",
-        '    "disabled_optimizers": ",".join(_NO_STATISTICS),\n',
+        '    "disabled_optimizers": ",".join(NO_STATISTICS),\n',
         "",
         (f"{HOLES}test_nans_of_every_writer_are_missing_also_with_units",),
     ),

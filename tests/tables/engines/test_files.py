@@ -57,7 +57,9 @@ def _tally(path, content, domain=DOMAIN):
         (b"a,b\n1,\x00\n\x001,2\n", {0: 1, OTHER: 1}),
         (b"b,c,a\n9,9,1\n", {0: 1}),
         (b"a,A\n1,3\n", {0: 1}),
-        (b"a\n1\n\n3\n", {0: 1, 1: 1}),
+        (b"a\n1\n\n3\n", {0: 1, 1: 1, MISSING: 1}),
+        (b"a\r\n\r\n1", {0: 1, MISSING: 1}),
+        (b"a,b\n\n1,2\n\n", {0: 1}),
     ],
 )
 def test_a_csv_record_is_one_row_whatever_is_in_it(tmp_path, content, right):

@@ -16,7 +16,7 @@ FIELDS = 3
 LONGEST = 1000
 
 
-def automaton(text, terminator, longest):
+def automaton(text, terminator, longest, *, quoted=True, escape=None):
     """Read a text byte by byte, as the module says; return the first fields of its records."""
     found, record, field, state, place, begun = [], [], b"", "start", 0, 0
 
@@ -28,6 +28,12 @@ def automaton(text, terminator, longest):
 
     while place < len(text):
         byte = text[place : place + 1]
+        if byte == escape:
+            # The escape itself, where nothing comes after it.
+            field += text[place + 1 : place + 2] or byte
+            state = "quoted" if state == "quoted" else "plain"
+            place += 2
+            continue
         if state == "quoted" and byte != b'"':
             field += byte
         elif state == "quoted":
@@ -40,7 +46,7 @@ def automaton(text, terminator, longest):
             record, field, state, begun = [], b"", "start", place + 1
         elif byte == b",":
             record, field, state = [*record, field], b"", "start"
-        elif state == "start" and byte == b'"':
+        elif quoted and state == "start" and byte == b'"':
             state = "quoted"
         else:
             field, state = field + byte, "plain"
@@ -49,10 +55,10 @@ def automaton(text, terminator, longest):
     return found
 
 
-def read(text, terminator, *, longest=LONGEST, cuts=()):
+def read(text, terminator, *, longest=LONGEST, cuts=(), quoted=True, escape=None, delimiter=b","):
     ends = [0, *sorted(cuts), len(text)]
     chunks = [text[start:stop] for start, stop in pairwise(ends)]
-    layout = Layout(delimiter=b",", terminator=terminator, longest=longest)
+    layout = Layout(delimiter=delimiter, terminator=terminator, longest=longest, quoted=quoted, escape=escape)
     rows = []
     for arrays in records(chunks, layout, range(FIELDS)):
         for array in arrays:
@@ -69,6 +75,29 @@ TEXTS = st.lists(PIECES, max_size=24).map(b"".join)
 def test_records_are_those_of_the_automaton_wherever_chunks_end(text, terminator, longest, data):
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6) | st.just(range(len(text))))
     assert read(text, terminator, longest=longest, cuts=cuts) == automaton(text, terminator, longest)
+
+
+ESCAPED = st.lists(PIECES | st.sampled_from([b"\\", b'\\"', b"\\,", b"\\\n"]), max_size=24).map(b"".join)
+
+
+@given(
+    text=ESCAPED,
+    terminator=st.sampled_from(TERMINATORS),
+    longest=st.sampled_from([1, 4, 9, LONGEST]),
+    quoted=st.booleans(),
+    escape=st.sampled_from([None, b"\\"]),
+    data=st.data(),
+)
+def test_so_they_are_without_quotes_and_with_escapes(text, terminator, longest, quoted, escape, data):
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6) | st.just(range(len(text))))
+    found = read(text, terminator, longest=longest, cuts=cuts, quoted=quoted, escape=escape)
+    assert found == automaton(text, terminator, longest, quoted=quoted, escape=escape)
+
+
+def test_no_delimiter_is_taken_for_a_letter():
+    text = b'1x"' + b"a" * 50 + b'"x3\n4x5x6\n'
+    for cuts in ([], [20], range(len(text))):
+        assert read(text, b"\n", longest=20, cuts=cuts, delimiter=b"x") == [[None] * 3, [b"4", b"5", b"6"]]
 
 
 @given(
@@ -114,4 +143,4 @@ def test_a_record_that_is_too_long_is_one_row_without_values_and_ends_where_it_e
     ],
 )
 def test_the_line_end_of_the_header_is_that_of_all_records(text, names, terminator, size):
-    assert first_record(text, b",") == (names, terminator, size)
+    assert first_record(text, Layout(delimiter=b",")) == (names, terminator, size)

@@ -7,7 +7,7 @@ of JSON (`ggdp.tables.engines.text_files`), and relations of other databases.
 Claim. Which row of a relation is which row of the data does not depend on other rows. Parquet files hold statistics of
 their row groups, by which an optimiser may decide an expression for all rows of a group at once; writers leave NaN out
 of them, so that one NaN would be read by its neighbours' values. Here no optimiser may use statistics or put a filter
-into a scan (`_NO_STATISTICS`).
+into a scan (`NO_STATISTICS`).
 
 References
 ----------
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.native import Frame
 
 __all__ = [
+    "NO_STATISTICS",
     "Stream",
     "connected",
     "json_rows",
@@ -52,7 +53,7 @@ __all__ = [
 ]
 
 # Those that use statistics of a source, or let a source use them.
-_NO_STATISTICS = (
+NO_STATISTICS = (
     "statistics_propagation",
     "filter_pushdown",
     "join_filter_pushdown",
@@ -64,7 +65,7 @@ _NO_STATISTICS = (
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "disabled_optimizers": ",".join(_NO_STATISTICS),
+    "disabled_optimizers": ",".join(NO_STATISTICS),
 }
 # So many groups are few.
 _FEW = 1 << 18

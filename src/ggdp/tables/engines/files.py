@@ -19,7 +19,7 @@ from ggdp.tables.engines.text_files import Header, TextFormat, read_header
 from ggdp.tables.engines.times import require_exact_times
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
@@ -114,31 +114,48 @@ def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], 
 
 
 def require_one_schema(files: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse Parquet files that have needed columns of different types, or decimals that engines read inexactly.
+    """Refuse Parquet files that have needed columns of different types, or of types that are not read exactly.
 
     An engine would read all of them by the type of the first one, and fail or not by what the values of the others are.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     first = pq.read_schema(files[0])
-    for name in columns:
-        if first.names.count(name) == 1:
-            require_exact_times(name, first.field(name).type)
-        if (
-            first.names.count(name) == 1
-            and pa.types.is_decimal(kind := _plain(first, name))
-            and kind.precision > _DIGITS
-        ):
-            raise ArgumentError("column", name, f"is of type {kind}, of more than {_DIGITS} digits: cast it first")
-    for path in files[1:]:
-        schema = pq.read_schema(path)
+    for path in files:
+        schema = first if path == files[0] else pq.read_schema(path)
         require_columns(path, columns, schema.names)
         for name in columns:
-            # What the first file lacks is refused by whoever reads it.
-            if first.names.count(name) == 1 and (here := _plain(schema, name)) != (there := _plain(first, name)):
+            _require_exact(path, schema, name)
+            if (here := _plain(schema, name)) != (there := _plain(first, name)):
                 what = f"is of type {here} in {path}, and of type {there} in {files[0]}: cast one of them first"
                 raise ArgumentError("column", name, what)
+
+
+def _require_exact(path: str, schema: pa.Schema, name: str) -> None:
+    """Refuse a column of a type that the two readers of Parquet files do not read alike."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kind = _plain(schema, name)
+    require_exact_times(name, kind)
+    if pa.types.is_decimal(kind) and kind.precision > _DIGITS:
+        raise ArgumentError("column", name, f"is of type {kind}, of more than {_DIGITS} digits: cast it first")
+    if pa.types.is_timestamp(kind):
+        columns = pq.ParquetFile(path).schema
+        if any(c.path == name and c.physical_type == "INT96" for c in map(columns.column, range(len(columns)))):
+            raise ArgumentError("column", name, "holds INT96 time stamps, an old format: write them in microseconds")
+    if not any(known(kind) for known in _exact_types()):
+        raise ArgumentError("column", name, f"is of type {kind}, which is not counted: cast it to text or integers")
+
+
+def _exact_types() -> tuple[Callable[[pa.DataType], bool], ...]:
+    import pyarrow as pa
+
+    kinds = pa.types
+    return (
+        kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean, kinds.is_string, kinds.is_date32,
+        kinds.is_timestamp, kinds.is_null, lambda kind: isinstance(kind, pa.UuidType),
+    )  # fmt: skip
 
 
 def _plain(schema: pa.Schema, name: str) -> pa.DataType:

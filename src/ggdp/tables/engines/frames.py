@@ -16,7 +16,7 @@ statistics could decide it for many rows at once.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals as nw
@@ -232,8 +232,8 @@ class _InOurDatabase(_Plain):
 class StreamFrames(_InOurDatabase):
     """A relation of DuckDB, or a table of ibis on DuckDB.
 
-    Their own database only hands over its rows. Conditions of ours would be decided there by statistics of the files
-    that it reads, and texts compared by its collations.
+    Their own database only hands over its rows, without statistics of the files that it reads while it does so. Our
+    conditions would be decided by them there, and texts compared by its collations.
     """
 
     def __init__(self, name: str, data: Any, columns: Sequence[str], temp_dir: Path | None = None) -> None:  # noqa: ANN401
@@ -264,9 +264,10 @@ class StreamFrames(_InOurDatabase):
         """Return a relation of our database of all rows."""
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for batch in self._rows.to_arrow_reader(_BATCH):
-                texts = native.readable(pa.Table.from_batches([batch]), declared)
-                yield from (texts.cast(self._schema) if texts.schema != self._schema else texts).to_batches()
+            with _without_statistics(self._rows), self._rows.to_arrow_reader(_BATCH) as reader:
+                for batch in reader:
+                    texts = native.readable(pa.Table.from_batches([batch]), declared)
+                    yield from (texts.cast(self._schema) if texts.schema != self._schema else texts).to_batches()
 
         ours = self._connection.from_arrow(duckdb.Stream(self._schema, batches))
         back = (
@@ -274,6 +275,25 @@ class StreamFrames(_InOurDatabase):
             for name in self._schema.names
         )
         return ours.project(", ".join(back))
+
+
+@contextmanager
+def _without_statistics(relation: Any) -> Iterator[None]:  # noqa: ANN401 - duckdb is untyped here
+    """Keep the database of a relation from deciding the relation's own conditions by statistics, for a while.
+
+    A relation may have a filter over Parquet files, such as isnan(v), which they would decide for many rows at once.
+    """
+
+    def asked(statement: str) -> list[Any]:
+        return list(relation.query("ggdp_unused", statement).fetchall())
+
+    ((before,),) = asked("SELECT current_setting('disabled_optimizers')")
+    off = ",".join(dict.fromkeys([*filter(None, before.split(",")), *duckdb.NO_STATISTICS]))
+    asked(f"SET disabled_optimizers = '{off}'")
+    try:
+        yield
+    finally:
+        asked(f"SET disabled_optimizers = '{before}'")
 
 
 def _projected(place: int, column: str, kinds: Sequence[str]) -> str:

@@ -117,6 +117,8 @@ _WAY_OUT = {
 # `\z` is the end of the text alone; `$` would let a line break pass on some engines.
 _WHOLE = r"^[+-]?[0-9]+(\.0*)?\z"
 _NUMBER = rf"^{NUMBER}\z"
+# How pandas writes an integer of a column that has nulls.
+_WRITTEN_FLOAT = r"^-?[0-9]{1,19}\.0\z"
 _TIME = rf"^{periods.ISO}\z"
 # How Arrow and Spark write a decimal zero with many digits after the point.
 _SMALL_ZERO = r"^[+-]?0[eE][+-]?[0-9]+\z"
@@ -163,11 +165,16 @@ def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
     """Return what tells units apart; null of what is no unit.
 
     Claim. It is a function of the value alone: the text of whole floats within 64 bits is that of the integer, so that
-    an id is the same unit whether its column has nulls or not; other floats, which are no ids, are no units.
+    an id is the same unit whether its column has nulls or not; other floats, which are no ids, are no units. So is text
+    like "7.0", which pandas writes for 7 into a text file where another id is missing.
     """
     if kind == "float":
         return _whole_floats(value)
-    return value.cast(nw.String) if kind in ("text", "object") else value
+    if kind not in ("text", "object"):
+        return value
+    text = value.cast(nw.String)
+    whole = text.str.replace_all(r"\.0\z", "")
+    return nw.when(text.str.contains(_WRITTEN_FLOAT)).then(whole).otherwise(text)
 
 
 def is_missing(value: nw.Expr, kind: str) -> nw.Expr:

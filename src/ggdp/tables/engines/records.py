@@ -7,7 +7,9 @@ before it only through where the last record ended. These are the rules, for CSV
   Other line ends are characters like any other.
 - A quote is special only as the first character of a field. The field then goes on to the next quote that is not
   doubled, whatever is in between; what follows that quote, up to the next delimiter or record end, belongs to it too.
-- A record of no bytes is no record. A field of no characters is null, quoted or not.
+- Where an escape character is declared, it and the character after it are that character, in quotes or not.
+- A record of no bytes is no record, but in files of one column, where it is a null. A field of no characters is null,
+  quoted or not.
 - A record with fewer fields than the header has nulls for the rest; fields beyond the header are left out.
 - A record of more bytes than `Layout.longest` is one record, and all its fields are null.
 
@@ -19,7 +21,7 @@ number, counted from the start of a record, begin a field or follow a quote; tho
 a quote), the automaton is inside quotes exactly after an odd number of them. Proof: by induction over the quotes, the
 automaton enters a quoted field at each quote of even number and leaves it at the next, or reads the two as a doubled
 quote; unquoted fields hold none. So positions outside of quotes are found by counting. Otherwise the automaton itself,
-a regular expression, reads the chunk.
+a regular expression, reads the chunk; and wherever an escape character occurs.
 
 References
 ----------
@@ -58,7 +60,14 @@ class Layout:
     delimiter: bytes | None
     terminator: bytes = b"\n"
     quoted: bool = True
+    escape: bytes | None = None
     longest: int = LONGEST
+    keeps_blank: bool = False
+
+    @property
+    def letter(self) -> bytes:
+        """A character that means nothing."""
+        return next(letter for letter in (b"x", b"y", b"z") if letter not in (self.delimiter, self.escape))
 
 
 class _Fields(NamedTuple):
@@ -74,24 +83,21 @@ class _Fields(NamedTuple):
     proper: bool
 
 
-def first_record(text: bytes, delimiter: bytes) -> tuple[list[bytes], bytes, int]:
+def first_record(text: bytes, layout: Layout) -> tuple[list[bytes], bytes, int]:
     r"""Return the fields of the first record of a file, its terminator, and how many bytes it takes.
 
-    The terminator is the first line end outside of quotes; ``\n`` where there is none.
+    The terminator is the first line end outside of quotes, whatever that of the layout is; ``\n`` where there is none.
 
     Examples
     --------
-    >>> first_record(b'name,"a, b"\r\n1,2', b",")
+    >>> first_record(b'name,"a, b"\r\n1,2', Layout(delimiter=b","))
     ([b'name', b'a, b'], b'\r\n', 13)
     """
-    mark = re.escape(delimiter)
-    plain = rb"[^" + mark + rb"\r\n]*+"
-    field = re.compile(rb'("(?:[^"]|"")*+(?:"' + plain + rb")?|" + plain + rb")(" + mark + rb"|\r\n|\r|\n|\Z)")
     fields = []
-    for found in field.finditer(text):
-        fields.append(_value(found.group(1)))
-        if found.group(2) != delimiter:
-            return fields, found.group(2) or b"\n", found.end()
+    for found in _field(layout, rb"\r\n|\r|\n", b"\r\n").finditer(text):
+        fields.append(_value(found.group("field"), layout))
+        if found.group("end") != layout.delimiter:
+            return fields, found.group("end") or b"\n", found.end()
     raise AssertionError
 
 
@@ -146,6 +152,8 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
     if len(layout.terminator) == 2:
         is_end[1:] &= data[:-1] == layout.terminator[0]
         is_end[:1] = False
+    if layout.escape is not None and layout.escape in text:
+        return _cut_by_automaton(text, layout, closed=False)
     separators = is_end if layout.delimiter is None else is_end | (data == layout.delimiter[0])
     if layout.quoted and _QUOTE in text:
         places = np.flatnonzero(separators | (data == _QUOTE))
@@ -223,15 +231,27 @@ def _cut_by_automaton(text: bytes, layout: Layout, *, closed: bool) -> _Fields:
 @lru_cache(maxsize=16)
 def _automaton(layout: Layout) -> re.Pattern[bytes]:
     """Return the automaton of a layout: it matches one field and what ends it, a separator or the end of the text."""
+    return _field(layout, re.escape(layout.terminator), layout.terminator)
+
+
+def _field(layout: Layout, terminator: bytes, characters: bytes) -> re.Pattern[bytes]:
+    """Return what matches one field; `characters` are those that may begin a terminator."""
     assert layout.delimiter is not None
-    delimiter, terminator = re.escape(layout.delimiter), re.escape(layout.terminator)
-    first = re.escape(layout.terminator[:1])
-    plain = rb"[^" + delimiter + first + rb"]"
-    if len(layout.terminator) == 2:
-        plain = rb"(?:" + plain + rb"|" + first + rb"(?!" + re.escape(layout.terminator[1:]) + rb"))"
-    quoted = rb'"(?:[^"]|"")*+(?:"' + plain + rb"*+)?|" if layout.quoted else b""
+    delimiter, first = re.escape(layout.delimiter), re.escape(characters[:1])
+    escape = b"" if layout.escape is None else re.escape(layout.escape)
+    # After an escape anything is a character, and at the end of a text the escape itself.
+    escaped = b"" if layout.escape is None else rb"|" + escape + rb"(?:.|\Z)"
+    if terminator == re.escape(characters):
+        plain = rb"[^" + delimiter + first + escape + rb"]"
+        if len(characters) == 2:
+            plain += rb"|" + first + rb"(?!" + re.escape(characters[1:]) + rb")"
+    else:
+        plain = rb"[^" + delimiter + re.escape(characters) + escape + rb"]"
+    rest = rb"(?:" + plain + escaped + rb")*+"
+    inside = rb'(?:[^"' + escape + rb']|""' + escaped + rb")*+"
+    quoted = rb'"' + inside + rb'(?:"' + rest + rb")?|" if layout.quoted else b""
     return re.compile(
-        rb"(?P<field>" + quoted + plain + rb"*+)(?P<end>" + delimiter + rb"|" + terminator + rb"|\Z)", re.DOTALL
+        rb"(?P<field>" + quoted + rest + rb")(?P<end>" + delimiter + rb"|" + terminator + rb"|\Z)", re.DOTALL
     )
 
 
@@ -251,32 +271,54 @@ def _first_end(text: bytes, layout: Layout) -> int | None:
 def _same_state(text: bytes, layout: Layout) -> bytes:
     """Return a short text that leaves the automaton in the state in which a record without an end leaves it."""
     if layout.delimiter is None:
-        return b"x"
+        return layout.letter
+    if layout.escape is not None and (len(text) - len(text.rstrip(layout.escape))) % 2:
+        # The next character is escaped.
+        return _same_state(text[:-1], layout) + layout.escape
     field = b""
     for found in _automaton(layout).finditer(text):
         field = found.group("field")
         if not found.group("end"):
             break
     if not field:
-        return b"x" + layout.delimiter
-    cut_off = len(layout.terminator) == 2 and field.endswith(layout.terminator[:1])
-    if not (layout.quoted and field.startswith(b'"')):
-        return b"x" + layout.terminator[:1] * cut_off
-    inside = re.fullmatch(rb'"(?:[^"]|"")*+', field)
-    if inside:
-        return b'"'
-    if field.endswith(b'"') and re.fullmatch(rb'"(?:[^"]|"")*+"', field):
-        return b'""'
-    return b"x" + layout.terminator[:1] * cut_off
+        return layout.letter + layout.delimiter
+    cut_off = len(layout.terminator) == 2 and text.endswith(layout.terminator[:1])
+    if layout.quoted and field.startswith(b'"'):
+        inside = _quoted(layout).match(field)
+        assert inside is not None
+        if inside.group(2) is None:
+            return b'"'
+        if inside.end() == len(field):
+            return b'""'
+    return layout.letter + layout.terminator[:1] * cut_off
 
 
-def _value(field: bytes) -> bytes:
-    """Return what a field says: without the quotes around it, doubled quotes as one."""
-    if not field.startswith(b'"'):
-        return field
-    found = re.match(rb'"((?:[^"]|"")*+)"?', field)
-    assert found is not None
-    return found.group(1).replace(b'""', b'"') + field[found.end() :]
+@lru_cache(maxsize=16)
+def _quoted(layout: Layout) -> re.Pattern[bytes]:
+    """Return what matches the quoted part of a field: what is inside, and the quote that ends it."""
+    if layout.escape is None:
+        return re.compile(rb'"((?:[^"]|"")*+)(")?', re.DOTALL)
+    escape = re.escape(layout.escape)
+    return re.compile(rb'"((?:[^"' + escape + rb']|""|' + escape + rb'(?:.|\Z))*+)(")?', re.DOTALL)
+
+
+def _value(field: bytes, layout: Layout) -> bytes:
+    """Return what a field says: without the quotes around it, doubled quotes as one, escaped characters as they are."""
+    found = _quoted(layout).match(field) if layout.quoted else None
+    if found is None:
+        return _unescaped(field, layout)
+    if layout.escape is None:
+        return found.group(1).replace(b'""', b'"') + field[found.end() :]
+    # A doubled quote and an escaped one may stand side by side, so that both are read from the left.
+    escape = re.escape(layout.escape)
+    inside = re.sub(rb'""|' + escape + rb"(.)", lambda pair: pair.group(1) or b'"', found.group(1), flags=re.DOTALL)
+    return inside + _unescaped(field[found.end() :], layout)
+
+
+def _unescaped(text: bytes, layout: Layout) -> bytes:
+    if layout.escape is None:
+        return text
+    return re.sub(re.escape(layout.escape) + rb"(.)", rb"\1", text, flags=re.DOTALL)
 
 
 def _nulls(fields: int) -> list[pa.Array]:
@@ -289,7 +331,8 @@ def _arrays(text: bytes, found: _Fields, layout: Layout, fields: Sequence[int]) 
     last = np.flatnonzero(found.last)
     first = np.concatenate([[0], last[:-1] + 1])
     sizes = found.stops[last] - found.starts[first]
-    first, last, sizes = first[sizes > 0], last[sizes > 0], sizes[sizes > 0]
+    if not layout.keeps_blank:
+        first, last, sizes = first[sizes > 0], last[sizes > 0], sizes[sizes > 0]
     known = sizes <= layout.longest
     arrays = []
     for number in fields:
@@ -305,19 +348,23 @@ def _array(
     text: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], layout: Layout, *, proper: bool
 ) -> pa.Array:
     """Return the values of fields as an array of bytes that refers to the text; null where they are empty."""
-    if layout.quoted and layout.delimiter is not None and _QUOTE in text:
+    escaped = layout.escape is not None and layout.escape in text
+    if layout.delimiter is not None and (escaped or (layout.quoted and _QUOTE in text)):
         data = np.frombuffer(text, dtype=np.uint8)
-        quoted = (stops > starts) & (data[np.minimum(starts, len(data) - 1)] == _QUOTE)
+        quoted = (stops > starts) & layout.quoted & (data[np.minimum(starts, len(data) - 1)] == _QUOTE)
         if proper and b'""' not in text:
             plain = quoted
         else:
             places = np.flatnonzero(data == _QUOTE)
             inside = np.searchsorted(places, stops) - np.searchsorted(places, starts)
             plain = quoted & (inside == 2) & (data[np.maximum(stops - 1, 0)] == _QUOTE)
+        if escaped:
+            # Each of these may hold an escape.
+            plain, quoted = np.zeros_like(plain), stops > starts
         odd = np.flatnonzero(quoted & ~plain)
         starts, stops = starts + plain, stops - plain
         if len(odd):
-            values = [_value(text[start:stop]) for start, stop in zip(starts[odd], stops[odd], strict=True)]
+            values = [_value(text[start:stop], layout) for start, stop in zip(starts[odd], stops[odd], strict=True)]
             ends = len(text) + np.cumsum([len(value) for value in values])
             starts[odd], stops[odd] = ends - [len(value) for value in values], ends
             text = b"".join([text, *values])

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError, SourceError
+from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.tables.engines import bounding, native, plan
 from ggdp.tables.engines.files import found_files
 from ggdp.tables.engines.frames import (
@@ -240,7 +240,7 @@ def open_source(
     name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
     found = engine_of(data)
     if found is None:
-        raise ArgumentError(
+        raise ArgumentTypeError(
             "data", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
         )
     if engine not in (None, found):

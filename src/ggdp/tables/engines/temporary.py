@@ -19,7 +19,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["TEMP_DIR", "chosen_directory", "private_directory"]
 
@@ -37,6 +37,8 @@ def chosen_directory(temp_dir: str | os.PathLike[str] | None) -> Path | None:
     path = os.environ.get(TEMP_DIR) if temp_dir is None else temp_dir
     if not path:
         return None
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentTypeError("temp_dir", path, "must be the path of a directory")
     directory = Path(path)
     if not directory.is_dir():
         raise ArgumentError("temp_dir", str(path), "is not a directory; create it first")

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.engines.records import LONGEST, Layout, first_record, records
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 __all__ = [
+    "Found",
     "Header",
     "TextFormat",
     "decoded",
@@ -46,7 +47,9 @@ _LONGEST_HEADER = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 _ASCII = bytes(range(128))
-# What stands for characters that are not valid.
+# The name of the treatment of bytes that are no character in an encoding.
+_INVALID = "ggdp.invalid"
+# What stands for text that is not valid, in a check.
 _REPLACED = "\ufffd"
 
 
@@ -60,6 +63,10 @@ class TextFormat:
         The character encoding, a name that Python knows.
     delimiter : str, optional
         What separates the fields of CSV files; the format's own if nothing is said.
+    quoted : bool
+        Whether double quotes may surround fields; without them quotes are characters like any other.
+    escape : str, optional
+        A character that makes the next one a plain character, where the writer uses one; most writers double quotes.
     longest : int
         Records of more bytes (as UTF-8) are rows without values.
 
@@ -71,6 +78,8 @@ class TextFormat:
 
     encoding: str = "utf-8"
     delimiter: str | None = None
+    quoted: bool = True
+    escape: str | None = None
     longest: int = LONGEST
 
     def __post_init__(self) -> None:
@@ -82,10 +91,32 @@ class TextFormat:
                 self.delimiter,
                 "must be one ASCII character other than a double quote, a line end or NUL, such as ';' or '|'",
             )
+        if not isinstance(self.quoted, bool):
+            raise ArgumentTypeError("quoted", self.quoted, "must be True or False")
+        if self.escape is not None and (not _is_delimiter(self.escape) or self.escape == self.delimiter):
+            raise ArgumentError("escape", self.escape, "must be one ASCII character of its own, such as a backslash")
 
     def to_dict(self) -> dict[str, str | int | None]:
         """Return the format as plain values, fit for JSON."""
-        return {"encoding": self.encoding, "delimiter": self.delimiter, "longest_record": self.longest}
+        return {
+            "encoding": self.encoding,
+            "delimiter": self.delimiter,
+            "quoted": self.quoted,
+            "escape": self.escape,
+            "longest_record": self.longest,
+        }
+
+    def layout(self, delimiter: str, terminator: bytes = b"\n", *, columns: int = 2) -> Layout:
+        """Return how records of CSV files are told apart."""
+        return Layout(
+            delimiter=delimiter.encode(),
+            terminator=terminator,
+            quoted=self.quoted,
+            escape=None if self.escape is None else self.escape.encode(),
+            longest=self.longest,
+            # Some writers leave a line blank for a null where there is one column.
+            keeps_blank=columns == 1,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +128,18 @@ class Header:
     size: int
 
 
-def text_format(encoding: str | None, delimiter: str | None) -> TextFormat | None:
+def text_format(
+    encoding: str | None = None, delimiter: str | None = None, quoted: bool | None = None, escape: str | None = None
+) -> TextFormat | None:
     """Return how text files are read; None if nothing is said of it."""
-    if encoding is None and delimiter is None:
-        return None
-    return TextFormat(encoding="utf-8" if encoding is None else encoding, delimiter=delimiter)
+    said = {"encoding": encoding, "delimiter": delimiter, "quoted": quoted, "escape": escape}
+    given = {name: value for name, value in said.items() if value is not None}
+    return TextFormat(**given) if given else None  # type: ignore[arg-type]
 
 
 def _checked_encoding(encoding: object) -> str:
     if not isinstance(encoding, str):
-        raise ArgumentError("encoding", encoding, "must be the name of an encoding, such as 'utf-8' or 'latin-1'")
+        raise ArgumentTypeError("encoding", encoding, "must be the name of an encoding, such as 'utf-8' or 'latin-1'")
     try:
         name = codecs.lookup(encoding).name
     except (LookupError, ValueError):
@@ -146,11 +179,13 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
             if len(begin) > _LONGEST_HEADER + 2:
                 break
         mark = _MARK if begin.startswith(_MARK) else b""
-        fields, terminator, size = first_record(begin[len(mark) :], delimiter.encode())
+        fields, terminator, size = first_record(begin[len(mark) :], text.layout(delimiter))
         names = tuple(name.decode() for name in fields)
     except OSError as failed:
         unreadable = failed.strerror or "it is not what its name says"
-    except (UnicodeError, EOFError):
+    except EOFError:
+        unreadable = "it ends in the middle of what was compressed"
+    except UnicodeError:
         unreadable = f"its first line is not text in {text.encoding}"
     if unreadable is not None:
         raise ArgumentError("data", path, f"cannot be read: {unreadable}")
@@ -174,7 +209,7 @@ def record_batches(
     schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a CSV file: for each its place, and what stands for text that is not valid UTF-8."""
-    layout = Layout(delimiter=delimiter.encode(), terminator=header.terminator, longest=text.longest)
+    layout = text.layout(delimiter, header.terminator, columns=len(header.names))
     chunks = _after(header.size, _decoded_chunks(path, text.encoding))
     for arrays in records(chunks, layout, [place for place, _ in columns]):
         texts = [_text(array, instead) for array, (_, instead) in zip(arrays, columns, strict=True)]
@@ -188,25 +223,37 @@ def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterato
         yield pa.record_batch([_text(array, None)], schema)
 
 
-def fields_found(path: str, header: Header, text: TextFormat, delimiter: str) -> tuple[int, int, int]:
-    """Return how many records a CSV file has, how many hold text that is not valid, and how many too many fields.
+@dataclass(slots=True)
+class Found:
+    """What a curator should know of the records of CSV files. Not private."""
 
-    Not private: for the curator alone.
-    """
-    layout = Layout(delimiter=delimiter.encode(), terminator=header.terminator, longest=text.longest)
-    found = invalid = surplus = 0
-    for *arrays, beyond in records(
-        _after(header.size, _decoded_chunks(path, text.encoding)), layout, range(len(header.names) + 1)
-    ):
-        found += len(beyond)
-        surplus += len(beyond) - beyond.null_count
+    records: int = 0
+    invalid: int = 0
+    surplus: int = 0
+    further_lines: int = 0
+    backslashes: int = 0
+
+
+def fields_found(path: str, header: Header, text: TextFormat, delimiter: str, found: Found) -> None:
+    """Add up how many records a CSV file has, and what is odd about them. Not private: for the curator alone."""
+
+    def seen(chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            found.further_lines += chunk.count(header.terminator)
+            found.backslashes += chunk.count(b'\\"')
+            yield chunk
+
+    chunks = seen(_after(header.size, _decoded_chunks(path, text.encoding)))
+    layout = text.layout(delimiter, header.terminator, columns=len(header.names))
+    for *arrays, beyond in records(chunks, layout, range(len(header.names) + 1)):
+        found.records += len(beyond)
+        found.further_lines -= len(beyond)
+        found.surplus += len(beyond) - beyond.null_count
         broken = np.zeros(len(beyond), dtype=np.bool_)
         for array in arrays:
             texts = _text(array, _REPLACED)
-            # What replaced a character that an encoding does not have counts too.
             broken |= pc.match_substring(texts.cast(pa.string()), _REPLACED).fill_null(False).to_numpy(False)
-        invalid += int(broken.sum())
-    return found, invalid, surplus
+        found.invalid += int(broken.sum())
 
 
 def _text(array: pa.Array, instead: str | None) -> pa.Array:
@@ -243,16 +290,26 @@ def _decoded_chunks(path: str, encoding: str) -> Iterator[bytes]:
 
 
 def _converted(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Return chunks as UTF-8; what is not valid in the encoding is not valid there either."""
     if encoding == "utf-8":
         return chunks
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
 
     def converted() -> Iterator[bytes]:
         for chunk in chunks:
-            yield decoder.decode(chunk).encode("utf-8", "replace")
-        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+            yield decoder.decode(chunk).encode("utf-8", "surrogatepass")
+        yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
 
     return converted()
+
+
+def _half_of_a_pair(wrong: UnicodeError) -> tuple[str, int]:
+    """Stand for bytes that are no character: half of a surrogate pair, which no text holds."""
+    assert isinstance(wrong, UnicodeDecodeError)
+    return "\udcff", wrong.end
+
+
+codecs.register_error(_INVALID, _half_of_a_pair)
 
 
 def _unpacked(path: str) -> IO[bytes]:
