@@ -116,6 +116,22 @@ def test_nans_of_every_writer_are_missing_also_with_units(tmp_path, writer):
     assert cells(path, BINS) == {0: 2, 2: 1, 3: 100}
 
 
+@pytest.mark.parametrize("others", [[], [35.0], [35.0, 36.0], [-1.0]])
+@pytest.mark.parametrize("engine", ["DuckDB", "ibis"])
+def test_a_filter_of_a_relation_is_decided_row_by_row(tmp_path, engine, others):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"v": [math.nan] * 1000 + others, "w": ["a"] * (1000 + len(others))}), path)
+    connection = duckdb.connect()
+    if engine == "DuckDB":
+        relation = connection.sql(f"SELECT w FROM '{path}' WHERE isnan(v)")
+    else:
+        table = ibis_of(path)
+        relation = table.filter(table.v.isnan()).select("w")
+    assert cells(relation, {"w": ["a"]}) == {0: 1000}
+    # The relation's own database is left as it was.
+    assert connection.sql("SELECT current_setting('disabled_optimizers')").fetchall() == [("",)]
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", [None, "u"])
 @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)

@@ -41,8 +41,8 @@ SABOTAGES = [
     Sabotage(
         "a record that is too long ends at its next line end",
         "tables/engines/records.py",
-        '    inside = re.fullmatch(rb\'"(?:[^"]|"")*+\', field)\n',
-        "    inside = None\n",
+        "        if inside.group(2) is None:\n",
+        "        if False:\n",
         (f"{RECORDS}test_a_record_that_is_too_long_is_one_row_without_values_and_ends_where_it_ends",),
     ),
     Sabotage(
@@ -121,5 +121,40 @@ SABOTAGES = [
         "        if device != state.st_dev:\n",
         "        if False:\n",
         (f"{NAMES}test_a_file_that_a_pattern_finds_twice_is_counted_once",),
+    ),
+    Sabotage(
+        "a relation's own filter is decided by statistics",
+        "tables/engines/frames.py",
+        "    asked(f\"SET disabled_optimizers = '{off}'\")\n",
+        "",
+        (f"{HOLES}test_a_filter_of_a_relation_is_decided_row_by_row",),
+    ),
+    Sabotage(
+        "bytes that an encoding does not have are a character",
+        "tables/engines/text_files.py",
+        "getincrementaldecoder(encoding)(_INVALID)",
+        'getincrementaldecoder(encoding)("replace")',
+        (f"{TEXT}test_bytes_that_an_encoding_does_not_have_are_no_unit_and_match_nothing",),
+    ),
+    Sabotage(
+        "an escape is a character",
+        "tables/engines/text_files.py",
+        "escape=None if self.escape is None else self.escape.encode()",
+        "escape=None",
+        (f"{TEXT}test_a_quote_that_is_escaped_or_that_nobody_quoted_swallows_no_record_in_its_own_dialect",),
+    ),
+    Sabotage(
+        "an id that pandas wrote as a float is another unit",
+        "tables/engines/kinds.py",
+        "    return nw.when(text.str.contains(_WRITTEN_FLOAT)).then(whole).otherwise(text)\n",
+        "    return text\n",
+        (f"{TEXT}test_an_id_is_the_same_unit_as_pandas_writes_it_beside_a_missing_one",),
+    ),
+    Sabotage(
+        "time stamps of 96 bits are read by two readers",
+        "tables/engines/files.py",
+        'c.physical_type == "INT96"',
+        'c.physical_type == "INT97"',
+        (f"{FILES}test_time_stamps_of_96_bits_are_refused_by_the_schema",),
     ),
 ]

@@ -393,3 +393,17 @@ def test_values_in_the_place_of_a_header_are_not_told(tmp_path, suffix):
         open_source(path, columns=["diagnosis"])
     assert "Alice" not in str(raised.value)
     assert "positive" not in repr(raised.value)
+
+
+@pytest.mark.parametrize("kind", [pa.duration("us"), pa.time64("us"), pa.list_(pa.int64()), pa.binary()])
+def test_types_that_two_readers_of_parquet_take_differently_are_refused_by_the_schema(tmp_path, kind):
+    pq.write_table(pa.table({"a": pa.array([None], kind)}), tmp_path / "t.parquet")
+    with pytest.raises(ArgumentError, match=r"column = 'a': is of type .*, which is not counted"):
+        open_source(tmp_path / "t.parquet", columns=["a"])
+
+
+def test_time_stamps_of_96_bits_are_refused_by_the_schema(tmp_path):
+    table = pa.table({"a": pa.array([0], pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
+    with pytest.raises(ArgumentError, match="holds INT96 time stamps"):
+        open_source(tmp_path / "t.parquet", columns=["a"])

@@ -68,3 +68,34 @@ def test_a_delimiter_or_encoding_is_refused_where_a_format_has_none(tmp_path):
     path.write_bytes(b"{}\n")
     with pytest.raises(ArgumentError, match="is for CSV files"):
         tally(path, delimiter=";")
+
+
+def test_bytes_that_an_encoding_does_not_have_are_no_unit_and_match_nothing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,town\n\x81,Kehl\n\x8d,Kehl\n1,Kehl\n2,K\x81ehl\n")
+    text = TextFormat(encoding="cp1252")
+    with open_source(path, columns=["id", "town"], text=text) as source:
+        ((cells, counts),) = source.count(CountQuery(marginals=(TOWNS,), unit="id", key=KEY))
+    assert dict(zip(cells.tolist(), counts.tolist(), strict=True)) == {0: 1, OTHER: 1}
+
+
+def test_halves_of_surrogate_pairs_are_no_text(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("id,town\n1,Kehl\n2,K\ud800ehl\n".encode("utf-16-le", "surrogatepass"))
+    assert tally(path, encoding="utf-16-le") == {0: 1, OTHER: 1}
+
+
+def test_a_quote_that_is_escaped_or_that_nobody_quoted_swallows_no_record_in_its_own_dialect(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'town,note\nKehl,"he said \\"no\\","\n' + b"Kehl,x\n" * 5)
+    assert tally(path, escape="\\") == {0: 6}
+    path.write_bytes(b'town,note\nKehl,"oops\n' + b"Kehl,x\n" * 5 + b'Kehl,"\n')
+    assert tally(path, quoted=False) == {0: 7}
+
+
+def test_an_id_is_the_same_unit_as_pandas_writes_it_beside_a_missing_one(tmp_path):
+    (tmp_path / "1.csv").write_text("id,town\n7,Kehl\n8,Kehl\n")
+    (tmp_path / "2.csv").write_text("id,town\n7.0,Kehl\n8.0,Kehl\n,Kehl\n")
+    with open_source(tmp_path / "*.csv", columns=["id", "town"]) as source:
+        ((_, counts),) = source.count(CountQuery(marginals=(TOWNS,), unit="id", key=KEY))
+    assert counts.tolist() == [2]
