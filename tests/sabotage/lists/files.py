@@ -104,8 +104,8 @@ SABOTAGES = [
     Sabotage(
         "columns of Parquet files are found by their names",
         "tables/engines/duckdb.py",
-        'taken = ", ".join(f"p{names.index(name)} AS {bound(name)}" for name in columns)',
-        'taken = ", ".join(f"p{[n.lower() for n in names].index(name.lower())} AS {bound(name)}" for name in columns)',
+        'else f"p{names.index(name)}"',
+        'else f"p{[known.lower() for known in names].index(name.lower())}"',
         (f"{NAMES}test_names_that_differ_in_case_are_told_apart_or_refused[parquet]",),
     ),
     Sabotage(

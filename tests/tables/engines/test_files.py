@@ -322,7 +322,6 @@ def test_a_name_that_duckdb_cannot_be_told_is_refused(tmp_path, name, said):
     [
         (pa.int64(), pa.string()),
         (pa.int32(), pa.int64()),
-        (pa.null(), pa.string()),
         (pa.decimal128(9, 2), pa.float64()),
     ],
 )
@@ -407,3 +406,13 @@ def test_time_stamps_of_96_bits_are_refused_by_the_schema(tmp_path):
     pq.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
     with pytest.raises(ArgumentError, match="holds INT96 time stamps"):
         open_source(tmp_path / "t.parquet", columns=["a"])
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("texts", [(b"1", b"3"), (b"1", b"\xff")])
+def test_a_column_of_nulls_alone_goes_with_every_type(tmp_path, first, texts):
+    pq.write_table(pa.table({"a": pa.nulls(2), "n": pa.nulls(2)}), tmp_path / f"{0 if first else 9}.parquet")
+    pq.write_table(pa.table({"a": _not_utf8(*texts), "n": [1, 2]}), tmp_path / "5.parquet")
+    numbers = Domain({"n": {"levels": [1, 2], "missing": "none"}})
+    found = counted(tmp_path / "*.parquet", CountQuery(marginals=(DOMAIN, numbers)))
+    assert found == [{0: 1, 1 if texts[1] == b"3" else OTHER: 1, MISSING: 2}, {0: 1, 1: 1, 2: 2}]

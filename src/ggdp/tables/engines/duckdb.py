@@ -165,15 +165,19 @@ def parquet(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # no
     """
     import pyarrow.parquet as pq
 
-    groups: dict[object, tuple[tuple[str, ...], list[str]]] = {}
+    groups: dict[object, tuple[tuple[str, ...], frozenset[str], list[str]]] = {}
     for path in files.paths:
-        names = tuple(pq.read_schema(path).names)
-        together = names if len({name.casefold() for name in names}) == len(names) else path
-        groups.setdefault(together, (names, []))[1].append(path)
+        schema = pq.read_schema(path)
+        names = tuple(schema.names)
+        nulls = frozenset(name for name in columns if pa.types.is_null(schema.field(names.index(name)).type))
+        together = (names, nulls) if len({name.casefold() for name in names}) == len(names) else path
+        groups.setdefault(together, (names, nulls, []))[2].append(path)
     queries = []
-    for number, (names, paths) in enumerate(groups.values()):
+    for number, (names, nulls, paths) in enumerate(groups.values()):
         places = ", ".join(f"p{place}" for place in range(len(names)))
-        taken = ", ".join(f"p{names.index(name)} AS {bound(name)}" for name in columns)
+        # A null has the type that the column has in other files.
+        values = {name: "NULL" if name in nulls else f"p{names.index(name)}" for name in columns}
+        taken = ", ".join(f"{value} AS {bound(name)}" for name, value in values.items())
         source = f"read_parquet({_paths(paths)}, hive_partitioning = false, union_by_name = false)"
         queries.append(f"SELECT {taken} FROM {source} AS part{number}({places})")
     return connection.sql(" UNION ALL ".join(queries))
@@ -189,9 +193,9 @@ def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | 
     relation = parquet(connection, files, list(declared))
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     instead = {name: unparsable(column) for name, column in declared.items() if types[bound(name)] == "VARCHAR"}
-    first = pq.read_schema(files.paths[0])
+    schemas = [pq.read_schema(path) for path in files.paths]
     schema = pa.schema(
-        [(bound(name), pa.large_string() if name in instead else _type(first, name)) for name in declared]
+        [(bound(name), pa.large_string() if name in instead else _type(schemas, name)) for name in declared]
     )
 
     def array(name: str, found: pa.Array) -> pa.Array:
@@ -207,8 +211,10 @@ def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | 
     return connection.from_arrow(Stream(schema, batches)).project(taken)
 
 
-def _type(schema: pa.Schema, name: str) -> pa.DataType:
-    found = schema.field(name).type
+def _type(schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
+    """Return the type of a column in the first file where it has one."""
+    kinds = [schema.field(name).type for schema in schemas]
+    found = next((kind for kind in kinds if not pa.types.is_null(kind)), pa.null())
     # DuckDB takes no halves from Arrow.
     return pa.float32() if pa.types.is_float16(found) else found
 

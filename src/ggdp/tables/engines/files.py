@@ -113,21 +113,27 @@ def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], 
             raise ArgumentError("column", name, f"is the name of {times} columns: rename all but one")
 
 
-def require_one_schema(files: Sequence[str], columns: Sequence[str]) -> None:
+def require_one_schema(files: Sequence[str], columns: Sequence[str], *, nulls_fit: bool) -> None:
     """Refuse Parquet files that have needed columns of different types, or of types that are not read exactly.
 
     An engine would read all of them by the type of the first one, and fail or not by what the values of the others are.
+    With `nulls_fit`, a column of nulls alone, which has no type of its own, goes with every other.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    first = pq.read_schema(files[0])
+    known: dict[str, tuple[pa.DataType, str]] = {}
     for path in files:
-        schema = first if path == files[0] else pq.read_schema(path)
+        schema = pq.read_schema(path)
         require_columns(path, columns, schema.names)
         for name in columns:
             _require_exact(path, schema, name)
-            if (here := _plain(schema, name)) != (there := _plain(first, name)):
-                what = f"is of type {here} in {path}, and of type {there} in {files[0]}: cast one of them first"
+            here = _plain(schema, name)
+            if nulls_fit and pa.types.is_null(here):
+                continue
+            there, first = known.setdefault(name, (here, path))
+            if here != there:
+                what = f"is of type {here} in {path}, and of type {there} in {first}: cast one of them first"
                 raise ArgumentError("column", name, what)
 
 

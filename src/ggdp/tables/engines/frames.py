@@ -337,7 +337,7 @@ class DuckdbFiles(_InOurDatabase):
             import pyarrow.parquet as pq
 
             require_columns(name, columns, pq.read_schema(data.paths[0]).names)
-            require_one_schema(data.paths, columns)
+            require_one_schema(data.paths, columns, nulls_fit=True)
             self.can_be_careful = True
             relation = duckdb.parquet(self._connection, data, columns)
             self._frame, self.kinds = _kinds("duckdb", relation, columns)
@@ -378,7 +378,7 @@ class SparkFiles(_Plain):
             require_columns(name, columns, data.header, by_header=True)
         if data.format == "parquet":
             spark.require_told_apart(data.paths)
-            require_one_schema(data.paths, columns)
+            require_one_schema(data.paths, columns, nulls_fit=False)
         self._session = spark.session()
         self.kinds = dict.fromkeys(columns, "text")
         if data.format == "parquet":
