@@ -6,10 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
+from ggdp.calibration.attained import joint_binds
 from ggdp.calibration.bounds import BOUNDS
 from ggdp.calibration.divergences import concentrated_between, renyi_between
+from ggdp.calibration.obligations import paired
 from ggdp.calibration.profile import Noise, delta_between, delta_of_pure, epsilon_between, epsilon_of_pure
 from ggdp.errors import ArgumentError
+from ggdp.loss.bounded_vector import loss_of_bounded
 from ggdp.loss.renyi import renyi_of_pure
 
 if TYPE_CHECKING:
@@ -141,4 +144,26 @@ class Quoted:
         """Return two floats with the pure loss of bounded noise between them, from its certificate."""
         rule = BOUNDS[self.certificate.bound]
         loss = rule.enclose(**dict(self.certificate.parameters))
-        return (loss.lower if rule.exact else 0.0), loss.upper
+        if rule.exact and not joint_binds(self.sensitivity):
+            return loss.lower, loss.upper
+        return min(self._loss_of_one(), loss.upper), loss.upper
+
+    def _loss_of_one(self) -> float:
+        """Return a lower bound of the pure loss of bounded noise: that of one coordinate that moves alone."""
+        assert self.bounds is not None
+        found = 0.0
+        for width, size, _ in paired(self.sensitivity, self.bounds):
+            moved = min(size, self.sensitivity.largest)
+            if self.support == "integer":
+                moved = float(math.floor(moved))
+            if moved > 0.0:
+                alone = loss_of_bounded(
+                    bounding=self.bounding,
+                    support=self.support,
+                    order=self.order,
+                    scale=self.scale,
+                    coordinates=((width, moved, 1),),
+                    moving=1,
+                )
+                found = max(found, alone.lower)
+        return found

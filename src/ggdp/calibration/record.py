@@ -216,6 +216,7 @@ class Calibration(Quoted):
             duty.bound == self.certificate.bound
             and duty.target == self.certificate.target
             and {**duty.parameters, "scale": self.scale} == claimed
+            and (self.certificate.tight is None or duty.note is None)
             for duty in duties
         ):
             message = "the certificate is not about this calibration"
