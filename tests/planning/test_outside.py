@@ -102,3 +102,16 @@ def test_bad_arguments_are_refused_by_name(arguments, message):
     goal = arguments.pop("goal")
     with pytest.raises(ArgumentError, match=message):
         ggdp.plan(goal, ONE, **arguments)
+
+
+@pytest.mark.parametrize("goal", [ggdp.PureDP(1500), ggdp.ApproxDP(1500, 1e-6)], ids=str)
+def test_an_epsilon_whose_exponential_is_no_float_has_a_plan(goal):
+    found = ggdp.plan(goal, ONE)
+    assert found.calibration.goal == goal
+    assert all(0.0 < one.error < found.best.error for one in found.outside)
+
+
+def test_a_narrow_plus_minus_that_needs_such_an_epsilon_has_a_plan():
+    found = ggdp.plan(None, ONE, plus_minus=0.001)
+    assert found.calibration.goal.epsilon > 1500
+    assert found.best.error <= 0.001 * (1 + 1e-12)

@@ -70,7 +70,7 @@ MOST_EPSILON = 1e8
 EXACT_TOLERANCE = 1e-13
 GRID_TOLERANCE = 1e-5
 FIRST_STRIDE = 1e-3
-SMALLEST = 1e-320
+SMALLEST = math.ulp(0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ def delta_of_pure(pure: float, epsilon: float) -> Between:
         least = max(lower_float(1 - eps), 0.0)
         if epsilon >= pure:
             return 0.0, 0.0
-        most = upper_float(1 - eps if epsilon <= -pure else (e - eps) / (1 + e))
+        most = min(upper_float(1 - eps if epsilon <= -pure else (e - eps) / (1 + e)), 1.0)
         return min(least, most), most
 
 
