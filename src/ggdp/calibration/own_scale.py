@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration.obligations import require_integers
 from ggdp.calibration.profile import Noise, delta_between, epsilon_between
-from ggdp.errors import ArgumentError, UnattainableError
+from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def guarantee_of(
     0.5-DP under add-remove neighbours
     """
     if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if (delta is None) == (epsilon is None):
         raise ArgumentError("delta", delta, "give either delta or epsilon, and the other one is found")
     if _validate.choice(among=("real", "integer"), support=support) == "integer":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.obligations import obligations
-from ggdp.errors import ArgumentError, SearchError, UnattainableError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.measures import Measure, MeasureName, checked_measure
 from ggdp.planning.outside import noise_outside
 from ggdp.planning.record import Choice, Plan
@@ -117,7 +117,7 @@ def plan(
     (0.284346759917, 1e-06)-aDP 1 10.0
     """
     if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if plus_minus is not None:
         return _for_width(goal, sensitivity, support, plus_minus, delta, level, progress)
     if delta is not None:

@@ -231,7 +231,9 @@ class Grid:
     def sensitivity(self, sensitivity: Sensitivity) -> Sensitivity:
         """Return the sensitivity of the index, in steps.
 
-        Notes ----- Claim. If |x - x'| <= D, then the indices differ by at most N = ceil(D/g). *Proof.* Let x >= x' and
+        Notes
+        -----
+        Claim. If |x - x'| <= D, then the indices differ by at most N = ceil(D/g). *Proof.* Let x >= x' and
         u = x'/g + 1/2. Then x/g + 1/2 <= u + N, and floor(u + N) = floor(u) + N. Saturation is a clamp, which moves no
         two indices apart.
 
@@ -253,6 +255,10 @@ class Grid:
         >>> int(np.diff(Grid(step=1.0).index([0.5, 1.5]))[0])
         1
         """
+        if not isinstance(sensitivity, Sensitivity):
+            raise ArgumentTypeError(
+                "sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)"
+            )
         joint = sensitivity.joint
         return Sensitivity(
             kind=sensitivity.kind,
