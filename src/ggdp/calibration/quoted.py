@@ -32,6 +32,7 @@ class Quoted:
         scale: float
         support: Any
         bounding: Any
+        bounds: tuple[tuple[float, float], ...] | None
         sensitivity: Sensitivity
         goal: Guarantee
         certificate: Certificate
@@ -47,8 +48,9 @@ class Quoted:
         Notes
         -----
         Claim and proof: `ggdp.calibration.profile`. The two agree to 12 digits where one coordinate moves and at order
-        2 on the reals, to about 1 percent for a box or cells of up to a hundred coordinates, and to a factor below 2
-        for a thousand. Where only a norm is known at another order, or the noise is bounded, they may be far apart.
+        2 on the reals (for an epsilon between -1e-12 and 1e-12 to an absolute 2e-12), to about 1 percent for a box or
+        cells of up to a hundred coordinates, and to a factor below 2 for a thousand. Where only a norm is known at
+        another order, or the noise is bounded, they may be far apart.
 
         Examples
         --------
@@ -98,8 +100,9 @@ class Quoted:
         Notes
         -----
         Claim and proof: `ggdp.loss.renyi` and `ggdp.calibration.divergences`. The two agree to 9 digits in most cases,
-        for boxes and cells too; where only a norm is known at an order other than 2, or the noise is bounded, the lower
-        one is of a simpler move, or 0.
+        for boxes and cells too, and to 4 where the divergence is large; where alpha is too large for the working
+        precision (from about 1e3 on at order 50, from about 1e16 on at order 1.5) they may be 0 and infinity. Where
+        only a norm is known at an order other than 2, or the noise is bounded, the lower one is of a simpler move, or 0.
 
         Examples
         --------

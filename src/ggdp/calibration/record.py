@@ -189,7 +189,6 @@ class Calibration(Quoted):
             isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP)
             and isinstance(self.sensitivity, Sensitivity)
             and self.support in get_args(Support)
-            and isinstance(self.method, str)
             and self.method in get_args(Formula)
             and (self.bounds is None) == (self.bounding is None)
             and (self.bounding is None or self.bounding in get_args(Bounding))
@@ -266,7 +265,7 @@ class Calibration(Quoted):
             If the noise is on the reals, has no bounds, or several pairs of them: `ggdp.Mechanism` draws the first and
             the last.
         CertificateError
-            If the certificate does not prove exactly this noise, as after `dataclasses.replace`.
+            As for `noise`.
 
         Examples
         --------
@@ -319,10 +318,7 @@ class Calibration(Quoted):
 def searched(duty: Obligation) -> float:
     """Return the scale that the bound's own search finds for an obligation.
 
-    Raises
-    ------
-    SearchError
-        If none is found, also where the numbers of the search leave the floats.
+    A search that finds none, or whose numbers leave the floats, raises a SearchError.
     """
     with _floats_of(duty):
         return BOUNDS[duty.bound].search(target=duty.target, **duty.parameters)

@@ -328,7 +328,9 @@ class Grid:
     def total_sensitivity(self, bounds: tuple[float, float], *, neighbours: Neighbours = "add-remove") -> Sensitivity:
         """Return the sensitivity, in steps, of `total` with these bounds, where a unit has one row.
 
-        Notes ----- Claim. Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals
+        Notes
+        -----
+        Claim. Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals
         apart. A row more or less moves the total by at most the larger end in size, a replaced row by at most the
         width.
 
