@@ -55,7 +55,8 @@ def guarantee_of(
     -----
     Claim and proof: `ggdp.calibration.profile`. It is the least guarantee but for rounding where one coordinate moves,
     and at order 2 on the reals (at an epsilon below 1e-12 delta may be larger by 2e-12); for boxes and cells it is
-    larger by 1e-4 or so; where only a norm is known, at other orders, it is an upper bound. `Calibration.epsilon` and `Calibration.delta` give lower bounds too.
+    larger by 1e-4 or so; where only a norm is known, at other orders, it is an upper bound.
+    `Calibration.epsilon` and `Calibration.delta` give lower bounds too.
 
     This describes a law. Noise on the reals must not be drawn in floating point: `ggdp.Mechanism` draws on a grid.
 

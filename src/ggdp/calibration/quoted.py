@@ -102,7 +102,8 @@ class Quoted:
         Claim and proof: `ggdp.loss.renyi` and `ggdp.calibration.divergences`. The two agree to 9 digits in most cases,
         for boxes and cells too, and to 4 where the divergence is large; where alpha is too large for the working
         precision (from about 1e3 on at order 50, from about 1e16 on at order 1.5) they may be 0 and infinity. Where
-        only a norm is known at an order other than 2, or the noise is bounded, the lower one is of a simpler move, or 0.
+        only a norm is known at an order other than 2, or the noise is bounded, the lower one is of a simpler move,
+        or 0.
 
         Examples
         --------
