@@ -46,13 +46,31 @@ WRONG_FIELDS = {
     "parameters": (None, 3, [], "scale", {}, {"scale": 1.0}, [["scale", 1.0]]),
     "proved": (*NO_NUMBER, 0.0, 1e-300, 1.5),
     "target": (*NO_NUMBER, 0.0, 1e-300),
-    "tight": (True, "0.9", [0.9], math.nan, math.inf, 0.0, -0.5, 1.0, 1.5, 0.9999999999999999, 10**400, 1j),
+    "tight": (
+        True,
+        "0.9",
+        [0.9],
+        math.nan,
+        math.inf,
+        0.0,
+        -0.5,
+        1.0,
+        1.5,
+        0.9999999999999999,
+        1e-300,
+        0.5,
+        10**400,
+        1j,
+    ),
     "arithmetic": (
         *NO_TEXT,
         "Arb ball arithmetic",
         "Arb ball arithmetic, python-flint 0.1.0",
         "Arb ball arithmetic, python-flint 99.0.0",
         f"Arb ball arithmetic, python-flint {flint.__version__} and a pencil",
+        "Arb ball arithmetic, python-flint 0.8.99999.12",
+        "Arb ball arithmetic, python-flint 0.8.0.1",
+        "Arb ball arithmetic, python-flint 0.\N{ARABIC-INDIC DIGIT EIGHT}",
     ),
     "precision": (None, 1, 52, 54, 10**6, -96, 96.0, True, "96", [96], math.nan),
     "grid": (42, 0.0, -1.0, True, "0.01", [0.01], math.nan, math.inf),
@@ -252,3 +270,13 @@ def test_a_certificate_that_was_proved_here_is_known_and_a_changed_one_is_proved
         require_proved(dataclasses.replace(right, parameters=changed))
     with pytest.raises(CertificateError):
         require_proved(dataclasses.replace(right, parameters=[]))
+
+
+def test_an_upper_bound_does_not_prove_a_smaller_scale_to_fail():
+    noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-3), ggdp.Sensitivity.norm(2, 1, dimension=2), order=3)
+    forged = dataclasses.replace(noise.certificate, tight=1 - 1e-6)
+    # The bound itself is above its target at that scale, and what it bounds is not.
+    parameters = dict(forged.parameters) | {"scale": noise.scale * (1 - 1e-6)}
+    assert BOUNDS["radial"].enclose(**parameters).lower > forged.target
+    with pytest.raises(CertificateError, match=r"^tight = .*upper bound"):
+        ggdp.verify(forged)

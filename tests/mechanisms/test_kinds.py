@@ -24,9 +24,15 @@ BOUNDS = {"bounds": [(0, 10)]}
         (PROBABILISTIC, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8"),
         (PROBABILISTIC, ONE, {"order": 3}, "generalized Gaussian", "Corollary 8 (least scale)"),
         (PROBABILISTIC, TWO, {"order": 3}, "generalized Gaussian", "Corollary 7 (an upper bound)"),
-        (PROBABILISTIC, TWO, {"order": 2, "support": "integer"}, "Gaussian", "Corollary 7 (an upper bound)"),
+        (PROBABILISTIC, TWO, {"order": 2, "support": "integer"}, "discrete Gaussian", "Corollary 7 (an upper bound)"),
         (APPROXIMATE, ONE, {"order": 2, "support": "integer"}, "discrete Gaussian", "Canonne, Kamath and Steinke"),
-        (APPROXIMATE, TWO, {"order": 2, "support": "integer"}, "Gaussian", "ours (least scale, to within 1e-4)"),
+        (
+            APPROXIMATE,
+            TWO,
+            {"order": 2, "support": "integer"},
+            "discrete Gaussian",
+            "ours (least scale, to within 1e-4)",
+        ),
         (APPROXIMATE, NORM, {"order": 3}, "generalized Gaussian", "for aDP is ours (an upper bound)"),
         (APPROXIMATE, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8; pDP implies aDP"),
         (APPROXIMATE, ONE, {"order": 1.5}, "generalized Gaussian", "for aDP is ours (least scale)"),
@@ -75,3 +81,16 @@ def test_a_mechanism_on_the_grid_is_of_the_kind_that_was_asked_for():
     assert "Eqn explp1 and Lemma 9" in form.item
     assert "Eqn explp0" in kind_of(exponential_calibration(PURE, ONE, order=1))[1]
     assert form.release([3.0]).mechanism.method == "exponential"
+
+
+def test_noise_of_order_two_on_the_integers_is_called_discrete_gaussian_whatever_moves():
+    goal = ggdp.ApproxDP(1.0, 1e-3)
+    for query in (ggdp.Sensitivity.cells(3, 1), ggdp.Sensitivity.norm(2, 3, dimension=3)):
+        found = ggdp.calibrate(goal, query, order=2, support="integer")
+        assert kind_of(found)[0] == "discrete Gaussian"
+
+
+def test_a_scale_on_bounds_that_ignores_a_joint_norm_is_not_called_the_least():
+    query = ggdp.Sensitivity.box([1, 1], norm=(1, 1))
+    found = ggdp.calibrate(ggdp.PureDP(1.0), query, order=2, bounds=(0, 10), bounding="boundary-inflated")
+    assert "an upper bound" in kind_of(found)[1]

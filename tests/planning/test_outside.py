@@ -102,3 +102,23 @@ def test_bad_arguments_are_refused_by_name(arguments, message):
     goal = arguments.pop("goal")
     with pytest.raises(ArgumentError, match=message):
         ggdp.plan(goal, ONE, **arguments)
+
+
+@pytest.mark.parametrize("goal", [ggdp.PureDP(1500), ggdp.ApproxDP(1500, 1e-6)], ids=str)
+def test_an_epsilon_whose_exponential_is_no_float_has_a_plan(goal):
+    found = ggdp.plan(goal, ONE)
+    assert found.calibration.goal == goal
+    assert all(0.0 < one.error < found.best.error for one in found.outside)
+
+
+def test_a_narrow_plus_minus_that_needs_such_an_epsilon_has_a_plan():
+    found = ggdp.plan(None, ONE, plus_minus=0.001)
+    assert found.calibration.goal.epsilon > 1500
+    assert found.best.error <= 0.001 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("unused", [{"measure": "max"}, {"measure": "mean-abs"}, {"cells": 5}, {"cells": "a"}])
+def test_a_plus_minus_refuses_arguments_that_it_does_not_use(unused):
+    (name,) = unused
+    with pytest.raises(ArgumentError, match=rf"^{name} = .*not used with plus_minus"):
+        ggdp.plan(None, ONE, plus_minus=10, **unused)

@@ -83,7 +83,10 @@ def _start(order: float, coordinates: tuple[Coordinate, ...], moving: int, epsil
         # (1 + x)^p - (1 - x)^p without the cancellation that leaves nothing where x is below an ulp of 1.
         both = math.expm1(order * math.log1p(x)) + fall if order < 2.0 else 0.0
         share = x**order + fall if order >= 2.0 else 2.0 ** (1.0 - order) * both
-        terms += [order * math.log(width) + math.log(share)] * min(count, moving)
-    largest = max(terms)
-    total = largest + math.log(math.fsum(math.exp(term - largest) for term in sorted(terms)[-moving:]))
+        terms.append((order * math.log(width) + math.log(share), count))
+    largest, left, weights = max(terms)[0], moving, []
+    for term, count in sorted(terms, reverse=True):
+        weights.append(min(count, left) * math.exp(term - largest))
+        left -= min(count, left)
+    total = largest + math.log(math.fsum(weights))
     return math.exp((total - math.log(epsilon)) / order)

@@ -22,6 +22,7 @@ __all__ = ["Certificate", "certify", "require_proved", "verify"]
 
 # How much smaller than the certified scale the one is that is proved to fail.
 TIGHTNESS = (1e-9, 1e-6)
+FACTORS = tuple(1.0 - slack for slack in TIGHTNESS)
 ARITHMETIC = f"Arb ball arithmetic, python-flint {flint.__version__}"
 # Grid and truncation are chosen in floats, whose last digits another machine may round differently.
 _SAME = 2.0**-20
@@ -137,9 +138,9 @@ def certify(bound: str, scale: float, target: float, *, tight: bool, **parameter
         return None
     factor = None
     if tight and rule.exact:
-        for slack in TIGHTNESS:
-            if rule.enclose(scale=scale * (1.0 - slack), **parameters).lower > target:
-                factor = 1.0 - slack
+        for smaller in FACTORS:
+            if rule.enclose(scale=scale * smaller, **parameters).lower > target:
+                factor = smaller
                 break
     certificate = Certificate(
         bound=bound,
@@ -225,6 +226,9 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
         raise CertificateError(message)
     _require_same(certificate, found)
     if certificate.tight is not None:
+        if not rule.exact:
+            # Its lower end is that of the bound, not of what is bounded.
+            raise _wrong(certificate, "tight", f"{rule.name!r} is an upper bound, which proves no scale too small")
         parameters["scale"] *= certificate.tight
         if not _enclosure(rule, parameters).lower > certificate.target:
             message = f"a scale smaller by the factor {certificate.tight!r} is not proved to miss the target"
@@ -259,8 +263,8 @@ def _require_numbers(certificate: Certificate) -> None:
     if not certificate.proved <= certificate.target:
         message = f"it proves {certificate.quantity} <= {certificate.proved!r}, above its target {certificate.target!r}"
         raise CertificateError(message)
-    if certificate.tight is not None and not (_is_number(certificate.tight) and 0.0 < certificate.tight <= 1.0):
-        raise _wrong(certificate, "tight", "must be None or a number above 0 and at most 1")
+    if certificate.tight is not None and not (type(certificate.tight) is float and certificate.tight in FACTORS):
+        raise _wrong(certificate, "tight", f"must be None or one of {FACTORS}")
     if type(certificate.precision) is not int or certificate.precision < 0:
         raise _wrong(certificate, "precision", "must be a number of bits")
     for name in ("grid", "truncation"):
@@ -283,7 +287,9 @@ def _require_parameters(certificate: Certificate) -> None:
 
 def _require_arithmetic(certificate: Certificate) -> None:
     """Refuse a certificate of another arithmetic than Arb's, by a version of python-flint that ggdp works with."""
-    found = re.fullmatch(r"Arb ball arithmetic, python-flint (\d+)\.(\d+)(?:\.\d+)*", certificate.arithmetic)
+    found = re.fullmatch(
+        r"Arb ball arithmetic, python-flint ([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?", certificate.arithmetic
+    )
     installed = tuple(int(part) for part in flint.__version__.split(".")[:2])
     if found is None or not _OLDEST_FLINT <= (int(found[1]), int(found[2])) <= installed:
         raise _wrong(certificate, "arithmetic", f"is not known here, where it is {ARITHMETIC!r}")

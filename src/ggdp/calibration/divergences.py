@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from ggdp.calibration.profile import ATTAINED, pure_between
+from ggdp.calibration.attained import ATTAINED
+from ggdp.calibration.profile import pure_between
 from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 from ggdp.distributions.integer_sums import normaliser
 from ggdp.loss.renyi import renyi_of_shift

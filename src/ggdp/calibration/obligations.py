@@ -25,6 +25,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ggdp.calibration.attained import is_reached, joint_binds, most_l1
 from ggdp.errors import ArgumentError, UnattainableError, UnprovedError
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ __all__ = ["Obligation", "bounded_obligation", "joint_obligation", "obligations"
 LARGEST_INTEGER = 2.0**53
 MOST_MOVING = 1_000_000
 WIDEST = 1e25
+NOT_REACHED = (
+    "upper bound: the {} norm of the change is bounded by way of its joint norm, and no change is known that reaches "
+    "this bound"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +66,14 @@ def obligations(goal: Guarantee, sensitivity: Sensitivity, order: float, support
                 "bounding = 'truncated' or 'boundary-inflated'"
             )
             raise UnattainableError(message)
-        return [_laplace(goal, sensitivity)]
+        return [_laplace(goal, sensitivity, support)]
     if sensitivity.moving == 1 or (order == 2.0 and support == "real"):
         return [_shift(goal, sensitivity, order, support)]
     if order == 1.0:
         pure_only = sensitivity.kind == "norm" or goal.notion == "probabilistic"
         if pure_only or _pure_is_least(goal, sensitivity.moving):
-            return [_laplace(goal, sensitivity)]
-        return [_corner(goal, sensitivity, order, support), _laplace(goal, sensitivity)]
+            return [_laplace(goal, sensitivity, support)]
+        return [_corner(goal, sensitivity, order, support), _laplace(goal, sensitivity, support)]
     found = []
     if sensitivity.kind != "norm":
         several = _corner if goal.notion == "approximate" else _absolute_sum
@@ -107,14 +112,16 @@ def require_integers(sensitivity: Sensitivity) -> None:
             )
 
 
-def _laplace(goal: Guarantee, sensitivity: Sensitivity) -> Obligation:
+def _laplace(goal: Guarantee, sensitivity: Sensitivity, support: str) -> Obligation:
     note = None
     if goal.delta > 0.0:
         note = (
             "upper bound: at order 1 this is the scale of pure DP, which is more than the goal asks for; with several "
             "moving coordinates no smaller scale is known to be sound, or none is smaller by more than 1e-4"
         )
-    return Obligation("laplace", goal.epsilon, {"sensitivity": sensitivity.lp(1)}, note)
+    elif not is_reached(sensitivity, 1.0, support):
+        note = NOT_REACHED.format("l_1")
+    return Obligation("laplace", goal.epsilon, {"sensitivity": most_l1(sensitivity, support)}, note)
 
 
 def _shift(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str) -> Obligation:
@@ -123,7 +130,8 @@ def _shift(goal: Guarantee, sensitivity: Sensitivity, order: float, support: str
         size = int(size)
     name = "shift" if support == "real" else "integer-shift"
     parameters = {"notion": goal.notion, "order": order, "sensitivity": size, "epsilon": goal.epsilon}
-    return Obligation(name, goal.delta, parameters)
+    reached = sensitivity.moving == 1 or is_reached(sensitivity, 2.0, support)
+    return Obligation(name, goal.delta, parameters, None if reached else NOT_REACHED.format("l_2"))
 
 
 def _integer_gaussian(goal: Guarantee, sensitivity: Sensitivity) -> Obligation:
@@ -212,7 +220,10 @@ def bounded_obligation(
         "coordinates": paired(sensitivity, bounds),
         "moving": sensitivity.moving,
     }
-    return Obligation("bounded", goal.epsilon, parameters)
+    note = None
+    if joint_binds(sensitivity):
+        note = "upper bound: the joint norm is not used, each coordinate is taken to move as far as it can alone"
+    return Obligation("bounded", goal.epsilon, parameters, note)
 
 
 def joint_obligation(

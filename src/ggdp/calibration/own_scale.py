@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration.obligations import require_integers
 from ggdp.calibration.profile import Noise, delta_between, epsilon_between
-from ggdp.errors import ArgumentError, UnattainableError
+from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ def guarantee_of(
     Notes
     -----
     Claim and proof: `ggdp.calibration.profile`. It is the least guarantee but for rounding where one coordinate moves,
-    and at order 2 on the reals; for boxes and cells it is larger by 1e-4 or so; where only a norm is known, at other
-    orders, it is an upper bound. `Calibration.epsilon` and `Calibration.delta` give lower bounds too.
+    and at order 2 on the reals (at an epsilon below 1e-12 delta may be larger by 2e-12); for boxes and cells it is
+    larger by 1e-4 or so; where only a norm is known, at other orders, it is an upper bound.
+    `Calibration.epsilon` and `Calibration.delta` give lower bounds too.
 
     This describes a law. Noise on the reals must not be drawn in floating point: `ggdp.Mechanism` draws on a grid.
 
@@ -69,7 +70,7 @@ def guarantee_of(
     0.5-DP under add-remove neighbours
     """
     if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if (delta is None) == (epsilon is None):
         raise ArgumentError("delta", delta, "give either delta or epsilon, and the other one is found")
     if _validate.choice(among=("real", "integer"), support=support) == "integer":

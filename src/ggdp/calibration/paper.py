@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp import _validate
+from ggdp.calibration.attained import most_l1
 from ggdp.calibration.obligations import Obligation, obligations, paired
 from ggdp.calibration.record import Calibration, Request, certified, searched
 from ggdp.calibration.truncated_formula import truncated_scale
@@ -54,7 +55,7 @@ def paper_calibration(request: Request) -> Calibration:
     if order == 1.0 or goal.delta == 0.0:
         pure = next(duty for duty in obligations(goal, sensitivity, order, request.support) if duty.bound != "corner")
         if pure.bound != "laplace":
-            pure = Obligation("laplace", goal.epsilon, {"sensitivity": sensitivity.lp(1)})
+            pure = Obligation("laplace", goal.epsilon, {"sensitivity": most_l1(sensitivity, request.support)})
         return certified(request, pure, searched(pure), method="paper")
     if order == 2.0 and isinstance(goal, ApproxDP):
         return classic_gaussian(goal, sensitivity)

@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
+from ggdp.calibration.attained import ATTAINED, attained_norm, joint_binds, most_l1
 from ggdp.calibration.search import passing_end
 from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
 from ggdp.loss.corner import delta_of_corner
@@ -69,9 +70,7 @@ MOST_EPSILON = 1e8
 EXACT_TOLERANCE = 1e-13
 GRID_TOLERANCE = 1e-5
 FIRST_STRIDE = 1e-3
-SMALLEST = 1e-320
-# A norm that is rounded up by some ulps is attained to within this share.
-ATTAINED = 1.0 - 2.0**-40
+SMALLEST = math.ulp(0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,9 @@ class Noise:
     @property
     def is_attained(self) -> bool:
         """Whether some move has every norm as large as the sensitivity says."""
-        return self.sensitivity.joint is None or self.sensitivity.kind == "norm"
+        query = self.sensitivity
+        alone = query.kind == "norm" and query.joint is not None and query.sizes[0] == query.joint[1]
+        return alone or not joint_binds(query)
 
 
 def delta_between(noise: Noise, epsilon: float) -> Between:
@@ -115,14 +116,10 @@ def pure_between(noise: Noise) -> Between:
     """Return two floats with the least pure epsilon between them."""
     if noise.order != 1.0:
         return math.inf, math.inf
-    query = noise.sensitivity
-    size = query.lp(1)
+    size, reached = most_l1(noise.sensitivity, noise.support), attained_norm(noise.sensitivity, 1.0, noise.support)
     with BALLS, working_precision(_PRECISION):
         upper = upper_float(arb(size) / arb(noise.scale))
-        largest = size * ATTAINED if noise.is_attained else query.largest
-        if noise.support == "integer" and query.kind == "norm":
-            largest = math.floor(query.largest)
-        return lower_float(arb(largest) / arb(noise.scale)), upper
+        return lower_float(arb(reached) / arb(noise.scale)), upper
 
 
 def delta_of_pure(pure: float, epsilon: float) -> Between:
@@ -132,7 +129,7 @@ def delta_of_pure(pure: float, epsilon: float) -> Between:
         least = max(lower_float(1 - eps), 0.0)
         if epsilon >= pure:
             return 0.0, 0.0
-        most = upper_float(1 - eps if epsilon <= -pure else (e - eps) / (1 + e))
+        most = min(upper_float(1 - eps if epsilon <= -pure else (e - eps) / (1 + e)), 1.0)
         return min(least, most), most
 
 
@@ -174,7 +171,7 @@ def _most(noise: Noise, epsilon: float) -> float:
     if noise.support == "integer" and query.lp(1) < 1.0:
         # No whole number moves.
         return 0.0
-    if order == 1.0 and Fraction(query.lp(1)) <= Fraction(epsilon) * Fraction(scale):
+    if order == 1.0 and Fraction(most_l1(query, noise.support)) <= Fraction(epsilon) * Fraction(scale):
         return 0.0
     if query.moving == 1:
         return _scalar(noise, query.largest, epsilon).upper

@@ -189,11 +189,14 @@ class Calibration(Quoted):
             isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP)
             and isinstance(self.sensitivity, Sensitivity)
             and self.support in get_args(Support)
+            and self.method in get_args(Formula)
             and (self.bounds is None) == (self.bounding is None)
             and (self.bounding is None or self.bounding in get_args(Bounding))
         )
         if not known:
-            message = "no goal, sensitivity, support or bounding of ggdp; use ggdp.calibrate to make a calibration"
+            message = (
+                "no goal, sensitivity, support, bounding or method of ggdp; use ggdp.calibrate to make a calibration"
+            )
             raise CertificateError(message)
         request = Request(
             goal=self.goal,
@@ -216,6 +219,7 @@ class Calibration(Quoted):
             duty.bound == self.certificate.bound
             and duty.target == self.certificate.target
             and {**duty.parameters, "scale": self.scale} == claimed
+            and (self.certificate.tight is None or duty.note is None)
             for duty in duties
         ):
             message = "the certificate is not about this calibration"
@@ -232,6 +236,8 @@ class Calibration(Quoted):
         ArgumentError
             If the noise is on the reals: it is then drawn on a grid, by `ggdp.Mechanism`, which also proves the scale
             for that. If it is kept in bounds: see `bounded_noise`.
+        CertificateError
+            If the certificate does not prove exactly this noise, as after `dataclasses.replace`.
 
         Examples
         --------
@@ -247,6 +253,7 @@ class Calibration(Quoted):
             raise ArgumentError(
                 "bounding", self.bounding, "is drawn around true values: use bounded_noise(), or ggdp.Mechanism"
             )
+        self.require_proof()
         return IntegerNoise(order=self.order, scale=self.scale)
 
     def bounded_noise(self) -> TruncatedIntegerNoise | BoundaryInflatedIntegerNoise:
@@ -257,6 +264,8 @@ class Calibration(Quoted):
         ArgumentError
             If the noise is on the reals, has no bounds, or several pairs of them: `ggdp.Mechanism` draws the first and
             the last.
+        CertificateError
+            As for `noise`.
 
         Examples
         --------
@@ -273,6 +282,7 @@ class Calibration(Quoted):
             raise ArgumentError(
                 "bounds", self.bounds, "a sampler has one pair of bounds; use ggdp.Mechanism(calibration)"
             )
+        self.require_proof()
         kind = TruncatedIntegerNoise if self.bounding == "truncated" else BoundaryInflatedIntegerNoise
         lower, upper = (int(end) for end in self.bounds[0])
         return kind(order=self.order, scale=self.scale, lower=lower, upper=upper)
@@ -308,10 +318,7 @@ class Calibration(Quoted):
 def searched(duty: Obligation) -> float:
     """Return the scale that the bound's own search finds for an obligation.
 
-    Raises
-    ------
-    SearchError
-        If none is found, also where the numbers of the search leave the floats.
+    A search that finds none, or whose numbers leave the floats, raises a SearchError.
     """
     with _floats_of(duty):
         return BOUNDS[duty.bound].search(target=duty.target, **duty.parameters)

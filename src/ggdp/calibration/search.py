@@ -67,7 +67,8 @@ def passing_end(
         if not stalled and math.isfinite(above - below):
             # At least half a tolerance away from both ends, lest the step only touch one of them.
             margin = 0.5 * narrow / width
-            share = min(max(above / (above - below), margin), 1.0 - margin)
+            # Halved values may underflow to 0 on both sides.
+            share = min(max(above / (above - below), margin), 1.0 - margin) if above > below else 0.5
         step = failing + share * (passing - failing)
         if step in (failing, passing):
             return passing

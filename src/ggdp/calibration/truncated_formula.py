@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -50,14 +49,13 @@ def truncated_scale(
     _validate.integer(moving=moving, at_least=1)
     with BALLS, working_precision(_PRECISION):
         p = arb(order)
-        terms = [
-            (power(arb(w) + arb(D), p) - power(arb(w), p), power(arb(D), p))
-            for w, D, count in coordinates
-            for _ in range(min(count, moving))
-        ]
-        largest = heapq.nlargest(moving, terms, key=lambda term: float(term[0]))
-        total = sum((whole for whole, _ in largest), arb(0))
+        terms = [(power(arb(w) + arb(D), p) - power(arb(w), p), power(arb(D), p), count) for w, D, count in coordinates]
+        total, without_last_power, left = arb(0), arb(0), moving
+        for whole, last, count in sorted(terms, key=lambda term: float(term[0]), reverse=True):
+            taken = min(count, left)
+            total += taken * whole
+            without_last_power += taken * (whole - last)
+            left -= taken
         if joint is not None:
-            without_last_power = sum((whole - last for whole, last in largest), arb(0))
             total = min(total, without_last_power + power(arb(joint), p))
         return upper_float((2 * total / arb(epsilon)) ** (1 / p))

@@ -28,13 +28,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,9 +66,24 @@ FRACTION_TERMS = 12
 NEWTON_STEPS = 4
 
 
+def real_numbers(**named: object) -> Floats:
+    """Return the one argument, a number or an array of numbers, as an array of floats."""
+    ((name, value),) = named.items()
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind in "biuf" or (given.dtype == object and all(isinstance(x, Real) for x in given.flat)):
+            return given.astype(np.float64)
+    except (TypeError, ValueError):
+        # Uneven lists are no array.
+        pass
+    except OverflowError:
+        raise ArgumentError(name, value, "does not fit in a 64-bit float") from None
+    raise ArgumentTypeError(name, value, "must be a number or an array of numbers")
+
+
 def elementwise(formula: Callable[[Floats], Floats], values: Values) -> Values:
     """Apply `formula` to values as an array; a number gives a float. Infinities and NaN are answers, not warnings."""
-    array = np.asarray(values, dtype=np.float64)
+    array = real_numbers(x=values)
     with np.errstate(all="ignore"):
         result = formula(np.atleast_1d(array)).reshape(array.shape)
     return cast("Values", result if array.ndim else float(result))
@@ -76,7 +92,7 @@ def elementwise(formula: Callable[[Floats], Floats], values: Values) -> Values:
 def levels(**named: Values) -> Values:
     """Return the one argument, a number or an array of numbers, if all of it is in [0, 1]."""
     ((name, value),) = named.items()
-    array = np.asarray(value, dtype=np.float64)
+    array = real_numbers(**named)
     if not np.all((array >= 0.0) & (array <= 1.0)):
         raise ArgumentError(name, value, "must be at least 0 and at most 1")
     return value

@@ -29,8 +29,9 @@ from flint import arb
 
 from ggdp import _validate
 from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
+from ggdp.distributions.generalized_gaussian import real_numbers
 from ggdp.distributions.integer_sums import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -270,7 +271,7 @@ class IntegerGeneralizedGaussian:
 
     def _quantiles(self, q: ArrayLike, quantile: Callable[[float], int]) -> FloatOrArray:
         """Apply `quantile` to the distinct levels of `q`."""
-        levels = np.asarray(q, dtype=np.float64)
+        levels = real_numbers(q=q)
         if not np.all((levels > 0.0) & (levels < 1.0)):
             raise ArgumentError("q", q, "levels must be above 0 and below 1")
         unique, where = np.unique(levels, return_inverse=True)
@@ -303,7 +304,10 @@ class IntegerGeneralizedGaussian:
         self, k: ArrayLike, values: Callable[[list[int]], list[float]], *, sign_matters: bool = True
     ) -> FloatOrArray:
         """Apply `values` to the distinct integers of `k` in increasing order."""
-        points = np.asarray(k)
+        try:
+            points = np.asarray(k)
+        except ValueError:
+            raise ArgumentTypeError("k", k, "must be an integer or an even array of integers") from None
         if points.size == 0:
             return np.zeros(points.shape)
         if points.dtype.kind not in "iu":
@@ -331,7 +335,8 @@ def _least(passes: Callable[[int], bool], guess: int) -> int:
 def _integer(k: object) -> int:
     """Return k if it is an integer."""
     if isinstance(k, bool) or not isinstance(k, numbers.Integral):
-        raise ArgumentError("k", k, "must be an integer")
+        refusal = ArgumentError if isinstance(k, numbers.Real) and not isinstance(k, bool) else ArgumentTypeError
+        raise refusal("k", k, "must be an integer")
     return int(k)
 
 

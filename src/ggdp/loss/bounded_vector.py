@@ -6,6 +6,7 @@ The coordinates' noises are independent, so their losses add; when at most m of 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from flint import arb
@@ -135,10 +136,15 @@ def _loss_of_one(bounding: str, support: str, order: float, scale: float, width:
 
 
 def _largest(losses: list[tuple[float, int]], moving: int) -> float:
-    """Return the sum of the `moving` largest losses, rounded to nearest."""
-    terms, left = [], moving
+    """Return the sum of the `moving` largest losses, rounded to nearest; infinite beyond the floats."""
+    total, left = Fraction(0), moving
     for loss, count in sorted(losses, reverse=True):
         taken = min(count, left)
-        terms.extend([loss] * taken)
+        if taken and math.isinf(loss):
+            return loss
+        total += Fraction(loss) * taken
         left -= taken
-    return math.fsum(terms)
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf

@@ -54,6 +54,9 @@ HIGH = 64.0
 POINTS = 1 << 13
 # Terms and integrals are followed until they are this many bits below the largest.
 SPARE_BITS = 24
+# A tail that is not reached by so many strides, each half as long again as the last, lies beyond the working precision.
+MOST_STRIDES = 200
+MOST_UNCERTAINTY = 1e-6
 
 
 def renyi_of_shift(*, order: float, scale: float, sensitivity: float, alpha: float, support: str) -> Enclosed:
@@ -96,9 +99,13 @@ def renyi_of_shift(*, order: float, scale: float, sensitivity: float, alpha: flo
             return a * d**2
         return moment(p, b, D, a).log() / (a - 1)
 
+    found = Enclosed(lower=0.0, upper=math.inf, precision=PRECISIONS[-1])
     for bits in PRECISIONS:
-        with BALLS, working_precision(bits):
-            found = enclosed(value())
+        try:
+            with BALLS, working_precision(bits):
+                found = enclosed(value())
+        except _BeyondPrecisionError:
+            continue
         if math.isfinite(found.upper) and found.upper - found.lower <= RELATIVE_WIDTH * found.upper:
             break
     return Enclosed(lower=max(found.lower, 0.0), upper=found.upper, precision=found.precision)
@@ -109,6 +116,10 @@ def renyi_of_pure(pure: float, alpha: float) -> Enclosed:
     with BALLS, working_precision(PRECISIONS[1]):
         e, a = arb(pure), arb(alpha)
         return enclosed((((a * e).exp() + ((1 - a) * e).exp()) / (1 + e.exp())).log() / (a - 1))
+
+
+class _BeyondPrecisionError(Exception):
+    """The numbers of a divergence are too large for the working precision."""
 
 
 def _peak(p: float, d: arb, a: arb) -> arb:
@@ -135,11 +146,12 @@ def _right_end(p: float, d: arb, a: arb, depth: float) -> float:
     top = _height(arb(p), d, a, peak)
     start = max(float(peak), 0.0)
     width = 1e-6 * (1.0 + start)
-    while True:
+    for _ in range(MOST_STRIDES):
         T = arb(start + width)
         if _falls(arb(p), d, a, T) and _height(arb(p), d, a, T) < top - depth:
             return start + width
         width *= 1.5
+    raise _BeyondPrecisionError
 
 
 def _left_end(p: float, d: arb, a: arb, depth: float) -> float:
@@ -167,7 +179,10 @@ def _integral(p: float, d: arb, a: arb) -> arb:
     q = arb(p)
     depth = (ctx.prec + SPARE_BITS) * math.log(2.0)
     peak = _peak(p, d, a)
-    top = _height(q, d, a, peak).mid()
+    highest = _height(q, d, a, peak)
+    top = highest.mid()
+    if not highest.rad() < 1 + abs(top) * MOST_UNCERTAINTY:
+        raise _BeyondPrecisionError
     start, T, Y = _left_end(p, d, a, depth), _right_end(p, d, a, depth), 1.1 * depth ** (1.0 / p)
     if start > 0.0:
         # All before it is lower: h rises up to its peak.

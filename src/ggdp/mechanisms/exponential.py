@@ -33,7 +33,7 @@ import numpy as np
 from ggdp import _validate
 from ggdp._rounding import shown
 from ggdp.distributions.enclosures import BALLS, working_precision
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.values import exact_numbers, refused
@@ -123,14 +123,14 @@ class ExponentialMechanism:
 
     def __post_init__(self) -> None:
         if not isinstance(self.goal, PureDP):
-            raise ArgumentError("goal", self.goal, "must be PureDP")
+            raise ArgumentTypeError("goal", self.goal, "must be PureDP")
         neighbours = validated_neighbours(self.neighbours)
         if self.goal.neighbours not in (None, neighbours):
             raise ArgumentError(
                 "goal", str(self.goal), f"the sensitivity is for {neighbours} neighbours; the two must agree"
             )
         if not isinstance(self.monotonic, bool):
-            raise ArgumentError("monotonic", self.monotonic, "must be True or False")
+            raise ArgumentTypeError("monotonic", self.monotonic, "must be True or False")
         if self.monotonic and neighbours != "add-remove":
             raise ArgumentError(
                 "monotonic", True, "needs add-remove neighbours: whoever is replaced moves utilities to both sides"
@@ -294,7 +294,7 @@ def labels_of(candidates: object) -> Sequence[Any] | NDArray[Any]:
     elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes | bytearray):
         labels = candidates if isinstance(candidates, range) else tuple(candidates)
     else:
-        raise ArgumentError("candidates", candidates, "must be a sequence of labels, or their number")
+        raise ArgumentTypeError("candidates", candidates, "must be a sequence of labels, or their number")
     if not 1 <= len(labels) <= MOST_CANDIDATES:
         raise ArgumentError("candidates", f"{len(labels):,} of them", "must be at least 1 and at most 2^31")
     return labels
@@ -305,9 +305,10 @@ def _mask(excluded: object, count: int) -> NDArray[np.bool_]:
     try:
         mask = np.array(excluded)
     except ValueError:
-        raise ArgumentError("excluded", type(excluded).__name__, "must be one list of True or False") from None
+        raise ArgumentTypeError("excluded", type(excluded).__name__, "must be one list of True or False") from None
     if mask.dtype != np.bool_ or mask.shape != (count,):
-        raise ArgumentError(
+        refusal = ArgumentError if mask.dtype == np.bool_ and mask.ndim == 1 else ArgumentTypeError
+        raise refusal(
             "excluded", f"{mask.dtype} of shape {mask.shape}", f"must be True or False for each of {count:,} candidates"
         )
     mask.setflags(write=False)
@@ -326,7 +327,7 @@ def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
             # Whatever an object raises when it is asked for its array could hold a value.
             array = None
     if array is None:
-        raise _refused("must be a list or an array of numbers")
+        raise _refused_type("must be a list or an array of numbers")
     return array
 
 
@@ -339,7 +340,7 @@ def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> ND
         expected = error.expected
     if expected is not None:
         # Outside of the except clause, so that nothing hangs on it.
-        raise _refused(expected)
+        raise _refused_type(expected)
     if numbers.ndim != 1:
         raise _refused("must be numbers, not lists of them")
     if numbers.dtype == object:
@@ -354,6 +355,11 @@ def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> ND
 def _refused(expected: str) -> ArgumentError:
     """Return the error for utilities, which it does not hold."""
     return ArgumentError("utilities", refused(expected).value, expected)
+
+
+def _refused_type(expected: str) -> ArgumentTypeError:
+    """Return the error for utilities of a wrong type, which it does not hold."""
+    return ArgumentTypeError("utilities", refused(expected).value, expected)
 
 
 def scalar_array(label: object) -> NDArray[Any]:

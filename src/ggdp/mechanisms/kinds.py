@@ -33,6 +33,8 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
     'Liu, arXiv 1602.06028 v5, Lemma 10'
     """
     family = {1.0: "Laplace", 2.0: "Gaussian"}.get(calibration.order, "generalized Gaussian")
+    if calibration.order == 2.0 and calibration.support == "integer" and calibration.bounding is None:
+        family = "discrete Gaussian"
     if calibration.method == "exponential":
         equation = "explp0" if calibration.bounds is None else "explp1"
         return "Exponential mechanism, generalized Gaussian form", f"{_PAPER}, Eqn {equation} and Lemma 9"
@@ -58,8 +60,8 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
 
 def _definition(calibration: Calibration) -> str:
     if calibration.bounding == "truncated":
-        return "Definition 5 (" + ("Eqns b1 and b2" if calibration.method == "paper" else "least scale") + ")"
-    return "Definition 6 (" + ("scale of Eqn b2" if calibration.method == "paper" else "least scale") + ")"
+        return "Definition 5 (" + ("Eqns b1 and b2" if calibration.method == "paper" else _sharpness(calibration)) + ")"
+    return "Definition 6 (" + ("scale of Eqn b2" if calibration.method == "paper" else _sharpness(calibration)) + ")"
 
 
 def _corollary(calibration: Calibration) -> str:

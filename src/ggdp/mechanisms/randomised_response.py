@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms.exponential import labels_of, scalar_array
 from ggdp.privacy import PureDP
 from ggdp.releases.facts import SelectionFacts
@@ -81,13 +81,19 @@ class RandomisedResponse:
 
     def __post_init__(self) -> None:
         if not isinstance(self.goal, PureDP):
-            raise ArgumentError("goal", self.goal, "must be PureDP")
+            raise ArgumentTypeError("goal", self.goal, "must be PureDP")
         if self.goal.neighbours not in (None, "replace-one"):
             raise ArgumentError("goal", str(self.goal), "an answer is replaced: the neighbours are replace-one")
         if not 1 / MOST_RATE <= Fraction(self.goal.epsilon) <= MOST_RATE:
             raise ArgumentError("goal", str(self.goal), "its epsilon must be between 2^-1000 and 2^1000")
         labels = labels_of(self.candidates)
-        if len(labels) < 2 or len({*labels}) < len(labels):
+        try:
+            different = len({*labels})
+        except TypeError:
+            raise ArgumentTypeError(
+                "candidates", type(self.candidates).__name__, "must be hashable labels, such as texts or numbers"
+            ) from None
+        if not 2 <= len(labels) == different:
             raise ArgumentError("candidates", f"{len(labels)} of them", "must be at least two, and all different")
         object.__setattr__(self, "_labels", labels)
         object.__setattr__(self, "candidates", labels)

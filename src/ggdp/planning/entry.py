@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.obligations import obligations
-from ggdp.errors import ArgumentError, SearchError, UnattainableError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.measures import Measure, MeasureName, checked_measure
 from ggdp.planning.outside import noise_outside
 from ggdp.planning.record import Choice, Plan
@@ -67,7 +67,7 @@ def plan(
         largest absolute error over the cells of the query.
     plus_minus : float, optional
         The half-width that an interval of this `level` may have: the smallest epsilon with it is then looked for, for
-        pure DP, or for approximate DP with the `delta` that is given; `measure` is "quantile".
+        pure DP, or for approximate DP with the `delta` that is given; `measure` is "quantile", and `cells` is not used.
     delta : float, optional
         The delta of the goal that is looked for, with `plus_minus`.
     level : float, default 0.95
@@ -117,8 +117,13 @@ def plan(
     (0.284346759917, 1e-06)-aDP 1 10.0
     """
     if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if plus_minus is not None:
+        for name, value, unused in (("measure", measure, "rmse"), ("cells", cells, None)):
+            if value != unused and (name, value) != ("measure", "quantile"):
+                raise ArgumentError(
+                    name, value, "is not used with plus_minus, whose measure is the quantile; leave it out"
+                )
         return _for_width(goal, sensitivity, support, plus_minus, delta, level, progress)
     if delta is not None:
         raise ArgumentError("delta", delta, "goes with plus_minus; otherwise it is part of the goal")

@@ -124,10 +124,13 @@ def _staircases(goal: Guarantee, D: float, support: str) -> Iterator[Law]:
     if steps > MOST_POINTS // PARTS:
         return
     level = np.exp(-eps * np.arange(steps + 1.0))
-    for share in (*SHARES, 1.0 / (1.0 + math.exp(eps / 2.0))):
+    for share in (*SHARES, math.exp(-eps / 2.0) / (1.0 + math.exp(-eps / 2.0))):
         ends = np.concatenate(([0.0], np.stack((np.arange(steps) + share, np.arange(steps) + 1.0), axis=1).reshape(-1)))
         heights = np.stack((level[:-1], level[1:]), axis=1).reshape(-1)
-        yield Law(D * ends, heights * np.diff(ends), spread=True)
+        masses = heights * np.diff(ends)
+        # A share below the smallest float leaves no mass.
+        if masses.sum() > 0.0:
+            yield Law(D * ends, masses, spread=True)
 
 
 def _truncated(goal: Guarantee, D: float, support: str) -> Iterator[Law]:

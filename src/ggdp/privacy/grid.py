@@ -231,7 +231,9 @@ class Grid:
     def sensitivity(self, sensitivity: Sensitivity) -> Sensitivity:
         """Return the sensitivity of the index, in steps.
 
-        Notes ----- Claim. If |x - x'| <= D, then the indices differ by at most N = ceil(D/g). *Proof.* Let x >= x' and
+        Notes
+        -----
+        Claim. If |x - x'| <= D, then the indices differ by at most N = ceil(D/g). *Proof.* Let x >= x' and
         u = x'/g + 1/2. Then x/g + 1/2 <= u + N, and floor(u + N) = floor(u) + N. Saturation is a clamp, which moves no
         two indices apart.
 
@@ -253,6 +255,10 @@ class Grid:
         >>> int(np.diff(Grid(step=1.0).index([0.5, 1.5]))[0])
         1
         """
+        if not isinstance(sensitivity, Sensitivity):
+            raise ArgumentTypeError(
+                "sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)"
+            )
         joint = sensitivity.joint
         return Sensitivity(
             kind=sensitivity.kind,
@@ -322,7 +328,9 @@ class Grid:
     def total_sensitivity(self, bounds: tuple[float, float], *, neighbours: Neighbours = "add-remove") -> Sensitivity:
         """Return the sensitivity, in steps, of `total` with these bounds, where a unit has one row.
 
-        Notes ----- Claim. Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals
+        Notes
+        -----
+        Claim. Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals
         apart. A row more or less moves the total by at most the larger end in size, a replaced row by at most the
         width.
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.column import Column
 from ggdp.tables.impossible import MOST_PATTERNS, agreeing, possible_cells
 
@@ -82,6 +82,8 @@ class Domain:
         if isinstance(columns, Mapping):
             found = tuple(_column(name, declared) for name, declared in columns.items())
         else:
+            if isinstance(columns, str | bytes) or not hasattr(columns, "__iter__"):
+                raise ArgumentTypeError("domain", type(columns).__name__, "must be a mapping, or columns")
             found = tuple(columns)
             for column in found:
                 if not isinstance(column, Column):

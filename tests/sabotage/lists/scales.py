@@ -88,8 +88,8 @@ SABOTAGES = [
     Sabotage(
         "losses of bounded cells do not add up",
         "calibration/obligations.py",
-        '"moving": sensitivity.moving,\n    }\n    return Obligation("bounded", ',
-        '"moving": 1,\n    }\n    return Obligation("bounded", ',
+        '"moving": sensitivity.moving,\n    }\n    note = None\n',
+        '"moving": 1,\n    }\n    note = None\n',
         (f"{LOSS}[truncated-replace-one]", f"{LOSS}[boundary-inflated-replace-one]"),
     ),
 ]

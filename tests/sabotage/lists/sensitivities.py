@@ -29,7 +29,7 @@ SABOTAGES = [
     Sabotage(
         "Laplace noise for the l_2 norm",
         "calibration/obligations.py",
-        'return Obligation("laplace", goal.epsilon, {"sensitivity": sensitivity.lp(1)}, note)',
+        'return Obligation("laplace", goal.epsilon, {"sensitivity": most_l1(sensitivity, support)}, note)',
         'return Obligation("laplace", goal.epsilon, {"sensitivity": sensitivity.lp(2)}, note)',
         (f"{LOSS}[laplace-integers-replace-one]",),
     ),
