@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from functools import cache
 
 import pytest
 
@@ -27,13 +28,18 @@ CALIBRATIONS = {
 }
 
 
+@cache
+def calibrated(name):
+    return CALIBRATIONS[name]()
+
+
 def test_every_bound_has_a_case_here():
     assert set(CALIBRATIONS) == set(BOUNDS)
 
 
 @pytest.fixture(scope="module", params=CALIBRATIONS)
 def calibration(request):
-    found = CALIBRATIONS[request.param]()
+    found = calibrated(request.param)
     assert found.certificate.bound == request.param
     return found
 
@@ -64,7 +70,7 @@ def test_a_claim_above_its_target_is_refused(calibration):
 
 
 def test_a_calibration_refuses_the_certificate_of_another(calibration):
-    other = CALIBRATIONS["laplace" if calibration.certificate.bound != "laplace" else "shift"]()
+    other = calibrated("laplace" if calibration.certificate.bound != "laplace" else "shift")
     with pytest.raises(CertificateError, match="not about this calibration"):
         dataclasses.replace(calibration, certificate=other.certificate).verify()
     with pytest.raises(CertificateError, match="not about this calibration"):
@@ -85,7 +91,7 @@ FORGERIES = {
 
 @pytest.mark.parametrize(("name", "change"), [(name, change) for name in FORGERIES for change in FORGERIES[name]])
 def test_a_record_with_parameters_that_no_noise_has_is_refused(name, change):
-    record = CALIBRATIONS[name]().certificate.to_dict()
+    record = calibrated(name).certificate.to_dict()
     record["parameters"] |= change
     with pytest.raises(CertificateError, match="parameters are not those"):
         ggdp.verify(record)
