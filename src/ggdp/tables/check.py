@@ -7,7 +7,6 @@ level for what is not declared and one for nulls, so that every row has a code.
 from __future__ import annotations
 
 import math
-import os
 import re
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,14 +19,14 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP
 from ggdp.tables.check_bounds import bounding, quantiles
+from ggdp.tables.check_text import TextCheck, text_check
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines import plan as engine_plan
-from ggdp.tables.engines.files import found_files
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import for_the_curator
-from ggdp.tables.engines.text_files import Found, fields_found, text_format
+from ggdp.tables.engines.text_files import text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.engines import TableSource
     from ggdp.tables.engines.native import Frame
-    from ggdp.tables.engines.text_files import TextFormat
     from ggdp.tables.request import Regime
 
 __all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "TextCheck", "UnitCheck", "check_table"]
@@ -137,34 +135,6 @@ class UnitCheck:
     null_rows: int
     tables: tuple[dict[str, Any], ...]
     epsilon: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextCheck:
-    """How the records of CSV files were read.
-
-    Attributes
-    ----------
-    encoding : str
-        The encoding that was assumed.
-    records : int
-        How many records there are: each is a row.
-    invalid : int
-        Records with text that is not valid in the encoding; such text matches no level.
-    surplus : int
-        Records with more fields than the header names; the others are ignored.
-    further_lines : int
-        Line ends inside records, or blank lines.
-    advice : tuple of str
-        What to do.
-    """
-
-    encoding: str
-    records: int
-    invalid: int
-    surplus: int
-    further_lines: int
-    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,36 +238,7 @@ def check_table(
         columns=columns,
         marginals=marginals,
         units=units,
-        text=_text_check(data, text),
-    )
-
-
-def _text_check(data: object, text: TextFormat | None) -> TextCheck | None:
-    """Return how the records of CSV files were read; None of anything else."""
-    files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
-    if files is None or not files.has_header:
-        return None
-    found = Found()
-    for path, header in zip(files.paths, files.headers, strict=True):
-        fields_found(path, header, files.text, files.delimiter, found)
-    advice = []
-    if found.invalid:
-        advice.append(f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1")
-    if found.surplus:
-        advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
-    if len(files.header) == 1:
-        advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
-    if found.further_lines > 0 and files.text.quoted:
-        advice.append("some records go on over line ends inside quotes; if the writer does not quote, declare that")
-    if found.backslashes and files.text.escape is None and files.text.quoted:
-        advice.append("backslashes stand before quotes; if the writer escapes quotes so (Spark does), declare that")
-    return TextCheck(
-        encoding=files.text.encoding,
-        records=found.records,
-        invalid=found.invalid,
-        surplus=found.surplus,
-        further_lines=max(found.further_lines, 0),
-        advice=tuple(advice),
+        text=text_check(data, text),
     )
 
 

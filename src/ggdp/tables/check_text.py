@@ -1,0 +1,72 @@
+"""The curator's look at the records of CSV files: whether they were read as they were written. NOT private."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ggdp.tables.engines.files import found_files
+from ggdp.tables.engines.text_files import Found, fields_found
+
+if TYPE_CHECKING:
+    from ggdp.tables.engines.text_files import TextFormat
+
+__all__ = ["TextCheck", "text_check"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCheck:
+    """How the records of CSV files were read.
+
+    Attributes
+    ----------
+    encoding : str
+        The encoding that was assumed.
+    records : int
+        How many records there are: each is a row.
+    invalid : int
+        Records with text that is not valid in the encoding; such text matches no level.
+    surplus : int
+        Records with more fields than the header names; the others are ignored.
+    further_lines : int
+        Line ends inside records, or blank lines.
+    advice : tuple of str
+        What to do.
+    """
+
+    encoding: str
+    records: int
+    invalid: int
+    surplus: int
+    further_lines: int
+    advice: tuple[str, ...] = ()
+
+
+def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
+    """Return how the records of CSV files were read; None of anything else."""
+    files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
+    if files is None or not files.has_header:
+        return None
+    found = Found()
+    for path, header in zip(files.paths, files.headers, strict=True):
+        fields_found(path, header, files.text, files.delimiter, found)
+    advice = []
+    if found.invalid:
+        advice.append(f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1")
+    if found.surplus:
+        advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
+    if len(files.header) == 1:
+        advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
+    if found.further_lines > 0 and files.text.quoted:
+        advice.append("some records go on over line ends inside quotes; if the writer does not quote, declare that")
+    if found.backslashes and files.text.escape is None and files.text.quoted:
+        advice.append("backslashes stand before quotes; if the writer escapes quotes so (Spark does), declare that")
+    return TextCheck(
+        encoding=files.text.encoding,
+        records=found.records,
+        invalid=found.invalid,
+        surplus=found.surplus,
+        further_lines=max(found.further_lines, 0),
+        advice=tuple(advice),
+    )
