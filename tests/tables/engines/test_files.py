@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from datetime import date
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -416,3 +417,21 @@ def test_a_column_of_nulls_alone_goes_with_every_type(tmp_path, first, texts):
     numbers = Domain({"n": {"levels": [1, 2], "missing": "none"}})
     found = counted(tmp_path / "*.parquet", CountQuery(marginals=(DOMAIN, numbers)))
     assert found == [{0: 1, 1 if texts[1] == b"3" else OTHER: 1, MISSING: 2}, {0: 1, 1: 1, 2: 2}]
+
+
+def test_what_seems_to_be_one_file_on_two_devices_is_refused(tmp_path, monkeypatch):
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_bytes(b"a,b\n1,2\n")
+    states = os.stat
+
+    def mounted(path, *args, **kwargs):
+        # A file system that is mounted twice numbers its files alike, on two devices.
+        real = states(path, *args, **kwargs)
+        if not str(path).endswith(".csv"):
+            return real
+        changed = {name: getattr(real, name) for name in ("st_mode", "st_size", "st_nlink", "st_uid", "st_gid")}
+        return SimpleNamespace(**changed, st_dev=len(str(path)) + ("two" in str(path)), st_ino=7, st_mtime_ns=1)
+
+    monkeypatch.setattr(os, "stat", mounted)
+    with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be one file by two mounts"):
+        found_files(str(tmp_path / "*.csv"))
