@@ -34,6 +34,7 @@ __all__ = ["csv_records", "expected", "rows_of_file", "rows_of_table"]
 _NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
 # What has no text.
 UNREADABLE = object()
+EPOCH = date(1970, 1, 1).toordinal()
 
 
 def expected(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[Any, int]]:
@@ -133,7 +134,9 @@ def _shown(text: str) -> str:
 
 def _typed(value: Any, kind: str) -> Any:
     if kind == "date32" and isinstance(value, int):
-        return UNREADABLE
+        # Days since 1970, of which those outside of the calendar have no text.
+        inside = date.min.toordinal() <= EPOCH + value <= date.max.toordinal()
+        return date.fromordinal(EPOCH + value) if inside else UNREADABLE
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         return UNREADABLE
     return value
@@ -161,6 +164,7 @@ def _tally(rows: list[dict[str, Any]], case: Case, marginal: Domain, number: int
     for row, cell, text in counted:
         unit = _text(row.get(case.unit), "open")
         if unit is not None:
+            unit = unit.removesuffix(".0") if re.fullmatch(r"-?[0-9]{1,19}\.0", unit) else unit
             of_units[unit][cell] = text
     secret = hashlib.sha256(f"{case.query.key.hex()}:{number}".encode()).hexdigest()[:32]
     tally: Counter[Any] = Counter()
