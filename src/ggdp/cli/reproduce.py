@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduce"]
 
-# The words of `ggdp.experiments.entry`, which is too heavy to load before it is needed.
+# The words of `ggdp.paper.reproduction`, which is too heavy to load before it is needed.
 PartName: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
 REPORT = "report.html"
 # What a run may write, looked for before an hour of work is done.
@@ -55,10 +55,10 @@ def reproduce(
     made = not out.exists()
     state = out / STATE
     try:
-        from ggdp.experiments.documents import WRITTEN as KNOWN
-        from ggdp.experiments.entry import documents
-        from ggdp.experiments.entry import reproduce as reproduced
-        from ggdp.experiments.split import NOT_PRIVATE
+        from ggdp.paper.experiments.adult_split import NOT_PRIVATE
+        from ggdp.paper.report.output_files import WRITTEN as KNOWN
+        from ggdp.paper.reproduction import documents
+        from ggdp.paper.reproduction import reproduce as reproduced
 
         try:
             out.mkdir(parents=True, exist_ok=True)
