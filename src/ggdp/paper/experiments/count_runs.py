@@ -18,7 +18,6 @@ Liu, arXiv 1602.06028 v5, Section 4.
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +28,7 @@ from ggdp.errors import ArgumentError
 from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW, AdultSplit, adult_counts
 from ggdp.paper.experiments.count_distances import JEFFREYS, kl_both, l1_distance
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
-from ggdp.paper.experiments.process_pool import completed
+from ggdp.paper.experiments.process_pool import run_tasks
 from ggdp.paper.experiments.sanitisers import (
     DELTAS,
     EPSILONS,
@@ -179,15 +178,17 @@ def run_counts(
     facts = known(settings, workers=workers, progress=lambda done, _: report(done))
     tasks = list(zip(settings, facts, strict=True))
     many = table.counts.size * table.repeats * steps >= _WORTH_PROCESSES
-    found: dict[int, tuple[Reals, Reals]] = {}
-    with closing(completed(_measured, tasks, shared=table, workers=workers if many else 1)) as results:
-        for place, result in results:
-            found[place] = result
-            report(steps + len(found))
+    found = run_tasks(
+        _measured,
+        tasks,
+        shared=table,
+        workers=workers if many else 1,
+        progress=lambda done, _: report(steps + done),
+    )
     why_not = caveat if caveat is not None else _CAVEATS.get(name)
     rows = [
-        _row(table, setting, noise, adjustment, found[place][0][kind], why_not)
-        for place, (setting, noise) in enumerate(tasks)
+        _row(table, setting, noise, adjustment, measured[kind], why_not)
+        for (setting, noise), (measured, _) in zip(tasks, found, strict=True)
         for kind, adjustment in enumerate(table.adjustments)
     ]
     return CountRun(
@@ -195,7 +196,7 @@ def run_counts(
         n=int(table.counts.sum()),
         cells=table.counts.size,
         rows=rows,
-        examples={setting.key: found[place][1] for place, setting in enumerate(settings)},
+        examples={setting.key: example for setting, (_, example) in zip(settings, found, strict=True)},
     )
 
 

@@ -16,7 +16,6 @@ Liu, arXiv 1602.06028 v5, Cor. 7 and Fig. 2, whose epsilons and deltas are not p
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from ggdp.calibration import scale_by_monte_carlo
 from ggdp.distributions import GeneralizedGaussian
 from ggdp.paper.comparisons import PAPER_BOX, scales_by_order
 from ggdp.paper.experiments.noisy_counts import stream_seed
-from ggdp.paper.experiments.process_pool import completed
+from ggdp.paper.experiments.process_pool import run_tasks
 from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, QUICK_DELTAS
 
 if TYPE_CHECKING:
@@ -95,13 +94,8 @@ def lower_bounds(
         for delta in (QUICK_DELTAS if quick else DELTAS)
         for order in (QUICK_ORDERS if quick else ORDERS)
     ]
-    found: dict[int, dict[str, Any]] = {}
-    with closing(completed(_by_both_routes, tasks, shared=(draws, seed), workers=workers)) as results:
-        for place, row in results:
-            found[place] = row
-            if progress is not None:
-                progress(len(found), len(tasks))
-    return LowerBounds(draws=draws, rows=tuple(found[place] for place in range(len(tasks))))
+    rows = run_tasks(_by_both_routes, tasks, shared=(draws, seed), workers=workers, progress=progress)
+    return LowerBounds(draws=draws, rows=tuple(rows))
 
 
 def _by_both_routes(shared: tuple[int, int], task: tuple[int, float, float]) -> dict[str, Any]:

@@ -1,11 +1,8 @@
-"""The same work by one process or by several, with results that do not tell which.
+"""Tasks in one process or in several, with results that do not depend on how many.
 
-A task is a function of itself and of what all tasks share; workers are started afresh (never forked), so that a task
-sees the same state in any of them. Results come as they are finished, each with the place of its task.
-
-Each worker has a pipe of its own and one task at a time, and there are no threads on the caller's side: whatever ends
-the caller's interest, an interruption included, ends the workers at once. A worker does not listen to the terminal's
-interruption, which reaches it too: its caller decides. It ends by itself when its caller is gone.
+A task is a function of itself and of what all tasks share. Workers are spawned, never forked, so that a task sees the
+same state in each of them. They end at once when the call ends, by an error or an interruption too, and when the
+process that started them is killed.
 """
 
 from __future__ import annotations
@@ -16,30 +13,38 @@ import pickle
 import signal
 import threading
 import traceback
-from contextlib import contextmanager, suppress
-from multiprocessing import connection, resource_tracker
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggdp._validate import integer
 from ggdp.errors import GgdpError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from multiprocessing.connection import Connection
 
-__all__ = ["completed"]
+__all__ = ["run_tasks"]
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# Windows has neither masks of signals nor the same signals.
-_HELD = {signal.SIGINT, signal.SIGTERM} if hasattr(signal, "pthread_sigmask") else set()
+# In a worker: the function, and what all tasks share.
+_WORK: list[Any] = []
 
 
-def completed(
-    function: Callable[[Shared, Task], Result], tasks: Sequence[Task], *, shared: Shared, workers: int = 1
-) -> Generator[tuple[int, Result], None, None]:
-    """Yield (place of a task, its result) as they are finished; with one worker, in this process and in order.
+def run_tasks(
+    function: Callable[[Shared, Task], Result],
+    tasks: Sequence[Task],
+    *,
+    shared: Shared,
+    workers: int = 1,
+    on_result: Callable[[int, Result], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Result]:
+    """Return the results of all tasks, in their order.
 
     Parameters
     ----------
@@ -50,166 +55,117 @@ def completed(
     shared : object
         What every worker is given once.
     workers : int, default 1
-        How many processes to run.
-
-    Notes
-    -----
-    A caller that stops early closes the generator (`contextlib.closing`): the workers are then ended, with whatever
-    they were at, and waited for.
+        How many processes to use; with one, everything runs in this process.
+    on_result : callable, optional
+        Called with the index of a task and its result, as soon as it is finished.
+    progress : callable, optional
+        Called with the number of finished tasks and the number of all, after each.
 
     Raises
     ------
     GgdpError
-        If a worker is ended from outside, such as for want of memory.
+        If a worker is killed, for example for lack of memory. An error of a task is raised as it is, with a note that
+        names the task.
 
     Examples
     --------
-    >>> dict(completed(pow, [1, 2, 3], shared=2))
-    {0: 2, 1: 4, 2: 8}
+    >>> run_tasks(pow, [1, 2, 3], shared=2)
+    [2, 4, 8]
     """
     count = min(integer(workers=workers, at_least=1), len(tasks))
-    if count <= 1:
-        yield from ((place, function(shared, task)) for place, task in enumerate(tasks))
-        return
-    common = pickle.dumps((function, shared))
-    team: list[_Worker] = []
+    found: dict[int, Result] = {}
+    for index, result in _in_pool(function, tasks, shared, count) if count > 1 else _here(function, tasks, shared):
+        found[index] = result
+        if on_result is not None:
+            on_result(index, result)
+        if progress is not None:
+            progress(len(found), len(tasks))
+    return [found[index] for index in range(len(tasks))]
+
+
+def _here(
+    function: Callable[[Shared, Task], Result], tasks: Sequence[Task], shared: Shared
+) -> Iterator[tuple[int, Result]]:
+    for index, task in enumerate(tasks):
+        with _named(task):
+            result = function(shared, task)
+        yield index, result
+
+
+def _in_pool(
+    function: Callable[[Shared, Task], Result], tasks: Sequence[Task], shared: Shared, workers: int
+) -> Iterator[tuple[int, Result]]:
+    """Yield the index of a task and its result, as they are finished."""
+    context = multiprocessing.get_context("spawn")
+    # Nothing is ever sent: workers end when the other end is closed, by this function or with this process.
+    theirs, ours = context.Pipe(duplex=False)
+    start = (theirs, function, shared)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=start)
     try:
-        # It starts with the first worker otherwise, and lets go of the signals that are held meanwhile.
-        if _HELD:
-            resource_tracker.ensure_running()
-        for _ in range(count):
-            with _signals_held():
-                team.append(_Worker())
-        waiting = iter(enumerate(tasks))
-        for worker in team:
-            worker.send(common)
-            worker.give(waiting)
-        while busy := {worker.pipe: worker for worker in team if worker.place is not None}:
-            for pipe in connection.wait(list(busy)):
-                worker = busy[pipe]  # type: ignore[index]  # `wait` gives back what it was given
-                place, result = worker.take()
-                worker.give(waiting)
-                yield place, result
-    except _WorkerEndedError:
+        with _interrupts_blocked():
+            indices = {pool.submit(_run, task): index for index, task in enumerate(tasks)}
+        for future in as_completed(indices):
+            index = indices[future]
+            with _named(tasks[index]):
+                result = future.result()
+            yield index, result
+    except BrokenProcessPool:
         message = (
-            f"a worker process was ended from outside, maybe for want of memory; try fewer than workers = {workers}. "
-            "What was finished is kept where a state file was given"
+            f"a worker process was killed, maybe for lack of memory; use fewer than workers = {workers}. What was "
+            "finished is kept if a state file was given"
         )
         raise GgdpError(message) from None
     finally:
-        with _signals_held():
-            for worker in team:
-                worker.end()
-
-
-class _WorkerEndedError(Exception):
-    """A worker is not there any more."""
-
-
-class _Worker:
-    """A process, the pipe to it, and the place of the task that it is at."""
-
-    def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.place: int | None = None
-        # What is handed over here is small, so that starting never waits for the new process to read it.
-        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
-        self._process.start()
+        ours.close()
+        pool.shutdown(cancel_futures=True)
         theirs.close()
-
-    def give(self, waiting: Iterator[tuple[int, object]]) -> None:
-        """Send the next task, if there is one."""
-        self.place, task = next(waiting, (None, None))
-        if self.place is not None:
-            self.send(pickle.dumps(task))
-
-    def send(self, message: bytes) -> None:
-        try:
-            self.pipe.send_bytes(message)
-        except OSError:
-            raise _WorkerEndedError from None
-
-    def take(self) -> tuple[int, Any]:
-        """Return the place of the task that is done and its result, or raise its error."""
-        try:
-            answer = self.pipe.recv_bytes()
-        except (EOFError, OSError):
-            raise _WorkerEndedError from None
-        assert self.place is not None
-        result, failure = pickle.loads(answer)
-        if failure is not None:
-            raise failure
-        return self.place, result
-
-    def end(self) -> None:
-        # It has nothing to put in order, and may be deep in a library that looks at no other signal.
-        self._process.kill()
-        self._process.join()
-        self._process.close()
-        self.pipe.close()
 
 
 @contextmanager
-def _signals_held() -> Iterator[None]:
-    """Let interruptions wait; a process that is started meanwhile begins with them waiting too."""
-    if not _HELD:
+def _named(task: object) -> Iterator[None]:
+    """Add a note to an error that names the task."""
+    try:
+        yield
+    except Exception as failure:
+        failure.add_note(f"in the task {task!r}")
+        raise
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Hold an interruption back; processes that are started meanwhile never receive one from the terminal."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    came: list[int] = []
-    handlers = {}
-    # The mask is for the new process. In this one another thread, of a library, may take a signal that is held here.
-    if threading.current_thread() is threading.main_thread():
-        handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in _HELD}
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number, handler in handlers.items():
-            # None stands for one that Python has not set and cannot set again.
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for one in came:
-            signal.raise_signal(one)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(pipe: Any) -> None:  # noqa: ANN401 - its type differs between platforms and versions
-    """Do task after task, in a process of its own."""
+def _start(parent: Connection, function: Callable[[Any, Any], object], shared: object) -> None:
+    """Prepare a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    if _HELD:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
-    # Where the pipe is closed, nobody is left to take results.
-    with suppress(EOFError, OSError):
-        common = pipe.recv_bytes()
-        known: tuple[Callable[[Any, Any], object], object] | None = None
-        while True:
-            task = pipe.recv_bytes()
-            try:
-                known = known or pickle.loads(common)
-                function, shared = known
-                answer = pickle.dumps((function(shared, pickle.loads(task)), None))
-            except Exception as failure:
-                # Whatever it is, it is the caller's.
-                answer = _as_answer(failure)
-            pipe.send_bytes(answer)
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    _WORK[:] = function, shared
 
 
-def _as_answer(failure: Exception) -> bytes:
-    """Return an error as it is sent, with what a reader needs to find its cause."""
-    failure.add_note(f"in a worker process:\n{traceback.format_exc()}")
+def _end_with_parent(parent: Connection) -> None:
+    """End this process, whatever it is doing, when the one that started it closes the pipe."""
+    parent.poll(None)
+    os._exit(1)
+
+
+def _run(task: object) -> Any:  # noqa: ANN401 - whatever the function returns
+    """Return the result of a task, in a worker."""
+    function, shared = _WORK
     try:
-        answer = pickle.dumps((None, failure))
-        pickle.loads(answer)
-    except Exception:
-        # An error may hold anything.
-        return pickle.dumps((None, RuntimeError("".join(traceback.format_exception(failure)))))
-    return answer
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone: nobody is left to take results."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+        return function(shared, task)
+    except Exception as failure:
+        try:
+            pickle.loads(pickle.dumps(failure))
+        except Exception:
+            # It cannot be sent as it is.
+            raise RuntimeError("".join(traceback.format_exception(failure))) from None
+        raise

@@ -16,7 +16,6 @@ the Czech data speaks of epsilon = 0.1 as well.
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -25,7 +24,7 @@ from ggdp._validate import choice
 from ggdp.calibration import classic_gaussian
 from ggdp.errors import ArgumentError
 from ggdp.paper import array_checks
-from ggdp.paper.experiments.process_pool import completed
+from ggdp.paper.experiments.process_pool import run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -309,16 +308,16 @@ def known(
     """
     missing = [setting for setting in settings if setting not in _KNOWN]
     slow = [setting for setting in missing if setting.sanitiser.method == "planned"]
-    done = len(settings) - len(slow)
     for setting in missing:
         if setting.sanitiser.method != "planned":
             _KNOWN[setting] = _calibrated(None, setting)
-    with closing(completed(_calibrated, slow, shared=None, workers=workers)) as results:
-        for place, facts in results:
-            _KNOWN[slow[place]] = facts
-            done += 1
-            if progress is not None:
-                progress(done, len(settings))
+
+    def report(done: int, total: int) -> None:
+        if progress is not None:
+            progress(len(settings) - total + done, len(settings))
+
+    found = run_tasks(_calibrated, slow, shared=None, workers=workers, progress=report)
+    _KNOWN.update(zip(slow, found, strict=True))
     return tuple(_KNOWN[setting] for setting in settings)
 
 

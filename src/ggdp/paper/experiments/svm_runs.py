@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -31,7 +30,7 @@ from ggdp.errors import MissingExtraError, install_hint
 from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW, AdultSplit
 from ggdp.paper.experiments.finished_fits import StateFile
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
-from ggdp.paper.experiments.process_pool import completed
+from ggdp.paper.experiments.process_pool import run_tasks
 from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, NoiseFacts, Sanitiser, Setting, known, settings_of
 from ggdp.paper.experiments.svm_classifier import COST, default_gamma, design, weighted_accuracy
 
@@ -287,15 +286,20 @@ def _all_fits(
     """Return the hits of all fits, those of the state file without fitting again."""
     with StateFile(state_file, _fingerprint(problem)) as state:
         missing = [fit for fit in fits if fit.name not in state.finished]
-        done = len(fits) - len(missing)
-        if progress is not None:
-            progress(done, len(fits))
-        with closing(completed(_fitted, missing, shared=problem, workers=workers)) as results:
-            for place, hits in results:
-                state.note(missing[place].name, hits)
-                done += 1
-                if progress is not None:
-                    progress(done, len(fits))
+
+        def report(done: int, total: int) -> None:
+            if progress is not None:
+                progress(len(fits) - total + done, len(fits))
+
+        report(0, len(missing))
+        run_tasks(
+            _fitted,
+            missing,
+            shared=problem,
+            workers=workers,
+            on_result=lambda index, hits: state.note(missing[index].name, hits),
+            progress=report,
+        )
         return [state.finished[fit.name] for fit in fits]
 
 
