@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENT_LABELS
-from ggdp.paper.experiments.sanitisers import ALL, sanitiser_of
+from ggdp.paper.experiments.sanitisers import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ggdp.paper.experiments.count_runs import CountRun
     from ggdp.paper.experiments.noisy_counts import Adjustment
+    from ggdp.paper.experiments.sanitisers import Sanitiser
     from ggdp.paper.experiments.svm_runs import SvmRun
 
-__all__ = ["count_table", "svm_table"]
+__all__ = ["AccuracyTable", "ErrorTable", "TableRow", "accuracy_table", "error_table"]
 
 # Which rows a table has; the others are in the file of all numbers.
 PAPER_ROWS: tuple[Adjustment, ...] = ("clip-rescale",)
@@ -28,83 +29,115 @@ OUR_ROWS: dict[str, tuple[Adjustment, ...]] = {
     "replace-one-laplace": ("project",),
     "replace-one-gaussian": ("project",),
 }
-OUTSIDE = '<sup class="mark" title="outside the domain of the classic formula">†</sup>'
-TOTAL = '<sup class="mark" title="publishes the total under add/remove neighbours">‡</sup>'
 
 
-def count_table(run: CountRun, name: str, caveat: str, prior: float) -> str:
+class TableRow(NamedTuple):
+    """A mechanism at one epsilon, with a cell for each delta.
+
+    `outside` and `total` are the marks of the classic formula outside its domain, and of a published total.
+    """
+
+    label: str
+    ours: bool
+    outside: bool
+    total: bool
+    adjustment: str
+    cells: list[dict[str, str] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccuracyTable:
+    """Accuracies of the classifier: rows by epsilon, columns by delta."""
+
+    deltas: list[float]
+    groups: list[tuple[float, list[TableRow]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorTable(AccuracyTable):
+    """Distances and divergences of one data set: rows by epsilon, columns by delta."""
+
+    repeats: int
+    n: int
+    cells: int
+
+
+def error_table(run: CountRun) -> ErrorTable:
     """Return the table of distances and divergences of one data set."""
-    epsilons = sorted({row["epsilon"] for row in run.rows})
-    deltas = sorted({row["delta"] for row in run.rows if row["delta"] is not None})
+    epsilons, deltas = _goals(run.rows)
     present = {row["sanitiser"] for row in run.rows}
     chosen = [
-        (one.key, adjustment)
+        (one, adjustment)
         for one in ALL
         if one.key in present
         for adjustment in (PAPER_ROWS if one.group == "paper" else OUR_ROWS.get(one.key, ()))
     ]
-    head = "".join(f'<th scope="col">δ = {delta:g}</th>' for delta in deltas)
-    errors = _errors([row for row in run.rows if row["kl_mean"] is not None])
-    body = "".join(_epsilon_group(run, epsilon, deltas, chosen, errors) for epsilon in epsilons)
-    mark = f' <span class="mark">{escape(caveat[:1].upper() + caveat[1:])}.</span>' if caveat else ""
-    return (
-        f'<div class="wide" tabindex="0" role="group" aria-label="Table: {escape(name)}"><table>\n'
-        f"<caption><span><strong>{escape(name)}:</strong> ℓ<sub>1</sub> distance from the original counts, mean ± "
-        f"standard deviation over {run.rows[0]['repeats']:,} repeats, n = {run.n:,}, {run.cells:,} cells; below it "
-        f"KL(original ‖ sanitised), in thousandths, with a Dirichlet prior of {prior:g} a cell (the other direction is "
-        f"in counts.csv). Mechanisms without δ have the same numbers in every column. Shaded rows are not in the "
-        f"paper.{mark}</span></caption>\n"
-        f'<thead><tr><th scope="col">mechanism</th><th scope="col" class="words">adjustment</th>{head}</tr></thead>\n'
-        f"{body}</table></div>\n"
-        '<ul class="legend"><li><span class="mark">†</span> outside the domain of the classic formula (epsilon below '
-        "1)</li>"
-        '<li><span class="mark">‡</span> publishes n under add/remove neighbours: as the paper did, not what a release '
-        "allows</li></ul>"
+    written = _errors([row for row in run.rows if row["kl_mean"] is not None])
+
+    def table_row(one: Sanitiser, adjustment: Adjustment, epsilon: float) -> TableRow:
+        found = [run.row(one.key, epsilon, delta, adjustment) for delta in _columns(one, deltas)]
+        total = adjustment != "clip-zero" and one.neighbours == "add-remove"
+        return _table_row(one, found, [written(row) for row in found], total, ADJUSTMENT_LABELS[adjustment])
+
+    return ErrorTable(
+        deltas=deltas,
+        groups=[(epsilon, [table_row(*one, epsilon) for one in chosen]) for epsilon in epsilons],
+        repeats=run.rows[0]["repeats"],
+        n=run.n,
+        cells=run.cells,
     )
 
 
-def _epsilon_group(
-    run: CountRun,
-    epsilon: float,
-    deltas: list[float],
-    chosen: list[tuple[str, Adjustment]],
-    errors: Callable[[dict[str, Any]], str],
-) -> str:
-    rows = []
-    for key, adjustment in chosen:
-        one = sanitiser_of(key)
-        found = [run.row(key, epsilon, delta, adjustment) for delta in (deltas if one.uses_delta else [None])]
-        marks = (OUTSIDE if any("outside the domain" in row["note"] for row in found) else "") + (
-            TOTAL if adjustment != "clip-zero" and one.neighbours == "add-remove" else ""
-        )
-        # A mechanism without delta has the same numbers in every column.
-        cells = "".join(f"<td>{errors(row)}</td>" for row in (found if one.uses_delta else found * len(deltas)))
-        shade = ' class="ours"' if one.group == "ours" else ""
-        rows.append(
-            f'<tr{shade}><th scope="row">{escape(one.label)}{marks}</th><td '
-            f'class="words">{ADJUSTMENT_LABELS[adjustment]}</td>'
-            f"{cells}</tr>"
-        )
-    return (
-        f'<tbody><tr><th scope="rowgroup" colspan="{2 + len(deltas)}">ε = {epsilon:g}</th></tr>\n'
-        + "\n".join(rows)
-        + "</tbody>\n"
-    )
+def accuracy_table(run: SvmRun) -> AccuracyTable:
+    """Return the table of the classifier's accuracies."""
+    summary = {(row["sanitiser"], row["epsilon"], row["delta"]): row for row in run.summary()}
+    epsilons, deltas = _goals(run.rows)
+    groups = []
+    for epsilon in epsilons:
+        rows = []
+        for one in ALL:
+            found = [summary.get((one.key, epsilon, delta)) for delta in _columns(one, deltas)]
+            if any(found):
+                rows.append(_table_row(one, found, [_accuracy(row) for row in found]))
+        groups.append((epsilon, rows))
+    return AccuracyTable(deltas=deltas, groups=groups)
 
 
-def _errors(rows: list[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
-    """Return what writes distance and divergence of a row, so that the numbers of a column stand below each other."""
+def _goals(rows: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """Return the different epsilons and deltas, rising."""
+    return sorted({row["epsilon"] for row in rows}), sorted({row["delta"] for row in rows if row["delta"] is not None})
+
+
+def _columns(one: Sanitiser, deltas: list[float]) -> list[float | None]:
+    """Return the delta of each column; a mechanism without delta has the same numbers in all of them."""
+    return [delta if one.uses_delta else None for delta in deltas]
+
+
+def _table_row(
+    one: Sanitiser,
+    found: list[Any],
+    cells: list[dict[str, str] | None],
+    total: bool = False,
+    adjustment: str = "",
+) -> TableRow:
+    outside = any("outside the domain" in (row["note"] or "") for row in found if row)
+    return TableRow(one.label, one.group == "ours", outside, total, adjustment, cells)
+
+
+def _errors(rows: list[dict[str, Any]]) -> Callable[[dict[str, Any]], dict[str, str]]:
+    """Return what writes distance and divergence of a row, so that the numbers of a column are aligned."""
     # Distances in the tens of thousands say nothing after the point.
     l1 = "{:,.0f}" if max(row["l1_mean"] for row in rows) >= 10_000.0 else "{:,.1f}"
     l1_widest = max((l1.format(row["l1_sd"]) for row in rows), key=len)
     kl_widest = max((f"{1000.0 * row['kl_sd']:,.1f}" for row in rows), key=len)
 
-    def errors(row: dict[str, Any]) -> str:
-        distance = (
-            f'{l1.format(row["l1_mean"])} <span class="sd">± {_padded(l1.format(row["l1_sd"]), l1_widest)}</span>'
-        )
-        spread = _padded(f"{1000.0 * row['kl_sd']:,.1f}", kl_widest)
-        return f"{distance}<small>{1000.0 * row['kl_mean']:,.1f} ± {spread}</small>"
+    def errors(row: dict[str, Any]) -> dict[str, str]:
+        return {
+            "l1": l1.format(row["l1_mean"]),
+            "l1_sd": _padded(l1.format(row["l1_sd"]), l1_widest),
+            "kl": f"{1000.0 * row['kl_mean']:,.1f}",
+            "kl_sd": _padded(f"{1000.0 * row['kl_sd']:,.1f}", kl_widest),
+        }
 
     return errors
 
@@ -115,47 +148,13 @@ def _padded(number: str, widest: str) -> str:
     return "".join("\N{PUNCTUATION SPACE}" if sign == "," else "\N{FIGURE SPACE}" for sign in missing) + number
 
 
-def svm_table(run: SvmRun, caveat: str) -> str:
-    """Return the table of the classifier's accuracies."""
-    summary = {(row["sanitiser"], row["epsilon"], row["delta"]): row for row in run.summary()}
-    epsilons = sorted({epsilon for _, epsilon, _ in summary})
-    deltas = sorted({delta for _, _, delta in summary if delta is not None})
-    head = "".join(f'<th scope="col">δ = {delta:g}</th>' for delta in deltas)
-    groups = []
-    for epsilon in epsilons:
-        rows = []
-        for one in ALL:
-            places = [(one.key, epsilon, delta) for delta in (deltas if one.uses_delta else [None])]
-            if not any(place in summary for place in places):
-                continue
-            shown = places if one.uses_delta else places * len(deltas)
-            cells = "".join(f"<td>{_accuracy(summary.get(place))}</td>" for place in shown)
-            outside = any(
-                "outside the domain" in (summary[place]["note"] or "") for place in places if place in summary
-            )
-            shade = ' class="ours"' if one.group == "ours" else ""
-            rows.append(f'<tr{shade}><th scope="row">{escape(one.label)}{OUTSIDE if outside else ""}</th>{cells}</tr>')
-        groups.append(
-            f'<tbody><tr><th scope="rowgroup" colspan="{1 + len(deltas)}">ε = {epsilon:g}</th></tr>\n'
-            + "\n".join(rows)
-            + "</tbody>\n"
-        )
-    return (
-        '<div class="wide" tabindex="0" role="group" aria-label="Table: accuracy of the classifier"><table>\n'
-        f"<caption><span><strong>Accuracy on {run.test:,} test rows</strong> of support vector machines trained on "
-        f"{run.train:,} rows, in per cent; below it the change from the {100.0 * run.original_accuracy:.2f} % of the "
-        "original counts, in percentage points. The cells alone, with equal weights, give "
-        f"{100.0 * run.support_accuracy:.2f} %. Mechanisms without δ have the same numbers in every column. "
-        f'<span class="mark">{escape(caveat[:1].upper() + caveat[1:])}.</span></span></caption>\n'
-        f'<thead><tr><th scope="col">mechanism</th>{head}</tr></thead>\n{"".join(groups)}</table></div>'
-    )
-
-
-def _accuracy(row: dict[str, Any] | None) -> str:
+def _accuracy(row: dict[str, Any] | None) -> dict[str, str] | None:
     if row is None:
-        return "–"
-    spread = "" if row["accuracy_sd"] is None else f' <span class="sd">± {100.0 * row["accuracy_sd"]:.2f}</span>'
+        return None
     change = f"{-100.0 * row['loss_mean']:+.2f}".replace("-", "−")
-    # Neither +0.00 nor -0.00.
-    change = "0.00" if change[1:] == "0.00" else change
-    return f"{100.0 * row['accuracy_mean']:.2f}{spread}<small>{change}</small>"
+    return {
+        "mean": f"{100.0 * row['accuracy_mean']:.2f}",
+        "sd": "" if row["accuracy_sd"] is None else f"{100.0 * row['accuracy_sd']:.2f}",
+        # Neither +0.00 nor -0.00.
+        "change": "0.00" if change[1:] == "0.00" else change,
+    }

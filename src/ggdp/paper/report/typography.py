@@ -11,9 +11,10 @@ b^2, p^(1/p)        powers above the line
 from __future__ import annotations
 
 import re
-from html import escape
 
-__all__ = ["as_html"]
+from markupsafe import Markup, escape
+
+__all__ = ["as_html", "sentence"]
 
 _GREEK = {
     "epsilon": "ε",
@@ -35,15 +36,26 @@ _ROOT = re.compile(r"\bsqrt ?(?=[\d(a-z])")
 _MINUS = re.compile(r"(?<![\w)\]|>*-])-(?=[\d.(A-Za-zΦ√|])")
 
 
-def as_html(text: str) -> str:
+def sentence(text: str) -> str:
+    """Return words as a sentence.
+
+    Examples
+    --------
+    >>> sentence("not private")
+    'Not private.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def as_html(text: str) -> Markup:
     """Return plain text as HTML.
 
     Examples
     --------
-    >>> as_html("(epsilon, delta)-pDP at b^2 >= 1e-4 Delta_1")
-    '(ε, δ)-pDP at b<sup>2</sup> ≥ 10<sup>−4</sup> Δ<sub>1</sub>'
+    >>> print(as_html("(epsilon, delta)-pDP at b^2 >= 1e-4 Delta_1"))
+    (ε, δ)-pDP at b<sup>2</sup> ≥ 10<sup>−4</sup> Δ<sub>1</sub>
     """
-    found = escape(text, quote=False)
+    found = str(escape(text))
     found = _MARKED.sub(lambda word: f"{_GREEK[word[1]]}_", found)
     found = _LETTERS.sub(lambda word: _GREEK[word[1]], found)
     found = found.replace("+-", "±").replace("&gt;=", "≥").replace("&lt;=", "≤")
@@ -52,7 +64,7 @@ def as_html(text: str) -> str:
     found = _MINUS.sub("−", found)
     found = _BELOW.sub(r"<sub>\1</sub>", found)
     found = _ABOVE.sub(lambda power: f"<sup>{(power[1] or power[2]).replace('-', '−')}</sup>", found)
-    return found.replace(" - ", " − ")
+    return Markup(found.replace(" - ", " − "))
 
 
 def _power_of_ten(number: re.Match[str]) -> str:
