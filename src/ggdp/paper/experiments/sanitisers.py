@@ -50,6 +50,8 @@ __all__ = [
 Group: TypeAlias = Literal["paper", "ours"]
 Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
 Method: TypeAlias = Literal["paper", "classic", "tight", "planned"]
+Support: TypeAlias = Literal["real", "integer"]
+Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
 
 EPSILONS = (0.5, 1.0, 2.0)
 EPSILONS_TEXT = (0.1,)
@@ -80,16 +82,16 @@ class NoiseFacts:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Sanitiser:
     """A way to sanitise the counts of a histogram.
 
     Attributes
     ----------
-    key, label : str
-        Its name in files and in figures.
     group : {"paper", "ours"}
         Whether the paper ran it.
+    key, label : str
+        Its name in files and in figures.
     order : float, optional
         Order of the noise; None where the planner chooses it for each goal.
     notion : {"pure", "probabilistic", "approximate"}
@@ -108,14 +110,14 @@ class Sanitiser:
     (True, 2.1884)
     """
 
+    group: Group
     key: str
     label: str
-    group: Group
     order: float | None
     notion: Notion
     method: Method
-    support: Literal["real", "integer"] = "real"
-    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
+    support: Support = "real"
+    neighbours: Neighbours = "add-remove"
 
     @property
     def uses_delta(self) -> bool:
@@ -168,76 +170,36 @@ def _facts(calibration: ggdp.Calibration, note: str = "") -> NoiseFacts:
 
 
 PAPER = (
-    Sanitiser(key="laplace", label="Laplace", group="paper", order=1.0, notion="pure", method="paper"),
-    Sanitiser(
-        key="gaussian-pdp", label="Gaussian pDP", group="paper", order=2.0, notion="probabilistic", method="paper"
-    ),
-    Sanitiser(
-        key="gaussian-adp-classic",
-        label="Gaussian aDP (classic)",
-        group="paper",
-        order=2.0,
-        notion="approximate",
-        method="classic",
-    ),
-    Sanitiser(key="ggm3-pdp", label="GGM-3 pDP", group="paper", order=3.0, notion="probabilistic", method="paper"),
+    Sanitiser("paper", "laplace", "Laplace", 1.0, "pure", "paper"),
+    Sanitiser("paper", "gaussian-pdp", "Gaussian pDP", 2.0, "probabilistic", "paper"),
+    Sanitiser("paper", "gaussian-adp-classic", "Gaussian aDP (classic)", 2.0, "approximate", "classic"),
+    Sanitiser("paper", "ggm3-pdp", "GGM-3 pDP", 3.0, "probabilistic", "paper"),
 )
 OURS = (
+    Sanitiser("ours", "tight-gaussian-pdp", "Gaussian pDP, tight", 2.0, "probabilistic", "tight"),
+    Sanitiser("ours", "analytic-gaussian", "Gaussian aDP, tight", 2.0, "approximate", "tight"),
+    Sanitiser("ours", "tight-gg3-adp", "GG-3 aDP, tight", 3.0, "approximate", "tight"),
+    Sanitiser("ours", "integer-laplace", "Laplace on integers", 1.0, "pure", "tight", "integer"),
+    Sanitiser("ours", "integer-best", "planner's order on integers, aDP", None, "approximate", "planned", "integer"),
     Sanitiser(
-        key="tight-gaussian-pdp",
-        label="Gaussian pDP, tight",
-        group="ours",
-        order=2.0,
-        notion="probabilistic",
-        method="tight",
+        "ours",
+        "replace-one-laplace",
+        "Laplace on integers, replace-one",
+        1.0,
+        "pure",
+        "tight",
+        "integer",
+        "replace-one",
     ),
     Sanitiser(
-        key="analytic-gaussian",
-        label="Gaussian aDP, tight",
-        group="ours",
-        order=2.0,
-        notion="approximate",
-        method="tight",
-    ),
-    Sanitiser(
-        key="tight-gg3-adp", label="GG-3 aDP, tight", group="ours", order=3.0, notion="approximate", method="tight"
-    ),
-    Sanitiser(
-        key="integer-laplace",
-        label="Laplace on integers",
-        group="ours",
-        order=1.0,
-        notion="pure",
-        method="tight",
-        support="integer",
-    ),
-    Sanitiser(
-        key="integer-best",
-        label="planner's order on integers, aDP",
-        group="ours",
-        order=None,
-        notion="approximate",
-        method="planned",
-        support="integer",
-    ),
-    Sanitiser(
-        key="replace-one-laplace",
-        label="Laplace on integers, replace-one",
-        group="ours",
-        order=1.0,
-        notion="pure",
-        method="tight",
-        support="integer",
-        neighbours="replace-one",
-    ),
-    Sanitiser(
-        key="replace-one-gaussian",
-        label="Gaussian aDP, tight, replace-one",
-        group="ours",
-        order=2.0,
-        notion="approximate",
-        method="tight",
-        neighbours="replace-one",
+        "ours",
+        "replace-one-gaussian",
+        "Gaussian aDP, tight, replace-one",
+        2.0,
+        "approximate",
+        "tight",
+        "real",
+        "replace-one",
     ),
 )
 ALL = PAPER + OURS
