@@ -59,8 +59,8 @@ SABOTAGES = [
     Sabotage(
         "the report leaves out the claims",
         "paper/report/page.py",
-        "        sections=sections,\n        theory=theory,\n",
-        "        sections=[],\n        theory=theory,\n",
+        "sections=sections,",
+        "sections=[],",
         (f"{REPORT}test_verdicts_come_first",),
     ),
     Sabotage(
