@@ -110,11 +110,11 @@ def test_a_folder_that_cannot_be_made_is_named_before_the_work(tmp_path, made_up
 
 def test_data_that_cannot_be_had_are_one_line_and_no_folder(tmp_path, monkeypatch, capsys):
     def none(*_, **__):
-        raise DatasetError("the adult data cannot be had")
+        raise DatasetError("the adult data could not be loaded")
 
     monkeypatch.setattr("ggdp.paper.data.adult", none)
     assert run(["reproduce", "adult", "--out", str(tmp_path / "new")]) == 1
-    assert capsys.readouterr().err == "error: the adult data cannot be had\n"
+    assert capsys.readouterr().err == "error: the adult data could not be loaded\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -125,7 +125,7 @@ def test_an_interrupted_run_keeps_its_fits_and_says_so(tmp_path, monkeypatch, ca
 
     monkeypatch.setattr(reproduction, "reproduce", interrupted)
     assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 1
-    assert "goes on from there" in capsys.readouterr().err
+    assert "continue from there" in capsys.readouterr().err
     assert [path.read_text() for path in tmp_path.iterdir()] == ["a fit\n"]
 
 
@@ -136,7 +136,7 @@ def test_numbers_of_an_earlier_run_do_not_stay_beside_the_new_report(tmp_path, c
     assert run(["reproduce", "mildew", "--out", str(tmp_path), "--overwrite"]) == 0
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["claims.json", "facts.csv", "figure-mine.csv", "notes.txt", "report.html"]
-    assert "removed what an earlier run had left: svm.csv, figure-adult-counts.csv" in capsys.readouterr().err
+    assert "removed files of an earlier run: svm.csv, figure-adult-counts.csv" in capsys.readouterr().err
 
 
 def test_an_interruption_is_told(tmp_path, monkeypatch, capsys):

@@ -109,11 +109,11 @@ def reproduce(
     workers : int, optional
         How many processes to use; by default as many as there are cores. The numbers are the same for any.
     adult_path : path, optional
-        The adult data; where none is given they are looked for as `ggdp.paper.data.adult` does.
+        File with the adult data; by default they are loaded as `ggdp.paper.data.adult` does.
     download : bool, default True
-        Whether the adult data may be fetched.
+        Whether the adult data may be downloaded.
     state_file : path, optional
-        Where finished fits of the classifier are noted, so that an interrupted run can go on.
+        Where finished fits of the classifier are saved, so that an interrupted run can be continued.
     progress : callable, optional
         Called with the name of a stage, the number of steps done and their total.
     epsilons, deltas : iterable of float, optional
@@ -132,7 +132,7 @@ def reproduce(
     ArgumentError
         If an argument is wrong, or the file with the adult data is not the published one.
     DatasetError
-        If the adult data were asked for by name and cannot be had. In a run of everything it is a note.
+        If the adult data were requested by name and cannot be loaded. In a run of everything it is a note.
 
     Examples
     --------
@@ -163,19 +163,21 @@ def reproduce(
     if quick:
         results.notes.append(QUICK_NOTE)
     count = integer(workers=workers, at_least=1) if workers is not None else _cores()
-    tell = progress if progress is not None else _tell_nobody
-    # First what may fail: nobody should wait an hour for it.
-    split = _adult_split(results, adult_path, download, tell) if part in ("adult", "all") else None
+    report = progress if progress is not None else _ignore
+    # What may fail comes first, before an hour of work.
+    split = _adult_split(results, adult_path, download, report) if part in ("adult", "all") else None
     if part in ("figures", "all"):
-        results.bounds = lower_bounds(quick=quick, seed=seed, workers=count, progress=_stage(tell, "scales of Fig. 2"))
-        results.drawings += theory_drawings(_stage(tell, "figures of Sections 2 and 3"))
+        results.bounds = lower_bounds(
+            quick=quick, seed=seed, workers=count, progress=_stage(report, "scales of Fig. 2")
+        )
+        results.drawings += theory_drawings(_stage(report, "figures of Sections 2 and 3"))
         results.drawings.insert(1, bounds_drawing(results.bounds))
     for name in ("mildew", "czech"):
         if part in (name, "all"):
-            _run_table(results, name, count, tell)
+            _run_table(results, name, count, report)
     if split is not None:
-        _run_adult(results, split, count, state_file, tell)
-    results.claims = _judged(results, tell)
+        _run_adult(results, split, count, state_file, report)
+    results.claims = _judged(results, report)
     return results
 
 
@@ -194,22 +196,22 @@ def _deltas(results: Results) -> tuple[float, ...]:
     return results.deltas or (QUICK_DELTAS if results.quick else DELTAS)
 
 
-def _judged(results: Results, tell: Progress) -> list[Claim]:
+def _judged(results: Results, report: Progress) -> list[Claim]:
     """Return the claims, those on the adult data with their caveat."""
     asked = set(results.epsilons or (*EPSILONS_TEXT, *EPSILONS)), set(_deltas(results))
     whole = asked[0] >= {*EPSILONS_TEXT, *EPSILONS} and asked[1] >= set(QUICK_DELTAS)
     if not whole and results.counts:
         results.notes.append(GOALS_NOTE)
-    found = judge(results if whole else replace(results, counts={}, svm=None), _stage(tell, "claims"))
+    found = judge(results if whole else replace(results, counts={}, svm=None), _stage(report, "claims"))
     return [replace(claim, caveat=NOT_PRIVATE) if _of_adult(claim) else claim for claim in found]
 
 
 def _of_adult(claim: Claim) -> bool:
-    """Tell whether a claim is about the adult data."""
+    """Return whether a claim is about the adult data."""
     return claim.key.startswith(("adult", "svm", "non-empty-cells")) or (claim.figure or "").startswith("adult-")
 
 
-def _run_table(results: Results, name: str, workers: int, tell: Progress) -> None:
+def _run_table(results: Results, name: str, workers: int, report: Progress) -> None:
     """Run the counts of a bundled table."""
     from ggdp import datasets
 
@@ -226,7 +228,7 @@ def _run_table(results: Results, name: str, workers: int, tell: Progress) -> Non
         counts,
         sanitisers=sanitisers_for(name),
         epsilons=results.epsilons or (*EPSILONS_TEXT, *EPSILONS),
-        progress=_stage(tell, f"counts of {name}"),
+        progress=_stage(report, f"counts of {name}"),
         **common,
     )
     results.counts[name] = run
@@ -243,12 +245,12 @@ def _run_table(results: Results, name: str, workers: int, tell: Progress) -> Non
     results.drawings += count_drawings(run, counts, results.prior)
 
 
-def _adult_split(results: Results, path: Path | None, download: bool, tell: Progress) -> AdultSplit | None:
-    """Return the adult data as the paper uses them, or note why they are not there."""
+def _adult_split(results: Results, path: Path | None, download: bool, report: Progress) -> AdultSplit | None:
+    """Return the adult data as the paper uses them, or add a note that says why they are missing."""
     from ggdp.paper.data import adult
 
     try:
-        found = adult(path, download=download, progress=_stage(tell, "adult data"))
+        found = adult(path, download=download, progress=_stage(report, "adult data"))
     except ArgumentError as refused:
         if refused.argument == "path":
             raise ArgumentError("adult_path", refused.value, refused.expected) from None
@@ -261,8 +263,8 @@ def _adult_split(results: Results, path: Path | None, download: bool, tell: Prog
     return adult_counts(found, results.seed)
 
 
-def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Path | None, tell: Progress) -> None:
-    """Run the counts of the adult data, and the classifier if scikit-learn is there."""
+def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Path | None, report: Progress) -> None:
+    """Run the counts of the adult data, and the classifier if scikit-learn is installed."""
     results.adult = {
         "complete": split.complete,
         "left_out": split.left_out,
@@ -285,7 +287,7 @@ def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Pa
         prior=results.prior,
         seed=results.seed,
         workers=workers,
-        progress=_stage(tell, "counts of adult"),
+        progress=_stage(report, "counts of adult"),
     )
     results.counts["adult"] = run
     results.drawings += count_drawings(run, split.counts_without_income, results.prior, NOT_PRIVATE)
@@ -299,7 +301,7 @@ def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Pa
             seed=results.seed,
             workers=workers,
             state_file=state_file,
-            progress=_stage(tell, "classifiers"),
+            progress=_stage(report, "classifiers"),
             rows=QUICK_SVM_ROWS if results.quick else None,
         )
     except MissingExtraError as missing:
@@ -324,9 +326,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
-def _stage(tell: Progress, name: str) -> Callable[[int, int], None]:
-    return lambda done, total: tell(name, done, total)
+def _stage(report: Progress, name: str) -> Callable[[int, int], None]:
+    return lambda done, total: report(name, done, total)
 
 
-def _tell_nobody(stage: str, done: int, total: int) -> None:
+def _ignore(stage: str, done: int, total: int) -> None:
     del stage, done, total

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from ggdp.errors import ArgumentError
-from ggdp.paper.claims import adult, counts, judge, probabilistic, ranking
+from ggdp.paper.claims import adult_and_classifier, judge, mechanism_ranking, probabilistic_dp, sanitised_counts
 from ggdp.paper.claims.statements import STATEMENTS
 from ggdp.paper.claims.wording import falling, listed, rising, short, span
 from ggdp.paper.results import Claim, Results
@@ -135,7 +135,7 @@ def test_a_claim_is_refused_with_a_verdict_that_is_none_or_a_condition_that_is_m
 )
 def test_readings_of_figure_2_follow_its_numbers(bounds, key, swapped):
     def verdict(found):
-        return {claim.key: claim.verdict for claim in probabilistic.of_lower_bounds(found)}[key]
+        return {claim.key: claim.verdict for claim in probabilistic_dp.of_lower_bounds(found)}[key]
 
     right = bounds()
     scales = {(row["order"], row["epsilon"], row["delta"]): row["convolution"] for row in right.rows}
@@ -147,7 +147,7 @@ def test_estimates_that_miss_the_convolution_are_noticed(bounds):
     wrong = bounds()
     for row in wrong.rows:
         row["monte_carlo_lower"] = 1.005 * row["convolution"]
-    found = {claim.key: claim.verdict for claim in probabilistic.of_lower_bounds(wrong)}
+    found = {claim.key: claim.verdict for claim in probabilistic_dp.of_lower_bounds(wrong)}
     assert found["monte-carlo"] == "does not hold"
 
 
@@ -183,27 +183,27 @@ def at_goal(key, epsilon, delta, **values):
 
 
 def test_a_winner_is_clearly_ahead_by_both_measures(results):
-    assert ranking.winner(clear(results.counts["mildew"])).verdict == "holds"
+    assert mechanism_ranking.winner(clear(results.counts["mildew"])).verdict == "holds"
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_winner_that_is_beaten_by_one_measure_is_none_there(results, measure):
     run = clear(results.counts["mildew"])
-    once = ranking.winner(changed(run, at_goal("gaussian-pdp", 1.0, 0.05, **{f"{measure}_mean": 0.0})))
+    once = mechanism_ranking.winner(changed(run, at_goal("gaussian-pdp", 1.0, 0.05, **{f"{measure}_mean": 0.0})))
     assert (once.verdict, once.condition.endswith("= (1, 0.05)")) == ("holds only if", True)
 
     def everywhere(row):
         if row["sanitiser"] == "gaussian-pdp":
             row[f"{measure}_mean"] = 0.0
 
-    assert ranking.winner(changed(run, everywhere)).verdict == "does not hold"
+    assert mechanism_ranking.winner(changed(run, everywhere)).verdict == "does not hold"
 
 
 def test_a_difference_within_chance_wins_nothing(results):
     run = results.counts["mildew"]
     near = LADDER | {"gaussian-pdp": 1.01}
     # Wide errors: undecided; the same means with errors far below a twentieth: level, so not ahead.
-    wide, narrow = (ranking.winner(clear(run, near, spread)) for spread in (0.5, 0.03))
+    wide, narrow = (mechanism_ranking.winner(clear(run, near, spread)) for spread in (0.5, 0.03))
     assert wide.verdict == "not measured"
     assert "more repeats would tell" in wide.measured
     assert narrow.verdict == "does not hold"
@@ -215,28 +215,28 @@ def test_fewer_repeats_never_make_a_claim_hold(results):
     def few(row):
         row["repeats"] = 2
 
-    assert ranking.winner(run).verdict == "holds"
-    assert ranking.winner(changed(run, few)).verdict == "not measured"
-    assert ranking.order_of_mechanisms(changed(run, few)).verdict == "not measured"
+    assert mechanism_ranking.winner(run).verdict == "holds"
+    assert mechanism_ranking.winner(changed(run, few)).verdict == "not measured"
+    assert mechanism_ranking.order_of_mechanisms(changed(run, few)).verdict == "not measured"
 
 
 def test_a_measure_that_decides_stands_alone_where_the_other_is_open(results):
     run = clear(results.counts["mildew"])
-    found = ranking.winner(changed(run, at_goal("gaussian-pdp", 1.0, 0.05, kl_mean=101.0, kl_sd=60.0)))
+    found = mechanism_ranking.winner(changed(run, at_goal("gaussian-pdp", 1.0, 0.05, kl_mean=101.0, kl_sd=60.0)))
     assert (found.verdict, "said of l_1" in found.condition) == ("holds only if", True)
 
 
 def test_the_order_of_mechanisms_is_that_of_their_means(results):
     run = results.counts["mildew"]
-    assert ranking.order_of_mechanisms(clear(run)).verdict == "holds"
+    assert mechanism_ranking.order_of_mechanisms(clear(run)).verdict == "holds"
     for wrong in ({"gaussian-adp-classic": 0.5}, {"ggm3-pdp": 4.0}):
-        assert ranking.order_of_mechanisms(clear(run, LADDER | wrong)).verdict == "does not hold"
+        assert mechanism_ranking.order_of_mechanisms(clear(run, LADDER | wrong)).verdict == "does not hold"
 
 
 def verdicts_of_counts(results, **runs):
     found = copy.copy(results)
     found.counts = results.counts | runs
-    return {claim.key: claim for claim in counts.of_counts(found)}
+    return {claim.key: claim for claim in sanitised_counts.of_counts(found)}
 
 
 class Place(NamedTuple):
@@ -338,7 +338,7 @@ def of_classifier(results, accuracy):
     found = copy.copy(results)
     rows = [row | {"repeat": repeat} for row in results.svm.rows for repeat in range(4) if row["repeat"] == 0]
     found.svm = changed(dataclasses.replace(results.svm, rows=rows), after)
-    return {claim.key: claim for claim in adult.of_adult(found)}
+    return {claim.key: claim for claim in adult_and_classifier.of_adult(found)}
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_what_is_common_to_a_pair_does_not_blur_it(results):
 def test_one_person_of_90_who_works_long_makes_sense_of_the_cell(results, old, busy, verdict):
     found = copy.copy(results)
     found.adult = results.adult | {"aged_90": old, "aged_90_over_80_hours": busy}
-    claim = {claim.key: claim for claim in adult.of_adult(found)}["adult-senseless"]
+    claim = {claim.key: claim for claim in adult_and_classifier.of_adult(found)}["adult-senseless"]
     assert claim.verdict == verdict
     if old:
         assert f"{old} are of age 90, and {busy} of them" in claim.measured
@@ -402,7 +402,7 @@ def test_the_bins_of_the_paper_are_not_judged_but_their_known_factor_is_shown(re
     levels |= {"relationship": 6, "race": 5, "sex": 2, "native-country": 41}
     found = copy.copy(results)
     found.adult = results.adult | {f"levels_{name}": number for name, number in levels.items()}
-    bins = {claim.key: claim for claim in adult.of_adult(found)}["adult-bins"]
+    bins = {claim.key: claim for claim in adult_and_classifier.of_adult(found)}["adult-bins"]
     assert bins.verdict == "not measured"
     assert "27,000,960 cells" in bins.measured
     assert "720,000 times" in bins.measured
@@ -411,10 +411,10 @@ def test_the_bins_of_the_paper_are_not_judged_but_their_known_factor_is_shown(re
 def test_the_adult_rows_need_their_condition(results):
     found = copy.copy(results)
     found.adult = results.adult | {"train": 20_009, "test": 10_005, "complete": 30_162, "left_out": 148}
-    rows = {claim.key: claim for claim in adult.of_adult(found)}["adult-rows"]
+    rows = {claim.key: claim for claim in adult_and_classifier.of_adult(found)}["adult-rows"]
     assert (rows.verdict, "148" in rows.condition) == ("holds only if", True)
     found.adult = found.adult | {"train": 20_000}
-    assert {claim.key: claim for claim in adult.of_adult(found)}["adult-rows"].verdict == "does not hold"
+    assert {claim.key: claim for claim in adult_and_classifier.of_adult(found)}["adult-rows"].verdict == "does not hold"
 
 
 def test_numbers_are_short_and_listed():

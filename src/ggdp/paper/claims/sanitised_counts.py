@@ -316,7 +316,7 @@ def of_counts(results: Results) -> Iterable[Claim]:
 
 
 def _has_the_settings(run: CountRun) -> bool:
-    """Tell whether a run has every epsilon of the paper, and deltas of it on both sides of 0.1."""
+    """Return whether a run has every epsilon of the paper, and deltas of it on both sides of 0.1."""
     goals = goals_of(run)
     deltas = {delta for _, delta in goals}
     return {epsilon for epsilon, _ in goals} == set(EPSILONS) and len(deltas) > 1 and min(deltas) < 0.1 <= max(deltas)

@@ -39,10 +39,10 @@ def span(values: Iterable[float], digits: int = 3) -> str:
 
 
 def rising(values: Sequence[float]) -> bool:
-    """Tell whether numbers strictly rise."""
+    """Return whether numbers strictly rise."""
     return all(before < after for before, after in pairwise(values))
 
 
 def falling(values: Sequence[float]) -> bool:
-    """Tell whether numbers strictly fall."""
+    """Return whether numbers strictly fall."""
     return rising([-value for value in values])

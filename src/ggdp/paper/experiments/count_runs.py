@@ -256,7 +256,7 @@ def _row(
 
 
 def _private(sanitiser: Sanitiser, adjustment: Adjustment, caveat: str | None) -> str:
-    """Tell whether a release could do this."""
+    """Return whether a release could do this."""
     if caveat is not None:
         return f"no: {caveat}"
     if adjustment in _USE_THE_TOTAL and sanitiser.neighbours == "add-remove":

@@ -1,4 +1,4 @@
-"""Finished pieces of a long run, one line of a file each, so that an interrupted run goes on where it was.
+"""Finished pieces of a long run, one line of a file each, so that an interrupted run continues where it stopped.
 
 A line is ``{"run": fingerprint, "piece": name, "result": number}``. The fingerprint stands for all that the results
 depend on; lines of other runs are left alone and not used. A line that was cut off in the middle is no line.
@@ -29,14 +29,14 @@ class StateFile:
     path : path, optional
         The file, made if it is missing; without one nothing is kept.
     fingerprint : str
-        What tells runs apart whose results would differ.
+        Identifies everything that the results depend on.
 
     Raises
     ------
     ArgumentError
         If the path cannot be read and written, or is no regular file.
     GgdpError
-        If a piece cannot be written, such as for want of space. The pieces before it stay.
+        If a piece cannot be written, for example for lack of space. The pieces before it stay.
 
     Examples
     --------

@@ -6,7 +6,7 @@ by the sanitised counts and by nothing else.
 The cells are the non-empty ones of the training data, the income included: not differentially private, for reproduction
 only.
 
-Each finished fit is a line of the state file, so that an interrupted run goes on where it was. The lines carry a
+Each finished fit is a line of the state file, so that an interrupted run continues where it stopped. The lines carry a
 fingerprint of the data, the seed and the versions of the libraries; lines of another run are left alone and not used.
 
 References

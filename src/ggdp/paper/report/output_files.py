@@ -32,7 +32,7 @@ _FIGURES = (
     *("densities", "lower-bounds", "bounded", "exponential", "gaussian-bounds", "tail-ratio", "same-tail"),
     *("dispersion", "mildew-counts", "czech-counts", "adult-counts"),
 )
-# Every name that a run may write; a later run in the same folder removes those that it does not write itself.
+# Every name that a run may write; a later run in the same directory removes those that it does not write itself.
 WRITTEN = (
     *("report.html", "claims.json", "counts.csv", "svm.csv", "facts.csv"),
     *(f"figure-{key}.csv" for key in _FIGURES),
