@@ -218,7 +218,7 @@ def test_damage_of_any_kind_is_a_refusal(loader, packings, data):
 def test_a_cache_that_cannot_be_written_is_a_warning(standin, ways, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     ways["archive"] = standin.archive
-    with pytest.warns(UserWarning, match=r"file/adult\.data cannot be written \(.+\), so it is fetched anew"):
+    with pytest.warns(UserWarning, match=r"file/adult\.data cannot be written \(.+\), so it will be downloaded again"):
         assert adult(cache=tmp_path / "file").size == 4
 
 

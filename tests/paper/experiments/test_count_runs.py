@@ -3,11 +3,11 @@ import math
 
 import numpy as np
 import pytest
+from tests.paper.divergence import kl_dirichlet
 
 from ggdp import datasets
 from ggdp.errors import ArgumentError
 from ggdp.paper.experiments import count_runs as module
-from ggdp.paper.experiments.count_distances import kl_dirichlet
 from ggdp.paper.experiments.count_runs import run_counts
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENTS, simulated_noise, stream_seed
 from ggdp.paper.experiments.sanitisers import ALL, sanitiser_of, sanitisers_for
@@ -130,10 +130,8 @@ def test_probabilistic_dp_is_said_to_become_approximate():
 
 def test_every_row_of_the_non_empty_cells_says_that_it_is_not_private():
     adult = run_counts("adult", [1, 2, 1], sanitisers=SMALL, epsilons=[1.0], deltas=[0.05], repeats=2)
-    given = small(caveat="for a reason")
     mark = "no: not differentially private, for reproduction only"
     assert all(row["private"].startswith(mark) for row in adult.rows)
-    assert {row["private"] for row in given.rows} == {"no: for a reason"}
 
 
 def test_progress_rises_to_its_total():

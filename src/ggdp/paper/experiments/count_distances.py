@@ -29,7 +29,7 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["JEFFREYS", "dirichlet_frequencies", "kl_both", "kl_dirichlet", "l1_distance"]
+__all__ = ["JEFFREYS", "dirichlet_frequencies", "kl_both", "l1_distance"]
 
 JEFFREYS = 0.5
 
@@ -68,27 +68,6 @@ def dirichlet_frequencies(counts: ArrayLike, *, prior: float = JEFFREYS) -> NDAr
     weighted = _weighted(counts, prior)
     weighted /= weighted.sum(axis=-1, keepdims=True)
     return weighted
-
-
-def kl_dirichlet(first: ArrayLike, second: ArrayLike, *, prior: float = JEFFREYS) -> Any:  # noqa: ANN401 - as above
-    """Return the divergence of the first frequencies from the second, over the last axis, in natural units.
-
-    Parameters
-    ----------
-    first, second : array
-        Counts of the same cells, none of them negative; either may have one row for each repeat.
-    prior : float, default 1/2
-        Weight of the prior in each cell, above 0.
-
-    Examples
-    --------
-    With the prior 1 the frequencies are (4, 1, 2)/7 and (2, 2, 3)/7:
-
-    >>> print(f"{kl_dirichlet([3, 0, 1], [1, 1, 2], prior=1.0):.12f}")  # (4 ln 2 - ln 2 + 2 ln(2/3)) / 7
-    0.181215903638
-    """
-    f, g = dirichlet_frequencies(first, prior=prior), dirichlet_frequencies(second, prior=prior)
-    return (f * np.log(f / g)).sum(axis=-1)
 
 
 def kl_both(

@@ -118,7 +118,6 @@ def run_counts(
     progress: Callable[[int, int], None] | None = None,
     adjustments: Iterable[Adjustment] = tuple(ADJUSTMENTS),
     prior: float = JEFFREYS,
-    caveat: str | None = None,
 ) -> CountRun:
     """Sanitise the counts of a table many times over and measure how far they move.
 
@@ -144,8 +143,6 @@ def run_counts(
         What is done to noisy counts; by default each of "raw", "clip-rescale", "project", "clip-zero".
     prior : float, default 1/2
         Weight of the Dirichlet prior of the divergence.
-    caveat : str, optional
-        Why nothing of this run is private, if so; by default for the name "adult", whose empty cells are left out.
 
     Returns
     -------
@@ -185,9 +182,8 @@ def run_counts(
         workers=workers if many else 1,
         progress=lambda done, _: report(steps + done),
     )
-    why_not = caveat if caveat is not None else _CAVEATS.get(name)
     rows = [
-        _row(table, setting, noise, adjustment, measured[kind], why_not)
+        _row(table, setting, noise, adjustment, measured[kind], _CAVEATS.get(name))
         for (setting, noise), (measured, _) in zip(tasks, found, strict=True)
         for kind, adjustment in enumerate(table.adjustments)
     ]

@@ -24,8 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ggdp._validate import positive
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -80,9 +78,6 @@ def weighted_accuracy(
     test: Reals,
     test_labels: NDArray[np.int64],
     numeric: NDArray[np.bool_],
-    *,
-    cost: float = COST,
-    gamma: float | None = None,
 ) -> int:
     """Return how many test rows a classifier gets right that was trained on weighted cells.
 
@@ -96,16 +91,10 @@ def weighted_accuracy(
         Weights of the training cells, not all of them 0; cells of weight 0 are left out.
     numeric : array of bool
         Which columns to scale.
-    cost : float, default 1
-        Price of a training row on the wrong side.
-    gamma : float, optional
-        Of the radial kernel; by default 1 / (number of columns).
     """
     from scipy.sparse import csr_matrix
     from sklearn.svm import SVC
 
-    price = positive(cost=cost)
-    width = default_gamma(cells.shape[1]) if gamma is None else positive(gamma=gamma)
     kept = weights > 0.0
     x, y, w = cells[kept], labels[kept], weights[kept]
     if np.all(y == y[0]):
@@ -118,7 +107,7 @@ def weighted_accuracy(
         # Most indicators are 0, and libsvm is three times as fast where they are not stored.
         return csr_matrix(whole)
 
-    machine = SVC(kernel="rbf", C=price, gamma=width, cache_size=_CACHE_MEGABYTES)
+    machine = SVC(kernel="rbf", C=COST, gamma=default_gamma(cells.shape[1]), cache_size=_CACHE_MEGABYTES)
     machine.fit(scaled(x), y, sample_weight=w)
     return int((machine.predict(scaled(test)) == test_labels).sum())
 

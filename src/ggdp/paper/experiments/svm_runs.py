@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ggdp._validate import choice, integer, positive
+from ggdp._validate import integer
 from ggdp.errors import MissingExtraError, install_hint
 from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW, AdultSplit
 from ggdp.paper.experiments.finished_fits import StateFile
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["SVM_REPEATS", "SvmRun", "run_svm"]
 
 SVM_REPEATS = 5
+# What is done to noisy counts before they are weights.
+ADJUSTMENT: Adjustment = "clip-rescale"
 _PRIVATE = f"no: {EMPTY_CELLS_SHOW}"
 _LIBRARIES = ("ggdp", "numpy", "scipy", "scikit-learn")
 # Raised when the meaning of a line of the state file changes.
@@ -125,10 +127,7 @@ class _Problem(NamedTuple):
     test: Reals
     test_labels: NDArray[np.int64]
     numeric: NDArray[np.bool_]
-    adjustment: Adjustment
     seed: int
-    cost: float
-    gamma: float
 
 
 class _Fit(NamedTuple):
@@ -163,9 +162,6 @@ def run_svm(
     state_file: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     rows: int | None = None,
-    adjustment: Adjustment = "clip-rescale",
-    cost: float = COST,
-    gamma: float | None = None,
 ) -> SvmRun:
     """Train a classifier on the original and on sanitised counts, and count its hits among the test rows.
 
@@ -191,12 +187,6 @@ def run_svm(
         Called with the number of fits done and their total, first with those that the state file has.
     rows : int, optional
         Train on this many rows only, and test on half as many, for a quick run.
-    adjustment : str, default "clip-rescale"
-        What is done to noisy counts before they are weights; not "raw", which can be negative.
-    cost : float, default 1
-        Price of a training row on the wrong side, as in e1071.
-    gamma : float, optional
-        Of the radial kernel; by default 1 / (number of columns), as in e1071.
 
     Raises
     ------
@@ -211,11 +201,10 @@ def run_svm(
     if find_spec("sklearn") is None:
         message = f"the classifier needs scikit-learn: {install_hint('experiments')}"
         raise MissingExtraError(message)
-    choice(among=tuple(name for name in ADJUSTMENTS if name != "raw"), adjustment=adjustment)
     integer(repeats=repeats, at_least=1)
     extra = repeats if extra_repeats is None else integer(extra_repeats=extra_repeats, at_least=1)
     used = split if rows is None else split.first(rows)
-    problem = _problem(used, adjustment, integer(seed=seed, at_least=0), positive(cost=cost), gamma)
+    problem = _problem(used, integer(seed=seed, at_least=0))
     settings = settings_of(sanitisers, epsilons, deltas)
     fits = [
         _Fit(setting, facts, repeat)
@@ -232,13 +221,13 @@ def run_svm(
         columns=len(problem.numeric),
         original_accuracy=original / size,
         support_accuracy=support / size,
-        cost=problem.cost,
-        gamma=problem.gamma,
-        rows=[_row(fit, adjustment, hits / size) for fit, hits in zip(fits, correct, strict=True)],
+        cost=COST,
+        gamma=default_gamma(len(problem.numeric)),
+        rows=[_row(fit, hits / size) for fit, hits in zip(fits, correct, strict=True)],
     )
 
 
-def _problem(split: AdultSplit, adjustment: Adjustment, seed: int, cost: float, gamma: float | None) -> _Problem:
+def _problem(split: AdultSplit, seed: int) -> _Problem:
     cells, numeric = design(split, split.cells)
     return _Problem(
         cells=cells,
@@ -247,10 +236,7 @@ def _problem(split: AdultSplit, adjustment: Adjustment, seed: int, cost: float, 
         test=design(split, split.test)[0],
         test_labels=split.test[:, -1],
         numeric=numeric,
-        adjustment=adjustment,
         seed=seed,
-        cost=cost,
-        gamma=default_gamma(len(numeric)) if gamma is None else positive(gamma=gamma),
     )
 
 
@@ -263,7 +249,7 @@ def _fitted(problem: _Problem, fit: _Fit | _Control) -> int:
     else:
         seed = stream_seed(problem.seed, "adult-svm", *fit.setting.key, fit.repeat)
         noise = simulated_noise(fit.facts, fit.setting.sanitiser.support, weights.shape, seed=seed)
-        weights = ADJUSTMENTS[problem.adjustment](weights + noise, float(weights.sum()))
+        weights = ADJUSTMENTS[ADJUSTMENT](weights + noise, float(weights.sum()))
     return weighted_accuracy(
         problem.cells,
         problem.labels,
@@ -271,8 +257,6 @@ def _fitted(problem: _Problem, fit: _Fit | _Control) -> int:
         problem.test,
         problem.test_labels,
         problem.numeric,
-        cost=problem.cost,
-        gamma=problem.gamma,
     )
 
 
@@ -307,7 +291,7 @@ def _fingerprint(problem: _Problem) -> str:
     """Return what tells runs apart whose fits would differ."""
     digest = hashlib.sha256()
     versions = {name: version(name) for name in _LIBRARIES}
-    facts = [_FORMAT, problem.seed, problem.adjustment, problem.cost, problem.gamma, versions]
+    facts = [_FORMAT, problem.seed, ADJUSTMENT, COST, default_gamma(len(problem.numeric)), versions]
     digest.update(json.dumps(facts, sort_keys=True).encode())
     for part in (problem.cells, problem.labels, problem.counts, problem.test, problem.test_labels, problem.numeric):
         digest.update(repr((part.shape, part.dtype.str)).encode())
@@ -315,7 +299,7 @@ def _fingerprint(problem: _Problem) -> str:
     return digest.hexdigest()[:32]
 
 
-def _row(fit: _Fit, adjustment: Adjustment, accuracy: float) -> dict[str, Any]:
+def _row(fit: _Fit, accuracy: float) -> dict[str, Any]:
     """Return a row of the run."""
     one = fit.setting.sanitiser
     return {
@@ -327,7 +311,7 @@ def _row(fit: _Fit, adjustment: Adjustment, accuracy: float) -> dict[str, Any]:
         "scale": fit.facts.scale,
         "support": one.support,
         "neighbours": one.neighbours,
-        "adjustment": adjustment,
+        "adjustment": ADJUSTMENT,
         "private": _PRIVATE,
         "note": fit.facts.note,
         "repeat": fit.repeat,
