@@ -1,17 +1,17 @@
-"""Arguments of an analysis: numbers or arrays in, checked float64 arrays out. And results that stay as they are."""
+"""Checks of arguments that are numbers or arrays, and results that cannot be changed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp.distributions.generalized_gaussian import Floats
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "LARGEST_ORDER",
@@ -26,7 +26,9 @@ __all__ = [
     "reals",
 ]
 
-# Beyond it noise of any order is uniform to the eye, and searches lose their footing at the ends of the floats.
+Floats: TypeAlias = NDArray[np.float64]
+
+# Beyond it noise of any order is all but uniform, and searches fail at the ends of the floats.
 LARGEST_ORDER = 1e6
 
 

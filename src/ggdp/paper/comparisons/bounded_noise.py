@@ -23,13 +23,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp import _validate
-from ggdp.calibration import calibrate
+from ggdp import PureDP, Sensitivity, _validate, calibrate
 from ggdp.distributions.boundary_inflated import boundary_inflated_moments
 from ggdp.distributions.truncated import truncated_moments
 from ggdp.errors import ArgumentError
 from ggdp.paper.array_checks import LARGEST_ORDER, Floats, frozen, moderate, reals
-from ggdp.privacy import PureDP, Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ggdp import _validate
-from ggdp.distributions import GeneralizedGaussian
+from ggdp import GeneralizedGaussian, _validate
 from ggdp.paper.array_checks import Floats, frozen, orders_of, reals
 
 if TYPE_CHECKING:

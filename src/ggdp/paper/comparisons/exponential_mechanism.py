@@ -22,20 +22,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ggdp import _validate
+from ggdp import PureDP, Sensitivity, _validate
 from ggdp.calibration import exponential_calibration, utility_sensitivity
 from ggdp.distributions.bounded_moments import partial_moment
 from ggdp.paper.array_checks import Floats, frozen, orders_of
-from ggdp.privacy import PureDP, Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ggdp.calibration.exponential import Utility
 
 __all__ = ["ExponentialComparison", "exponential_losses"]
 
@@ -90,7 +88,7 @@ def exponential_losses(
     epsilon: float,
     sensitivity: float = 1.0,
     bounds: tuple[float, float] | None = None,
-    utility: Utility = "exact",
+    utility: Literal["exact", "lemma"] = "exact",
 ) -> ExponentialComparison:
     """Return the true loss of the Exponential mechanism with the utility -|s* - s|^p, for every order.
 

@@ -27,11 +27,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ggdp import _validate
-from ggdp.calibration import calibrate
+from ggdp import ApproxDP, ProbabilisticDP, Sensitivity, _validate, calibrate
 from ggdp.errors import ArgumentError
 from ggdp.paper.array_checks import Floats, broadcast, deltas, frozen, positives
-from ggdp.privacy import ApproxDP, ProbabilisticDP, Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -27,14 +27,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp import _validate
-from ggdp.calibration import calibrate, disjoint_scale
-from ggdp.distributions import GeneralizedGaussian
+from ggdp import ApproxDP, GeneralizedGaussian, ProbabilisticDP, Sensitivity, _validate, calibrate
+from ggdp.calibration import disjoint_scale
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.loss import absolute_sum_plan
 from ggdp.paper.array_checks import Floats, frozen, orders_of
 from ggdp.planning.scales import scale_finder
-from ggdp.privacy import ApproxDP, ProbabilisticDP, Sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

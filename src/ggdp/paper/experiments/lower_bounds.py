@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ggdp import GeneralizedGaussian
 from ggdp.calibration import scale_by_monte_carlo
-from ggdp.distributions import GeneralizedGaussian
 from ggdp.paper.comparisons import PAPER_BOX, scales_by_order
 from ggdp.paper.experiments.noisy_counts import stream_seed
 from ggdp.paper.experiments.process_pool import run_tasks
