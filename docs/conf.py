@@ -100,31 +100,31 @@ def _draw_figures(app: Sphinx) -> None:
     import numpy as np
     from matplotlib import rc_context
 
-    from ggdp import comparisons, plots
+    from ggdp.paper import comparisons, figures
 
     orders = np.linspace(1.0, 10.0, 37)
     tails = comparisons.tail_probabilities(1.0, 0.05, np.linspace(0.0, 11.0, 331))
     scales = [comparisons.scales_by_order(orders, epsilon, 0.05) for epsilon in (0.5, 1.0, 2.0)]
     box = comparisons.scales_by_order([2, 3, 4, 5, 6], 1.0, 0.05, comparisons.PAPER_BOX)
     losses = comparisons.exponential_losses(np.geomspace(1.0, 10.0, 60), 1.0, bounds=(0.0, 10.0))
-    figures = {
-        "densities": plots.plot_densities(),
-        "tails": plots.plot_tails(tails),
-        "tail-ratio": plots.plot_tail_ratio(),
-        "same-tail": plots.plot_same_tail(),
-        "dispersion": plots.plot_dispersion(),
-        "gaussian-bounds": plots.plot_gaussian_bounds(),
-        "scales": plots.plot_scales(scales),
-        "scales-box": plots.plot_scales([box]),
-        "exponential": plots.plot_exponential_loss(losses),
-        "bounded": plots.plot_bounded_errors(comparisons.bounded_errors(2, 1.0, (0.0, 10.0))),
+    drawn = {
+        "densities": figures.plot_densities(),
+        "tails": figures.plot_tails(tails),
+        "tail-ratio": figures.plot_tail_ratio(),
+        "same-tail": figures.plot_same_tail(),
+        "dispersion": figures.plot_dispersion(),
+        "gaussian-bounds": figures.plot_gaussian_bounds(),
+        "scales": figures.plot_scales(scales),
+        "scales-box": figures.plot_scales([box]),
+        "exponential": figures.plot_exponential_loss(losses),
+        "bounded": figures.plot_bounded_errors(comparisons.bounded_errors(2, 1.0, (0.0, 10.0))),
     }
-    folder = Path(app.srcdir) / "figures"
-    folder.mkdir(exist_ok=True)
+    directory = Path(app.srcdir) / "figures"
+    directory.mkdir(exist_ok=True)
     # Neither dates nor random names: the same code gives the same files.
     with rc_context({"svg.hashsalt": "ggdp"}):
-        for name, figure in figures.items():
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        for name, figure in drawn.items():
+            figure.savefig(directory / f"{name}.svg", metadata={"Date": None})
 
 
 def setup(app: Sphinx) -> None:

@@ -3,12 +3,12 @@ import json
 import os
 
 import pytest
-from tests.experiments.census import census
+from tests.paper.census import census
 
 from ggdp.cli.app import run
 from ggdp.errors import DatasetError
-from ggdp.experiments import entry
-from ggdp.experiments.results import Claim, Results
+from ggdp.paper import reproduction
+from ggdp.paper.results import Claim, Results
 
 
 @pytest.fixture
@@ -26,12 +26,12 @@ def made_up(monkeypatch):
         found.notes = ["something was left out"]
         return found
 
-    monkeypatch.setattr(entry, "reproduce", reproduce)
+    monkeypatch.setattr(reproduction, "reproduce", reproduce)
     return asked
 
 
 def test_all_of_it_in_a_quick_run(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("ggdp.datasets.adult", lambda *_, **__: census())
+    monkeypatch.setattr("ggdp.paper.data.adult", lambda *_, **__: census())
     out = tmp_path / "report"
     assert run(["reproduce", "all", "--quick", "--workers", "1", "--out", str(out), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -110,11 +110,11 @@ def test_a_folder_that_cannot_be_made_is_named_before_the_work(tmp_path, made_up
 
 def test_data_that_cannot_be_had_are_one_line_and_no_folder(tmp_path, monkeypatch, capsys):
     def none(*_, **__):
-        raise DatasetError("the adult data cannot be had")
+        raise DatasetError("the adult data could not be loaded")
 
-    monkeypatch.setattr("ggdp.datasets.adult", none)
+    monkeypatch.setattr("ggdp.paper.data.adult", none)
     assert run(["reproduce", "adult", "--out", str(tmp_path / "new")]) == 1
-    assert capsys.readouterr().err == "error: the adult data cannot be had\n"
+    assert capsys.readouterr().err == "error: the adult data could not be loaded\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -123,9 +123,9 @@ def test_an_interrupted_run_keeps_its_fits_and_says_so(tmp_path, monkeypatch, ca
         state_file.write_text("a fit\n")
         raise DatasetError("stopped")
 
-    monkeypatch.setattr(entry, "reproduce", interrupted)
+    monkeypatch.setattr(reproduction, "reproduce", interrupted)
     assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 1
-    assert "goes on from there" in capsys.readouterr().err
+    assert "continue from there" in capsys.readouterr().err
     assert [path.read_text() for path in tmp_path.iterdir()] == ["a fit\n"]
 
 
@@ -136,14 +136,14 @@ def test_numbers_of_an_earlier_run_do_not_stay_beside_the_new_report(tmp_path, c
     assert run(["reproduce", "mildew", "--out", str(tmp_path), "--overwrite"]) == 0
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["claims.json", "facts.csv", "figure-mine.csv", "notes.txt", "report.html"]
-    assert "removed what an earlier run had left: svm.csv, figure-adult-counts.csv" in capsys.readouterr().err
+    assert "removed files of an earlier run: svm.csv, figure-adult-counts.csv" in capsys.readouterr().err
 
 
 def test_an_interruption_is_told(tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(entry, "reproduce", interrupted)
+    monkeypatch.setattr(reproduction, "reproduce", interrupted)
     assert run(["reproduce", "mildew", "--out", str(tmp_path / "new")]) != 0
     assert capsys.readouterr().err.startswith("error: interrupted\n")
     assert list(tmp_path.iterdir()) == []
@@ -153,7 +153,7 @@ def test_a_write_that_fails_during_the_work_names_the_file_and_the_way_out(tmp_p
     def too_large(*_, **__):
         raise OSError(27, "File too large")
 
-    monkeypatch.setattr(entry, "reproduce", too_large)
+    monkeypatch.setattr(reproduction, "reproduce", too_large)
     assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: out = ")
@@ -169,10 +169,10 @@ def test_a_file_of_adult_data_that_is_not_there_names_its_flag(tmp_path, capsys)
 def test_that_adult_is_not_private_is_part_of_the_answer(tmp_path, monkeypatch, capsys):
     def reproduce(what, **_):
         found = Results(what=what, quick=True, seed=0, repeats=2, svm_repeats=1)
-        found.notes = [entry.ADULT_NOTE]
+        found.notes = [reproduction.ADULT_NOTE]
         return found
 
-    monkeypatch.setattr(entry, "reproduce", reproduce)
+    monkeypatch.setattr(reproduction, "reproduce", reproduce)
     said = "not differentially private, for reproduction only"
     assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 0
     assert said in capsys.readouterr().out

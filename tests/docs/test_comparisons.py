@@ -1,4 +1,4 @@
-"""Every number of the page on comparisons, beside values that do not come from ggdp.comparisons."""
+"""Every number of the page on comparisons, beside values that do not come from ggdp.paper.comparisons."""
 
 import math
 
@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special
 
-from ggdp.comparisons import PAPER_BOX, bounded_errors, exponential_losses, gaussian_bounds, scales_by_order, tail_turn
+from ggdp.paper.comparisons import (
+    PAPER_BOX,
+    bounded_errors,
+    exponential_losses,
+    gaussian_bounds,
+    scales_by_order,
+    tail_turn,
+)
 
 PAGES = ("theory/comparisons.md",)
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ggdp.datasets import adult, czech, mildew
+from ggdp.datasets import czech, mildew
 from ggdp.errors import DatasetError
-from ggdp.experiments.counts import adult_counts, run_counts
-from ggdp.experiments.settings import EPSILONS, sanitiser_of
+from ggdp.paper.data import adult
+from ggdp.paper.experiments.count_runs import adult_counts, run_counts
+from ggdp.paper.experiments.sanitisers import EPSILONS, sanitiser_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
 KEYS = {

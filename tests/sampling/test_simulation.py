@@ -19,16 +19,16 @@ def test_draws_are_those_of_the_generator():
 
 
 def users_of(pattern):
-    """Modules of the package that mention a pattern; the experiments simulate, and release nothing."""
+    """Modules of the package that mention a pattern; those of the paper simulate, and release nothing."""
     package = Path(ggdp.__file__).parent
     return {
         path.name
         for path in package.rglob("*.py")
-        if "experiments" not in path.relative_to(package).parts and re.search(pattern, path.read_text(encoding="utf-8"))
+        if "paper" not in path.relative_to(package).parts and re.search(pattern, path.read_text(encoding="utf-8"))
     }
 
 
-def test_nothing_but_the_experiments_uses_them():
+def test_nothing_but_the_paper_uses_them():
     assert users_of(r"sampling\.simulation|simulated_not_private") == {"simulation.py"}
 
 
@@ -36,8 +36,8 @@ def test_no_private_path_adds_a_generator_of_numpy():
     assert users_of(r"np\.random") <= {"simulation.py", "absolute_sum.py"}
 
 
-def test_the_experiments_release_nothing():
-    package = Path(ggdp.__file__).parent / "experiments"
+def test_the_paper_releases_nothing():
+    package = Path(ggdp.__file__).parent / "paper"
     for path in package.rglob("*.py"):
         assert not re.search(r"Mechanism\(|\.release\(", path.read_text(encoding="utf-8")), path.name
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduce"]
 
-# The words of `ggdp.experiments.entry`, which is too heavy to load before it is needed.
+# The words of `ggdp.paper.reproduction`, which is too heavy to load before it is needed.
 PartName: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
 REPORT = "report.html"
 # What a run may write, looked for before an hour of work is done.
@@ -42,23 +42,26 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes to use; all cores if not given.")] = None,
     adult: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The adult data; looked for and fetched if not given.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File with the adult data; found in the cache or downloaded if not given."),
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Download nothing.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier report.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Reproduce the paper: figures, experiments, and a verdict on every claim. A simulation, not a release."""
     present = sorted(path.name for pattern in WRITTEN for path in out.glob(pattern))
     if present and not overwrite:
-        raise ArgumentError("out", str(out), f"{present[0]} exists already; add --overwrite, or name another directory")
+        raise ArgumentError(
+            "out", str(out), f"{present[0]} already exists; pass --overwrite to replace it, or name another directory"
+        )
     made = not out.exists()
     state = out / STATE
     try:
-        from ggdp.experiments.documents import WRITTEN as KNOWN
-        from ggdp.experiments.entry import documents
-        from ggdp.experiments.entry import reproduce as reproduced
-        from ggdp.experiments.split import NOT_PRIVATE
+        from ggdp.paper.experiments.adult_split import NOT_PRIVATE
+        from ggdp.paper.report.output_files import WRITTEN as KNOWN
+        from ggdp.paper.reproduction import documents
+        from ggdp.paper.reproduction import reproduce as reproduced
 
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -90,14 +93,16 @@ def reproduce(
         if isinstance(stopped, KeyboardInterrupt):
             typer.echo("error: interrupted", err=True)
         if state.exists():
-            typer.echo(f"note: finished fits are kept in {state}; the same command goes on from there", err=True)
+            typer.echo(
+                f"note: finished fits are kept in {state}; run the same command again to continue from there", err=True
+            )
         elif made and out.is_dir() and not any(out.iterdir()):
             out.rmdir()
         raise
     if what in ("adult", "all"):
         state.unlink(missing_ok=True)
     if old:
-        typer.echo(f"note: removed what an earlier run had left: {', '.join(path.name for path in old)}", err=True)
+        typer.echo(f"note: removed files of an earlier run: {', '.join(path.name for path in old)}", err=True)
     verdicts = Counter(claim.verdict for claim in results.claims)
     files = [str(path) for path in contents]
     if as_json:

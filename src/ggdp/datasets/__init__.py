@@ -1,8 +1,7 @@
-"""Data sets: two small tables that come with ggdp, and a loader of the adult data."""
+"""Two small tables that are bundled with ggdp."""
 
-from ggdp.datasets.adult import Adult, adult
 from ggdp.datasets.czech import czech
 from ggdp.datasets.mildew import mildew
 from ggdp.datasets.table import CountTable
 
-__all__ = ["Adult", "CountTable", "adult", "czech", "mildew"]
+__all__ = ["CountTable", "czech", "mildew"]

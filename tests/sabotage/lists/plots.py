@@ -4,7 +4,7 @@ from tests.sabotage.sabotage import Sabotage
 
 ROOM = "tests/plots/test_room.py::test_no_text_is_cut_off_and_no_two_overlap"
 TABLES = "tests/plots/test_tables.py::"
-REPORT = "tests/experiments/test_report.py::"
+REPORT = "tests/paper/report/test_page.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -51,17 +51,24 @@ SABOTAGES = [
     ),
     Sabotage(
         "a full stop is taken into a power",
-        "experiments/typography.py",
+        "paper/report/typography.py",
         "(?:\\.[0-9]+)?",
         "[0-9.]*",
         (f"{REPORT}test_symbols_are_set[variance 2 b^2. So x^1.5.-variance 2 b<sup>2</sup>. So x<sup>1.5</sup>.]",),
     ),
     Sabotage(
-        "the report begins with its figures",
-        "experiments/report.py",
-        "[*verdicts, *body, _making(results, files_written)]",
-        "[*body, *verdicts, _making(results, files_written)]",
+        "the report leaves out the claims",
+        "paper/report/page.py",
+        "sections=sections,",
+        "sections=[],",
         (f"{REPORT}test_verdicts_come_first",),
+    ),
+    Sabotage(
+        "the report does not escape what it shows",
+        "paper/report/page.py",
+        "autoescape=True",
+        "autoescape=False",
+        (f"{REPORT}test_hostile_words_stay_words",),
     ),
     Sabotage(
         "hints for extras do not work from a clone",

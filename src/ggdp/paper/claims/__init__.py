@@ -1,0 +1,73 @@
+"""Every claim of the paper's Sections 2 to 5 that can be measured, with its numbers and its verdict.
+
+A claim is a small function that computes its numbers anew and takes its verdict from them; none is written down.
+Sections 2, 3 and 5 are about formulas and need no experiment. Those of Section 4 need a run, and are "not measured"
+where it was not made, or where its standard errors are too large to decide.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ggdp.paper.claims import (
+    adult_and_classifier,
+    bounded_noise,
+    discussion,
+    gaussian_mechanism,
+    noise_family,
+    probabilistic_dp,
+    sanitised_counts,
+)
+from ggdp.paper.claims.statements import STATEMENTS, unmeasured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ggdp.paper.results import Claim, Results
+
+__all__ = ["judge"]
+
+
+def judge(results: Results, progress: Callable[[int, int], None] | None = None) -> list[Claim]:
+    """Return every claim with its verdict, in the order of the paper.
+
+    Parameters
+    ----------
+    results : Results
+        A run; what it does not have is not measured.
+    progress : callable, optional
+        Called with the number of claims judged and the number of all.
+
+    Examples
+    --------
+    >>> from ggdp.paper.results import Results
+    >>> claims = judge(Results(what="figures", quick=True, seed=0, repeats=2, svm_repeats=1))
+    >>> len(claims) >= 25
+    True
+    """
+    makers = [
+        *noise_family.CLAIMS,
+        *bounded_noise.CLAIMS,
+        *probabilistic_dp.CLAIMS,
+        *gaussian_mechanism.CLAIMS,
+        *sanitised_counts.CLAIMS,
+        adult_and_classifier.non_empty_cells,
+        *discussion.CLAIMS,
+    ]
+    found: list[Claim] = []
+    for make in makers:
+        found.append(make())
+        if progress is not None:
+            progress(len(found), len(makers))
+    if results.bounds is not None:
+        found += probabilistic_dp.of_lower_bounds(results.bounds)
+    found += sanitised_counts.of_counts(results)
+    found += adult_and_classifier.of_adult(results)
+    measured = {claim.key for claim in found}
+    found += [unmeasured(key) for key in STATEMENTS if key not in measured]
+    return sorted(found, key=_section)
+
+
+def _section(claim: Claim) -> tuple[int, ...]:
+    """Return the numbers of the section, for the order of the paper."""
+    return tuple(int(number) for number in claim.place.split(",")[0].removeprefix("Section ").split("."))

@@ -1,0 +1,178 @@
+"""The scale that each order needs for the same goal: the paper's bound beside the least.
+
+========  ==========================================================================================
+p         order of the noise
+b         its scale; the standard deviation is b sqrt(Gamma(3/p) / Gamma(1/p))
+D_k       how far coordinate k can move
+paper     one coordinate moves: Cor. 8, solved; several: Cor. 7, with Lemma 2 for Delta_p; both for pDP
+pdp       the least scale for pDP, where it is known: one coordinate moves, or p = 2
+adp       the least scale for aDP
+========  ==========================================================================================
+
+Scales of different orders are not comparable as they stand, since b is no measure of spread: hence the standard
+deviations. Where one coordinate moves, or p = 2, the least scales are certified by `ggdp.calibrate` and the paper's is
+its closed form. Where several move, delta is a convolution in floats, and nothing is proved: the paper's scale is good
+to about 1e-7, that for aDP is about 1e-5 too large. ``ggdp.calibrate`` proves such a scale, in seconds each.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Cors. 7 and 8, Fig. 2 (D = (1, 0.1, 0.05), by Monte Carlo).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggdp import ApproxDP, GeneralizedGaussian, ProbabilisticDP, Sensitivity, _validate, calibrate
+from ggdp.calibration import disjoint_scale
+from ggdp.errors import ArgumentError, SearchError
+from ggdp.loss import absolute_sum_plan
+from ggdp.paper.array_checks import Floats, frozen, orders_of
+from ggdp.planning.scales import scale_finder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import ArrayLike
+
+__all__ = ["PAPER_BOX", "ScaleComparison", "scales_by_order"]
+
+# What the paper's Fig. 2 is drawn for.
+PAPER_BOX = (1.0, 0.1, 0.05)
+# Beyond it the convolutions of several coordinates leave the floats.
+LARGEST_OF_SEVERAL = 50.0
+TOLERANCE = 1e-8
+SECANTS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScaleComparison:
+    """Scales of several orders for one goal.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The goal.
+    sensitivities : tuple of float
+        How far each coordinate can move; all can move at once.
+    orders : ndarray
+        Orders of the noise.
+    paper : ndarray
+        The paper's scale, for pDP.
+    pdp : ndarray
+        The least scale for pDP; NaN where it is not known.
+    adp : ndarray
+        The least scale for aDP.
+    """
+
+    epsilon: float
+    delta: float
+    sensitivities: tuple[float, ...]
+    orders: Floats
+    paper: Floats
+    pdp: Floats
+    adp: Floats
+
+    def std(self, scales: Floats) -> Floats:
+        """Return the standard deviations that go with scales of these orders."""
+        unit = [GeneralizedGaussian(order=float(p), scale=1.0).std for p in self.orders]
+        return scales * np.array(unit, dtype=np.float64)
+
+
+def scales_by_order(
+    orders: ArrayLike,
+    epsilon: float,
+    delta: float,
+    sensitivities: Iterable[float] = (1.0,),
+    progress: Callable[[int, int], None] | None = None,
+) -> ScaleComparison:
+    """Return the paper's scale and the least scales for pDP and aDP, for every order.
+
+    Parameters
+    ----------
+    orders : array_like
+        Orders from 1 to 1e6, or to 50 where several coordinates move.
+    epsilon, delta : float
+        The goal, delta strictly between 0 and 1.
+    sensitivities : sequence of float, default (1,)
+        How far each coordinate can move. With one coordinate an order takes milliseconds, with several a second or two.
+    progress : callable, optional
+        Called with the number of orders done and the number of all, after each.
+
+    Examples
+    --------
+    >>> found = scales_by_order([1, 1.5, 3], 0.5, 0.01)
+    >>> found.paper.round(4), found.pdp.round(4), found.adp.round(4)
+    (array([ 2.    ,  4.7758, 12.5086]), array([ 2.    ,  4.6888, 11.9133]), array([1.9227, 3.2014, 6.5099]))
+    """
+    checked = orders_of(orders=orders)
+    eps, slack = _validate.positive(epsilon=epsilon), _validate.probability(delta=delta)
+    if slack == 0.0:
+        raise ArgumentError("delta", delta, "must be above 0: without it there is no choice of orders")
+    sizes = tuple(_validate.positive(sensitivities=size) for size in _validate.non_empty(sensitivities=sensitivities))
+    goals = (ProbabilisticDP(eps, slack), ApproxDP(eps, slack))
+    query = Sensitivity.disjoint(sizes[0]) if len(sizes) == 1 else Sensitivity.box(list(sizes))
+    if query.moving > 1 and np.any(checked > LARGEST_OF_SEVERAL):
+        expected = f"must be at most {LARGEST_OF_SEVERAL:g} where several coordinates move"
+        raise ArgumentError("orders", float(checked.max()), expected)
+    find = scale_finder(goals[1], query, "real")
+    rows = []
+    for done, order in enumerate(checked, start=1):
+        p = float(order)
+        if query.moving == 1 or p == 2.0:
+            pdp, adp = (calibrate(goal, query, order=p).scale for goal in goals)
+        else:
+            pdp, adp = math.nan, find(p, lambda: math.inf)
+        rows.append((_paper_scale(p, query, eps, slack), pdp, adp))
+        if progress is not None:
+            progress(done, checked.size)
+    columns = np.array(rows, dtype=np.float64).reshape(checked.size, 3).T
+    return ScaleComparison(
+        epsilon=eps,
+        delta=slack,
+        sensitivities=sizes,
+        orders=frozen(checked),
+        paper=frozen(columns[0]),
+        pdp=frozen(columns[1]),
+        adp=frozen(columns[2]),
+    )
+
+
+def _paper_scale(p: float, query: Sensitivity, epsilon: float, delta: float) -> float:
+    """Return the scale of Cor. 8, or of Cor. 7 where several coordinates move; at order 1 both are Delta_1/epsilon."""
+    if p == 1.0:
+        return query.lp(1) / epsilon
+    if query.moving == 1:
+        return disjoint_scale(p, query.largest, epsilon, delta)
+
+    def excess(log_scale: float) -> float:
+        scale = math.exp(log_scale)
+        chosen = absolute_sum_plan.plan(
+            order=p, scale=scale, corner=query.corner, epsilon=epsilon, support="real", joint=None
+        )
+        value = 1.0 if chosen is None else absolute_sum_plan.estimate(chosen, order=p, scale=scale, support="real")
+        return math.log(max(value, 1e-300)) - math.log(delta)
+
+    return math.exp(_secant_root(excess, math.log(disjoint_scale(p, query.lp(1), epsilon, delta))))
+
+
+def _secant_root(excess: Callable[[float], float], start: float) -> float:
+    """Return the root of a falling and nearly straight function, by secants that stay within a factor of e."""
+    here, value = start, excess(start)
+    ahead = here + math.copysign(0.01, value)
+    for _ in range(SECANTS):
+        following = excess(ahead)
+        slope = (following - value) / (ahead - here)
+        if not slope < 0.0:
+            break
+        here, value = ahead, following
+        step = -value / slope
+        if abs(step) <= TOLERANCE:
+            return here + step
+        ahead = here + min(max(step, -1.0), 1.0)
+    message = f"no root was found near {start!r} in {SECANTS} secants"
+    raise SearchError(message)

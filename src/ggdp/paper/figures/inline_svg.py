@@ -1,0 +1,95 @@
+"""Figures as SVG that stands inside a page and takes its colours from the page's theme.
+
+A colour of `ggdp.plots.style` becomes a custom property of the page, with itself as what to fall back on: the same
+picture is then right on a light and on a dark ground. Letters are drawn as outlines, so that no font is needed, and
+every name inside a picture begins with the picture's own, so that many can stand in one page.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from html import escape
+from typing import TYPE_CHECKING
+
+from ggdp.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["COLOURS", "inline_svg"]
+
+# Each colour of the figures with the property that a page can set.
+COLOURS = {
+    "--ink": style.BLACK,
+    "--ground": "#ffffff",
+    "--blue": style.BLUE,
+    "--vermilion": style.VERMILION,
+    "--green": style.GREEN,
+    "--orange": style.ORANGE,
+    "--purple": style.PURPLE,
+    "--sky": style.SKY,
+    "--faint": style.FAINT,
+    "--grid": style.GRID,
+}
+_SETTINGS = {"svg.fonttype": "path", "svg.hashsalt": "ggdp", "svg.image_inline": True}
+_IDENTIFIER = re.compile(r'\bid="([^"]+)"')
+_REFERENCE = re.compile(r'(xlink:href="#|href="#|url\(#)([^")]+)')
+_HEX = re.compile(r"#[0-9a-f]{6}\b")
+_GROUP = re.compile(r'<g id="(?:figure|axes|patch|line2d|text|matplotlib\.axis|xtick|ytick|legend)[^"]*">')
+_PLACES = re.compile(r'\b(?:d|x|y)="[^"]*"')
+_LONG = re.compile(r"(\d+\.\d{2})\d+")
+
+
+def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
+    """Return a figure as an ``<svg>`` element for a page.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    key : str
+        Its name, unique in the page.
+    title, description : str
+        What a reader who cannot see it is told.
+
+    Examples
+    --------
+    >>> from ggdp.paper.figures import plot_densities
+    >>> picture = inline_svg(plot_densities(), "densities", "Densities", "Two panels.")
+    >>> picture[:29], "var(--blue, #0072b2)" in picture
+    ('<svg id="densities-picture" c', True)
+    """
+    from matplotlib import rc_context
+    from matplotlib.colors import to_hex
+
+    written = io.StringIO()
+    # Neither dates nor random names: the same code gives the same picture.
+    with rc_context(_SETTINGS):
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = written.getvalue()
+    width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups()  # type: ignore[union-attr]
+    body = text[text.index("<svg") :]
+    body = body[body.index(">") + 1 : body.rindex("</svg>")]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = _GROUP.sub("<g>", body)
+    body = _IDENTIFIER.sub(rf'id="{key}-\1"', body)
+    body = _REFERENCE.sub(rf"\1{key}-\2", body).replace("xlink:href", "href")
+    names = {to_hex(colour): name for name, colour in COLOURS.items()}
+    body = _HEX.sub(lambda found: _property(found[0], names), body)
+    # A hundredth of a point is finer than any printer; scales keep their digits.
+    body = _PLACES.sub(lambda found: _LONG.sub(r"\1", found[0]), body)
+    body = re.sub(r"\s*\n\s*", "\n", body).strip()
+    return (
+        f'<svg id="{key}-picture" class="picture" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-labelledby="{key}-name {key}-words" style="--width: {float(width):g}px">'
+        f'<title id="{key}-name">{escape(title)}</title><desc id="{key}-words">{escape(description)}</desc>'
+        f"{body}</svg>"
+    )
+
+
+def _property(colour: str, names: dict[str, str]) -> str:
+    """Return a colour as the page's own, where it is one of ours."""
+    name = names.get(colour)
+    return colour if name is None else f"var({name}, {colour})"

@@ -1,0 +1,1 @@
+"""The files of a run: the HTML report, the claims, and all numbers."""
