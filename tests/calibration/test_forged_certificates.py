@@ -253,7 +253,7 @@ def test_a_deeply_nested_record_is_refused():
 
 
 def test_what_a_proof_of_rational_numbers_records_does_not_hang_on_the_precision_of_its_caller():
-    from ggdp.distributions.enclosures import BALLS, working_precision
+    from ggdp._balls import BALLS, working_precision
 
     made = certify("corner", 2.0, 1e-6, tight=False, order=1.0, corner=((1.0, 2),), epsilon=1.0, support="real")
     with BALLS, working_precision(200):

@@ -8,7 +8,7 @@ from flint import arb
 import ggdp
 from ggdp.calibration.bounds import BOUNDS
 from ggdp.calibration.certificate import certify
-from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp._balls import lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 
 

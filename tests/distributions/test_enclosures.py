@@ -12,7 +12,7 @@ import pytest
 from flint import arb, ctx
 
 import ggdp
-from ggdp.distributions.enclosures import BALLS, working_precision
+from ggdp._balls import BALLS, working_precision
 
 
 def test_the_precision_is_set_and_given_back_also_after_an_error():

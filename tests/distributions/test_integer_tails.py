@@ -4,7 +4,7 @@ import pytest
 from flint import arb
 from mpmath import mp, mpf
 
-from ggdp.distributions.integer_sums import tail
+from ggdp.proofs.integer_sums import tail
 from ggdp.distributions.integer_tails import least_with_tail
 
 

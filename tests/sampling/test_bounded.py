@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.sampling.scripted import Scripted
 
-from ggdp.distributions.integer_sums import _powers
+from ggdp.proofs.integer_sums import _powers
 from ggdp.errors import ArgumentError
 from ggdp.sampling import BoundaryInflatedIntegerNoise, SeededSource, TruncatedIntegerNoise
 from ggdp.sampling import bounded as module

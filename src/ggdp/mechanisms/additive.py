@@ -104,7 +104,6 @@ class Mechanism:
         calibration.require_proof()
         if isinstance(calibration, Calibration) and calibration.support == "real":
             calibration = on_grid(calibration)
-            calibration.require_own_certificate()
             object.__setattr__(self, "calibration", calibration)
         steps, unit = (
             (calibration.steps, "steps of the grid")
