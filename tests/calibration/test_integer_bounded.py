@@ -5,10 +5,9 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.flat import loss_of_integer_boundary_inflated, loss_of_integer_truncated, scale_for_integer_bounded
 
-from ggdp.calibration.integer_bounded import scale_for_integer_bounded
 from ggdp.errors import ArgumentError
-from ggdp.loss.integer_bounded import loss_of_integer_boundary_inflated, loss_of_integer_truncated
 
 LOSSES = {"truncated": loss_of_integer_truncated, "boundary-inflated": loss_of_integer_boundary_inflated}
 

@@ -5,11 +5,11 @@ import math
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.flat import delta_of_integer_shift, scale_for_integer_shift
 
 from ggdp.calibration import integer_shift
-from ggdp.calibration.integer_shift import scale_for_integer_shift
 from ggdp.errors import ArgumentError
-from ggdp.loss.integer_shift import delta_of_integer_shift, least_threshold
+from ggdp.proofs.integer_shift import least_threshold
 
 NOTIONS = ("approximate", "probabilistic")
 

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 from scipy import integrate, stats
+from tests.flat import delta_of_corner, least_delta_of_corner, renyi_of_shift
 from tests.reference.fifty_digits import integer_delta, real_delta
 
 import ggdp
 from ggdp.errors import ArgumentError, UnattainableError
-from ggdp.loss.corner import delta_of_corner
-from ggdp.loss.corner_below import least_delta_of_corner
-from ggdp.loss.renyi import renyi_of_shift
 
 ONE = ggdp.Sensitivity.disjoint(1)
 GOAL = ggdp.ApproxDP(1.0, 1e-6)

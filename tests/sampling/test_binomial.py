@@ -9,8 +9,8 @@ from mpmath import mp, mpf
 from tests.sampling.scripted import Scripted
 
 from ggdp._balls import working_precision
-from ggdp.proofs.integer_sums import tail
 from ggdp.errors import ArgumentError, UnprovedError
+from ggdp.proofs.integer_sums import tail
 from ggdp.sampling import Binomial
 from ggdp.sampling import binomial as module
 from ggdp.sampling.entropy import SECURE

@@ -26,7 +26,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from flint import arb
+
 from ggdp import _validate
+from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["Kind", "Sensitivity"]
 
 Kind: TypeAlias = Literal["cells", "box", "norm"]
+
+# More than twice the bits of a float: a norm is off by less than an ulp.
+_PRECISION = 128
 
 
 def _norm_order(**named: object) -> float:
@@ -50,8 +56,7 @@ def _norm_order(**named: object) -> float:
 def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
     """Return an upper bound of the l_p norm of a vector given as (size, how often): exact where a float can be.
 
-    Rounding: up. The sum of powers is taken relative to the largest size, where every term is at most 1 and the
-    relative error of `math.pow` is below 2 ulp.
+    Rounding: up, in balls.
     """
     runs = list(sizes)
     largest = max(size for size, _ in runs)
@@ -59,8 +64,10 @@ def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
         return largest
     if p == 1.0:
         return rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)), of="sensitivity")
-    terms = math.fsum(count * math.pow(size / largest, p) for size, count in runs)
-    norm = largest * math.pow(terms, 1.0 / p) * (1.0 + 16.0 * math.ulp(1.0))
+    with BALLS, working_precision(_PRECISION):
+        # Relative to the largest size, so that no power leaves the range of a ball.
+        terms = sum((count * (arb(size) / arb(largest)) ** arb(p) for size, count in runs), arb(0))
+        norm = upper_float(arb(largest) * terms ** (1 / arb(p)))
     if not math.isfinite(norm):
         raise ArgumentError(
             "sensitivity", "above 1e308", "does not fit in a 64-bit float; change the unit of the query"
@@ -357,8 +364,9 @@ class Sensitivity:
         if order >= q:
             from_joint = bound
         else:
-            exponent = 1.0 / order - (0.0 if q == math.inf else 1.0 / q)
-            from_joint = bound * math.pow(self.moving, exponent) * (1.0 + 16.0 * math.ulp(1.0))
+            with BALLS, working_precision(_PRECISION):
+                exponent = 1 / arb(order) - (0 if q == math.inf else 1 / arb(q))
+                from_joint = upper_float(arb(bound) * arb(self.moving) ** exponent)
         return from_joint if self.kind == "norm" else min(from_joint, _norm_of(self.corner, order))
 
     def __str__(self) -> str:

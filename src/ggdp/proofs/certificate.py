@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 import sys
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ import flint
 
 from ggdp.errors import CertificateError, GgdpError
 from ggdp.proofs.bounds import BOUNDS
+from ggdp.proofs.enclosures import EXACT
 from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ ARITHMETIC = f"Arb ball arithmetic, python-flint {flint.__version__}"
 _OLDEST_FLINT = (0, 8)
 # A certificate from elsewhere cannot ask for more; no proof of ggdp needs so many.
 _MOST_BITS = 1 << 14
+# With fewer bits than a float has no proof is made.
+_LEAST_BITS = 53
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
 _LAW = ("order", "scale", "support", "bounding")
 _FIELDS = {"bound", "statement", "quantity", "parameters", "proved", "target", "tight", "arithmetic", "precision"}
 # Certificates that were proved in this process, the latest last; equal certificates make equal claims.
@@ -246,8 +252,9 @@ def _require_fields(certificate: Certificate) -> None:
         raise CertificateError(message)
     if certificate.tight is not None and not (type(certificate.tight) is float and certificate.tight in FACTORS):
         raise _wrong("tight", certificate.tight, f"must be None or one of {FACTORS}")
-    if type(certificate.precision) is not int or not 0 <= certificate.precision <= _MOST_BITS:
-        raise _wrong("precision", certificate.precision, f"must be a number of bits up to {_MOST_BITS}")
+    bits = certificate.precision
+    if type(bits) is not int or not (bits == EXACT or _LEAST_BITS <= bits <= _MOST_BITS):
+        raise _wrong("precision", bits, f"must be {EXACT} or a number of bits from {_LEAST_BITS} to {_MOST_BITS}")
     _require_arithmetic(certificate.arithmetic)
 
 
@@ -287,5 +294,4 @@ def _is_plain(value: object, depth: int = 5) -> bool:
 
 
 def _wrong(name: str, value: object, why: str) -> CertificateError:
-    shown = repr(value)
-    return CertificateError(f"{name} = {shown if len(shown) < 160 else shown[:80] + '...'}: {why}")
+    return CertificateError(f"{name} = {_SHORT.repr(value)}: {why}")

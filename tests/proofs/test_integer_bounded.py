@@ -4,10 +4,10 @@ import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.flat import loss_of_integer_boundary_inflated, loss_of_integer_truncated
 
 from ggdp.errors import ArgumentError
-from ggdp.loss import integer_bounded
-from ggdp.loss.integer_bounded import loss_of_integer_boundary_inflated, loss_of_integer_truncated
+from ggdp.proofs import integer_bounded
 
 
 def exact_loss(bounding, p, b, w, D):

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
+from tests.flat import delta_of_shift
 from tests.reference import fifty_digits as exact
-
-from ggdp.loss.shift import delta_of_shift
 
 NOTIONS = ["approximate", "probabilistic"]
 

@@ -7,10 +7,12 @@ import math
 
 import mpmath
 import pytest
+from tests.flat import delta_of_corner, delta_of_shift, least_delta_of_corner
 
-from ggdp.loss.corner import delta_of_corner, delta_of_plan
-from ggdp.loss.corner_plan import plan
-from ggdp.loss.shift import delta_of_shift
+from ggdp.calibration.corner_layout import corner_layout
+from ggdp.errors import ArgumentError
+from ggdp.proofs import NoiseLaw
+from ggdp.proofs.corner import CornerDelta
 
 NARROW = 3e-4
 
@@ -107,13 +109,39 @@ def test_integers_of_a_wide_scale_agree_with_the_reals() -> None:
     assert math.isclose(real, wide, rel_tol=1e-6)
 
 
-def test_any_plan_gives_an_upper_bound() -> None:
-    # A plan for another epsilon is a bad plan, and still proves no more than is true.
-    exact = gaussian(math.sqrt(5.0), 6.0, 1.0)
+def test_any_layout_gives_an_upper_bound() -> None:
+    # A layout for another epsilon is a bad one, and still proves no more than is true.
+    exact, law, corner = gaussian(math.sqrt(5.0), 6.0, 1.0), NoiseLaw(order=2, scale=6.0), ((1.0, 5),)
     for epsilon in (0.3, 2.0):
-        bad = plan(order=2.0, scale=6.0, corner=((1.0, 5),), epsilon=epsilon, support="real")
+        bad = corner_layout(law, corner, epsilon)
         assert bad is not None
-        assert exact <= delta_of_plan(bad, order=2.0, scale=6.0, epsilon=1.0, support="real").upper
+        bound = CornerDelta(corner=corner, epsilon=1.0, layout=bad.layout)
+        assert exact <= bound.at_precision(law, 128).upper
+
+
+def test_a_layout_that_leaves_coordinates_out_is_refused() -> None:
+    planned = corner_layout(NoiseLaw(order=2, scale=5.0), ((1.0, 2),), 1.0)
+    assert planned is not None
+    with pytest.raises(ArgumentError, match="coordinates of the corner"):
+        CornerDelta(corner=((1.0, 3),), epsilon=1.0, layout=planned.layout)
+
+
+@pytest.mark.parametrize("bits", [64, 96, 192, 400])
+def test_every_precision_gives_an_upper_bound(bits: int) -> None:
+    law, corner = NoiseLaw(order=2, scale=6.0), ((1.0, 5),)
+    planned = corner_layout(law, corner, 1.0)
+    assert planned is not None
+    bound = CornerDelta(corner=corner, epsilon=1.0, layout=planned.layout)
+    assert gaussian(math.sqrt(5.0), 6.0, 1.0) <= bound.at_precision(law, bits).upper
+
+
+@pytest.mark.parametrize(
+    ("count", "scale"), [(3, 4.0), (150, 30.0), pytest.param(20_000, 300.0, marks=pytest.mark.exhaustive)]
+)
+def test_the_lower_bound_is_below_the_exact_value_and_near_it(count: int, scale: float) -> None:
+    exact = gaussian(math.sqrt(count), scale, 1.0)
+    found = least_delta_of_corner(order=2, scale=scale, corner=((1.0, count),), epsilon=1.0, support="real")
+    assert 0.5 * exact <= found <= exact
 
 
 def test_small_deltas_keep_their_digits() -> None:

@@ -10,28 +10,66 @@ import flint
 import pytest
 
 import ggdp
-from ggdp.calibration.bounds import BOUNDS
-from ggdp.calibration.certificate import certify, require_proved
+from ggdp.calibration.absolute_sum_layout import absolute_sum_layout
+from ggdp.calibration.corner import laid_out
 from ggdp.errors import CertificateError
+from ggdp.proofs import NoiseLaw
+from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+from ggdp.proofs.bounded_vector import BoundedJointLoss, BoundedLoss
+from ggdp.proofs.bounds import BOUNDS
+from ggdp.proofs.certificate import certify, require_proved
+from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.enclosures import Enclosure
+from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
+from ggdp.proofs.integer_shift import IntegerShiftDelta
+from ggdp.proofs.laplace import LaplaceLoss
+from ggdp.proofs.radial import RadialDelta
+from ggdp.proofs.shift import ShiftDelta
 
+
+def law(order, scale, support="real", bounding=None):
+    return NoiseLaw(order=order, scale=scale, support=support, bounding=bounding)
+
+
+def corner(noise, **parameters):
+    """A corner with the layout that a search would choose."""
+    return laid_out(CornerDelta(**parameters), noise)[0]
+
+
+def absolute_sum(noise, **parameters):
+    """A sum with the layout that a search would choose."""
+    bound = AbsoluteSumDelta(**parameters)
+    return dataclasses.replace(bound, layout=absolute_sum_layout(bound, noise).layout)
+
+
+LAPLACE, WIDE = law(1.0, 1.0), law(3.0, 4.0)
+INTEGERS = law(2.0, 6.0, "integer")
 CASES = {
-    "laplace": (1.0, 1.0, {"sensitivity": 1.0}),
-    "shift": (12.5, 1e-6, {"notion": "approximate", "order": 3.0, "sensitivity": 1.0, "epsilon": 1.0}),
-    "integer-shift": (3.1, 0.05, {"notion": "probabilistic", "order": 2.0, "sensitivity": 1, "epsilon": 1.0}),
-    "corner": (4.0, 0.05, {"order": 3.0, "corner": ((1.0, 2),), "epsilon": 1.0, "support": "real"}),
-    "absolute-sum": (
-        6.0,
+    "laplace": (LaplaceLoss(sensitivity=1.0), LAPLACE, 1.0),
+    "shift": (ShiftDelta(notion="approximate", sensitivity=1.0, epsilon=1.0), law(3.0, 12.5), 1e-6),
+    "integer-shift": (
+        IntegerShiftDelta(notion="probabilistic", sensitivity=1, epsilon=1.0),
+        law(2.0, 3.1, "integer"),
         0.05,
-        {"order": 2.0, "corner": ((1.0, 2),), "epsilon": 1.0, "support": "integer", "joint": None},
     ),
-    "integer-gaussian": (6118.0, 1e-5, {"sensitivity": 1024.0, "dimension": 1000, "epsilon": 1.0}),
-    "radial": (10.0, 0.05, {"order": 3.0, "sensitivity": 1.0, "dimension": 5, "epsilon": 1.0}),
+    "corner": (corner(WIDE, corner=((1.0, 2),), epsilon=1.0), WIDE, 0.05),
+    "absolute-sum": (absolute_sum(INTEGERS, corner=((1.0, 2),), epsilon=1.0), INTEGERS, 0.05),
+    "integer-gaussian": (
+        IntegerGaussianDelta(sensitivity=1024.0, dimension=1000, epsilon=1.0),
+        law(2.0, 6118.0, "integer"),
+        1e-5,
+    ),
+    "radial": (RadialDelta(sensitivity=1.0, dimension=5, epsilon=1.0), law(3.0, 10.0), 0.05),
     "bounded": (
-        4.0,
+        BoundedLoss(coordinates=((10.0, 1.0, 1),), moving=1),
+        law(2.0, 4.0, "integer", "truncated"),
         1.0,
-        {"bounding": "truncated", "support": "integer", "order": 2.0, "coordinates": ((10.0, 1.0, 1),), "moving": 1},
     ),
-    "bounded-joint": (2.0, 1.0, {"order": 1.0, "coordinates": ((10.0, 1.0, 10),), "moving": 10, "joint": 1.0}),
+    "bounded-joint": (
+        BoundedJointLoss(coordinates=((10.0, 1.0, 10),), moving=10, joint=1.0),
+        law(1.0, 2.0, bounding="truncated"),
+        1.0,
+    ),
 }
 
 NO_TEXT = (None, 3, True, ["shift"], {"a": 1}, "", "nonsense", "Shift ")
@@ -72,9 +110,7 @@ WRONG_FIELDS = {
         "Arb ball arithmetic, python-flint 0.8.0.1",
         "Arb ball arithmetic, python-flint 0.\N{ARABIC-INDIC DIGIT EIGHT}",
     ),
-    "precision": (None, 1, 52, 54, 10**6, -96, 96.0, True, "96", [96], math.nan),
-    "grid": (42, 0.0, -1.0, True, "0.01", [0.01], math.nan, math.inf),
-    "truncation": (0.5, 42, -1.0, True, "0", [0.0], math.nan, math.inf),
+    "precision": (None, 1, 2, 52, 10**6, -96, 96.0, True, "96", [96], math.nan),
 }
 WRONG_PARAMETERS = {
     "scale": (*NO_NUMBER, 0.0),
@@ -85,8 +121,9 @@ WRONG_PARAMETERS = {
     "moving": [count for count in NO_COUNT if count != 10**400],
     "notion": (*NO_TEXT, "pure"),
     "support": NO_TEXT,
-    "bounding": (*NO_TEXT, "clipped"),
+    "bounding": (*NO_TEXT[1:], "clipped"),
     "joint": (*NO_NUMBER[1:], 0.0),
+    "layout": (*NO_TEXT, [], {}, {"step": 0.01}),
     "corner": (
         *NO_TEXT,
         [],
@@ -124,27 +161,27 @@ WRONG_PARAMETERS = {
 def proofs_made_once():
     """Make the same proof once: most changes are to other fields than its parameters."""
 
-    def remembering(enclose):
+    def remembering(at_precision):
         found = {}
 
-        def once(**parameters):
-            key = repr(sorted(parameters.items()))
+        def once(bound, noise, bits):
+            key = (bound, noise, bits)
             if key not in found:
-                found[key] = enclose(**parameters)
+                found[key] = at_precision(bound, noise, bits)
             return found[key]
 
         return once
 
     with pytest.MonkeyPatch.context() as patched:
-        for name, rule in BOUNDS.items():
-            patched.setitem(BOUNDS, name, dataclasses.replace(rule, enclose=remembering(rule.enclose)))
+        for bound in BOUNDS.values():
+            patched.setattr(bound, "at_precision", remembering(bound.at_precision))
         yield
 
 
 @functools.cache
 def certificate_of(name):
-    scale, target, parameters = CASES[name]
-    found = certify(name, scale, target, tight=False, **parameters)
+    bound, noise, target = CASES[name]
+    found = certify(bound, noise, target, tight=False)
     assert found is not None
     return found
 
@@ -160,8 +197,8 @@ def refused(record):
 
 def test_every_bound_has_a_case_and_every_field_and_parameter_is_changed():
     assert set(CASES) == set(BOUNDS)
-    assert set(WRONG_FIELDS) == {field.name for field in dataclasses.fields(ggdp.Certificate)}
-    assert {name for _, _, parameters in CASES.values() for name in parameters} | {"scale"} == set(WRONG_PARAMETERS)
+    assert all(set(WRONG_FIELDS) == set(record_of(name)) for name in CASES)
+    assert {parameter for name in CASES for parameter in record_of(name)["parameters"]} == set(WRONG_PARAMETERS)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -187,6 +224,8 @@ def test_a_record_with_a_wrong_parameter_is_refused(name):
     right = record_of(name)
     for parameter in right["parameters"]:
         for value in WRONG_PARAMETERS[parameter]:
+            if value is None and right["parameters"][parameter] is None:
+                continue
             refused(right | {"parameters": right["parameters"] | {parameter: value}})
 
 
@@ -199,17 +238,55 @@ def test_a_record_with_more_or_fewer_keys_is_refused(name):
     refused(right | {"parameters": right["parameters"] | {"colour": "red"}})
     for key in right["parameters"]:
         left = {other: value for other, value in right["parameters"].items() if other != key}
-        if key == "joint" and name == "absolute-sum":
+        if right["parameters"][key] is None and key == "joint":
             # None is its default, so nothing else is claimed without it.
             continue
         refused(right | {"parameters": left})
 
 
+@pytest.mark.parametrize("name", ["corner", "absolute-sum"])
+def test_a_record_with_a_wrong_layout_is_refused(name):
+    right = record_of(name)
+    layout = right["parameters"]["layout"]
+    part = "sizes" if name == "corner" else "others"
+    wrong = [
+        {"step": 0.0},
+        {"step": -layout["step"]},
+        {"step": math.nan},
+        {part: []},
+        {part: layout[part] * 2},
+        {part: [layout[part][0] | {"count": layout[part][0]["count"] + 1}]},
+        {part: [layout[part][0] | {"count": 0}]},
+        {part: [layout[part][0] | {"size": 0.5}]},
+        {part: [layout[part][0] | {"high": 1}]},
+        {part: [layout[part][0] | {"high": 10**9}]},
+        {part: [layout[part][0] | {"colour": "red"}]},
+        {"window": None},
+        {"window": layout["window"] | {"points": 0}},
+        {"window": layout["window"] | {"points": 1 << 40}},
+        {"window": layout["window"] | {"tilt": -1.0}},
+        {"window": layout["window"] | {"tilt": 0.0}},
+        {"window": layout["window"] | {"top": 1.5}},
+        {"window": layout["window"] | {"top": -5}},
+        {"colour": "red"},
+    ]
+    for change in wrong:
+        refused(right | {"parameters": right["parameters"] | {"layout": layout | change}})
+
+
+class Credulous(ShiftDelta):
+    """A bound of somebody's own, which proves everything."""
+
+    def at_precision(self, law, bits):  # noqa: ARG002 - whatever the law
+        return Enclosure(lower=0.0, upper=0.0, precision=bits)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_certificate_made_by_hand_is_checked_as_a_record_is(name):
     right = certificate_of(name)
-    for parameters in (None, [], dict(right.parameters), (*right.parameters, ("scale", 1e9)), (("scale",),), ((1, 2),)):
-        refused(dataclasses.replace(right, parameters=parameters))
+    credulous = Credulous(notion="approximate", sensitivity=1.0, epsilon=1.0)
+    for change in ({"bound": None}, {"bound": "shift"}, {"bound": credulous}, {"law": None}, {"law": "Laplace"}):
+        refused(dataclasses.replace(right, **change))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -224,11 +301,10 @@ def test_a_claim_that_is_false_is_refused(name):
 
 
 def test_the_short_cut_of_order_one_proves_nothing_of_a_corner_that_is_none():
-    rule = BOUNDS["corner"]
-    record = record_of("corner") | {"proved": 0.0, "target": 1e-6, "precision": 0, "grid": None, "truncation": None}
-    sound = {"order": 1.0, "scale": 2.0, "corner": [[1.0, 2]], "epsilon": 1.0, "support": "real"}
+    record = record_of("corner") | {"proved": 0.0, "target": 1e-6, "precision": 0}
+    noise = {"order": 1.0, "scale": 2.0, "support": "real", "bounding": None}
+    sound = {**noise, "corner": [[1.0, 2]], "epsilon": 1.0, "layout": None}
     ggdp.verify(record | {"parameters": sound})
-    assert rule.enclose(**sound | {"corner": ((1.0, 2),)}).upper == 0.0
     for change in (
         {"corner": [[-5, 1], [1, 1]], "scale": 1e-9, "support": "nonsense"},
         {"corner": [[-5, 1], [1, 1]], "scale": 1e-9},
@@ -237,6 +313,8 @@ def test_the_short_cut_of_order_one_proves_nothing_of_a_corner_that_is_none():
         {"order": True},
     ):
         refused(record | {"parameters": sound | change})
+    # A precision that the proof does not use is refused too.
+    refused(record | {"parameters": sound, "precision": 96})
 
 
 def test_widths_and_sizes_between_two_integers_are_not_cut_off():
@@ -255,7 +333,7 @@ def test_a_deeply_nested_record_is_refused():
 def test_what_a_proof_of_rational_numbers_records_does_not_hang_on_the_precision_of_its_caller():
     from ggdp._balls import BALLS, working_precision
 
-    made = certify("corner", 2.0, 1e-6, tight=False, order=1.0, corner=((1.0, 2),), epsilon=1.0, support="real")
+    made = certify(CornerDelta(corner=((1.0, 2),), epsilon=1.0), law(1.0, 2.0), 1e-6, tight=False)
     with BALLS, working_precision(200):
         ggdp.verify(made)
         ggdp.verify(certificate_of("shift"))
@@ -265,18 +343,16 @@ def test_a_certificate_that_was_proved_here_is_known_and_a_changed_one_is_proved
     right = certificate_of("shift")
     require_proved(right)
     require_proved(ggdp.Certificate.from_dict(right.to_dict()))
-    changed = tuple((key, 1e-3 if key == "scale" else value) for key, value in right.parameters)
     with pytest.raises(CertificateError, match="does not hold"):
-        require_proved(dataclasses.replace(right, parameters=changed))
+        require_proved(dataclasses.replace(right, law=right.law.with_scale(1e-3)))
     with pytest.raises(CertificateError):
-        require_proved(dataclasses.replace(right, parameters=[]))
+        require_proved(dataclasses.replace(right, bound=[]))
 
 
 def test_an_upper_bound_does_not_prove_a_smaller_scale_to_fail():
     noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-3), ggdp.Sensitivity.norm(2, 1, dimension=2), order=3)
     forged = dataclasses.replace(noise.certificate, tight=1 - 1e-6)
     # The bound itself is above its target at that scale, and what it bounds is not.
-    parameters = dict(forged.parameters) | {"scale": noise.scale * (1 - 1e-6)}
-    assert BOUNDS["radial"].enclose(**parameters).lower > forged.target
+    assert forged.bound.enclose(forged.law.with_scale(noise.scale * (1 - 1e-6))).lower > forged.target
     with pytest.raises(CertificateError, match=r"^tight = .*upper bound"):
         ggdp.verify(forged)

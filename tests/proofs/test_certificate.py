@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 
 import ggdp
-from ggdp.calibration.bounds import BOUNDS
 from ggdp.errors import CertificateError
+from ggdp.proofs.bounds import BOUNDS
 
 ONE = ggdp.Sensitivity.disjoint(1)
 TWO = ggdp.Sensitivity.histogram("replace-one")
@@ -40,7 +40,7 @@ def test_every_bound_has_a_case_here():
 @pytest.fixture(scope="module", params=CALIBRATIONS)
 def calibration(request):
     found = calibrated(request.param)
-    assert found.certificate.bound == request.param
+    assert found.certificate.bound.name == request.param
     return found
 
 
@@ -70,7 +70,7 @@ def test_a_claim_above_its_target_is_refused(calibration):
 
 
 def test_a_calibration_refuses_the_certificate_of_another(calibration):
-    other = calibrated("laplace" if calibration.certificate.bound != "laplace" else "shift")
+    other = calibrated("laplace" if calibration.certificate.bound.name != "laplace" else "shift")
     with pytest.raises(CertificateError, match="not about this calibration"):
         dataclasses.replace(calibration, certificate=other.certificate).verify()
     with pytest.raises(CertificateError, match="not about this calibration"):
@@ -98,7 +98,7 @@ def test_a_record_with_parameters_that_no_noise_has_is_refused(name, change):
 
 
 def test_a_record_with_words_of_its_own_is_refused(calibration):
-    with pytest.raises(CertificateError, match="says"):
+    with pytest.raises(CertificateError, match=r"^statement = "):
         ggdp.verify(calibration.certificate.to_dict() | {"statement": "pure DP for everyone"})
 
 
@@ -127,7 +127,7 @@ def test_a_record_that_is_no_certificate_is_refused(record):
 
 def test_an_unknown_bound_or_foreign_parameters_are_refused():
     record = CALIBRATIONS["shift"]().certificate.to_dict()
-    with pytest.raises(CertificateError, match="no bound 'magic'"):
+    with pytest.raises(CertificateError, match=r"^bound = 'magic'"):
         ggdp.verify(record | {"bound": "magic"})
     with pytest.raises(CertificateError, match="parameters are not those"):
         ggdp.verify(record | {"parameters": {"scale": 1.0, "colour": "red"}})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import mpmath
 import pytest
-
-from ggdp.loss.radial import delta_of_radial
+from tests.flat import delta_of_radial
 
 
 def exact_bound(order: float, scale: float, sensitivity: float, dimension: int, epsilon: float) -> mpmath.mpf:

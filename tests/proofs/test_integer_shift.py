@@ -6,9 +6,10 @@ import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.flat import delta_of_integer_shift
 
 from ggdp.errors import ArgumentError
-from ggdp.loss.integer_shift import delta_of_integer_shift, integer_threshold, least_threshold
+from ggdp.proofs.integer_shift import integer_threshold, least_threshold
 
 
 def exact_delta(notion, p, b, d, epsilon):

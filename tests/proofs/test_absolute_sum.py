@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 from scipy import special
+from tests.flat import delta_of_absolute_sum
 
-from ggdp.loss.absolute_sum import delta_of_absolute_sum
-from ggdp.loss.crossing import crossings
+from ggdp.calibration.crossing_estimates import crossings
 
 SIZES = (1.0, 0.1, 0.05)
 CORNER = tuple((size, 1) for size in SIZES)

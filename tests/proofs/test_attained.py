@@ -4,12 +4,12 @@ import dataclasses
 import itertools
 
 import pytest
+from tests.flat import loss_of_bounded
 
 import ggdp
 from ggdp import PureDP, Sensitivity
-from ggdp.calibration.attained import attained_norm, is_reached, most_l1
 from ggdp.errors import CertificateError
-from ggdp.loss.bounded_vector import loss_of_bounded
+from ggdp.proofs.attained import attained_norm, is_reached, most_l1
 
 JOINT = Sensitivity.box([1] * 10, norm=(1, 1))
 

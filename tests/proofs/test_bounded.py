@@ -2,10 +2,8 @@ from fractions import Fraction
 
 import pytest
 from mpmath import mpf
+from tests.flat import loss_of_boundary_inflated, loss_of_bounded, loss_of_truncated
 from tests.reference import fifty_digits as exact
-
-from ggdp.loss.bounded import loss_of_boundary_inflated, loss_of_truncated
-from ggdp.loss.bounded_vector import loss_of_bounded
 
 CASES = [
     (1.0, 1.5, 10.0, 1.0),
