@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.flat import delta_of_shift
+from tests.flat import delta_of_integer_shift, delta_of_shift
 
 import ggdp
 from ggdp.errors import ArgumentError, UnattainableError, UnprovedError
@@ -143,7 +143,6 @@ def test_on_the_reals_scale_to_delta_to_scale_comes_back(notion, order, b, epsil
 @settings(deadline=None, max_examples=60)
 @given(NOTIONS, ORDERS, st.floats(0.3, 20.0), st.floats(1e-2, 5.0), st.integers(1, 4))
 def test_on_the_integers_the_scale_that_comes_back_is_not_above_the_original(notion, order, b, epsilon, d):
-    from ggdp.proofs.integer_shift import delta_of_integer_shift
 
     goal = notion(epsilon, 0.1)
     delta = delta_of_integer_shift(notion=goal.notion, order=order, scale=b, sensitivity=d, epsilon=epsilon).upper

@@ -143,7 +143,7 @@ def test_a_wide_sum_is_compared_with_its_integral():
 
 def test_renyi_divergences_of_coordinates_add_up():
     one, three = calibrated(3.0), ggdp.Sensitivity.cells(3, 1)
-    many = ggdp.calibration.profile.Noise(order=3.0, scale=one.scale, support="real", sensitivity=three)
+    many = ggdp.calibration.profile.NoisyQuery(one.law, three)
     found = ggdp.calibration.divergences.renyi_between(many, 4.0)
     assert found == pytest.approx([3 * bound for bound in one.renyi(4.0)], rel=1e-12)
 

@@ -26,10 +26,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from flint import arb
-
 from ggdp import _validate
-from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
@@ -64,6 +61,11 @@ def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
         return largest
     if p == 1.0:
         return rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)), of="sensitivity")
+    # flint is loaded when a norm needs it, not with `import ggdp`.
+    from flint import arb
+
+    from ggdp._balls import BALLS, upper_float, working_precision
+
     with BALLS, working_precision(_PRECISION):
         # Relative to the largest size, so that no power leaves the range of a ball.
         terms = sum((count * (arb(size) / arb(largest)) ** arb(p) for size, count in runs), arb(0))
@@ -73,6 +75,17 @@ def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
             "sensitivity", "above 1e308", "does not fit in a 64-bit float; change the unit of the query"
         )
     return norm
+
+
+def _by_hoelder(bound: float, moving: int, p: float, q: float) -> float:
+    """Return an upper bound of r^(1/p - 1/q) D_q, rounded up, for p < q."""
+    from flint import arb
+
+    from ggdp._balls import BALLS, upper_float, working_precision
+
+    with BALLS, working_precision(_PRECISION):
+        exponent = 1 / arb(p) - (0 if q == math.inf else 1 / arb(q))
+        return upper_float(arb(bound) * arb(moving) ** exponent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,9 +377,7 @@ class Sensitivity:
         if order >= q:
             from_joint = bound
         else:
-            with BALLS, working_precision(_PRECISION):
-                exponent = 1 / arb(order) - (0 if q == math.inf else 1 / arb(q))
-                from_joint = upper_float(arb(bound) * arb(self.moving) ** exponent)
+            from_joint = _by_hoelder(bound, self.moving, order, q)
         return from_joint if self.kind == "norm" else min(from_joint, _norm_of(self.corner, order))
 
     def __str__(self) -> str:

@@ -161,13 +161,13 @@ def _loss_of_one(law: NoiseLaw, width: float, sensitivity: float, bits: int) -> 
     if law.bounding is None:
         raise ArgumentError("bounding", law.bounding, "this bound is about bounded noise")
     p, b = law.order, law.scale
+    truncated = law.bounding == "truncated"
     if law.support == "real":
-        loss = loss_of_truncated if law.bounding == "truncated" else loss_of_boundary_inflated
-        return loss(p, b, width, sensitivity, bits)
+        return (loss_of_truncated if truncated else loss_of_boundary_inflated)(p, b, width, sensitivity, bits)
     for size in (width, sensitivity):
         if not float(size).is_integer():
             raise ArgumentError("coordinates", size, "on the integers widths and sizes must be whole numbers")
-    integer_loss = loss_of_integer_truncated if law.bounding == "truncated" else loss_of_integer_boundary_inflated
+    integer_loss = loss_of_integer_truncated if truncated else loss_of_integer_boundary_inflated
     return integer_loss(p, b, int(width), int(sensitivity), bits)
 
 
