@@ -374,10 +374,7 @@ class Sensitivity:
             return _norm_of(self.corner, order)
         q, bound = self.joint
         # Hoelder: ||d||_p <= r^(1/p - 1/q) ||d||_q for p < q; for p >= q the norms only shrink.
-        if order >= q:
-            from_joint = bound
-        else:
-            from_joint = _by_hoelder(bound, self.moving, order, q)
+        from_joint = bound if order >= q else _by_hoelder(bound, self.moving, order, q)
         return from_joint if self.kind == "norm" else min(from_joint, _norm_of(self.corner, order))
 
     def __str__(self) -> str:
