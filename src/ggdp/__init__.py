@@ -1,7 +1,7 @@
 """Differential privacy with the whole generalized Gaussian family of noise.
 
 Start with `calibrate`: from what must be promised (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one person can
-move the query (`Sensitivity`) to a noise scale that is proved, and not a hair more.
+move the query (`Sensitivity`) to the least noise scale that is proved to keep the promise.
 
 >>> import ggdp
 >>> goal = ggdp.ApproxDP(epsilon=1.0, delta=1e-6)
@@ -19,7 +19,7 @@ from ggdp.errors import GgdpError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
-    from ggdp.calibration import Calibration, Certificate, calibrate, guarantee_of, verify
+    from ggdp.calibration import Calibration, calibrate, guarantee_of
     from ggdp.distributions import (
         BoundaryInflatedGeneralizedGaussian,
         GeneralizedGaussian,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ggdp.mechanisms import ExponentialMechanism, Mechanism, RandomisedResponse
     from ggdp.planning import Plan, plan
     from ggdp.privacy.grid import Grid
+    from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
     from ggdp.tables import Column, Domain, TableRelease, release_table
@@ -68,10 +69,10 @@ __all__ = [
 # Loaded when first used: they bring NumPy, SciPy and flint along.
 _LAZY = {
     "Calibration": "ggdp.calibration",
-    "Certificate": "ggdp.calibration",
+    "Certificate": "ggdp.proofs.certificate",
     "calibrate": "ggdp.calibration",
     "guarantee_of": "ggdp.calibration",
-    "verify": "ggdp.calibration",
+    "verify": "ggdp.proofs.certificate",
     "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
     "GeneralizedGaussian": "ggdp.distributions",
     "IntegerGeneralizedGaussian": "ggdp.distributions",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.flat import delta_of_absolute_sum, scale_for_absolute_sum
 
-from ggdp.calibration.absolute_sum import scale_by_monte_carlo, scale_for_absolute_sum
-from ggdp.loss.absolute_sum import delta_of_absolute_sum
+from ggdp.calibration.monte_carlo import scale_by_monte_carlo
 
 CORNER = ((1.0, 1), (0.1, 1), (0.05, 1))
 

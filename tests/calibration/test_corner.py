@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from ggdp.calibration.corner import scale_for_corner
-from ggdp.loss.corner import delta_of_corner
+from tests.flat import delta_of_corner, scale_for_corner
 
 
 def analytic_gaussian_scale(norm: float, epsilon: float, delta: float) -> float:

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.flat import delta_of_shift
 
 import ggdp
-from ggdp.loss.shift import delta_of_shift
 
 THEIRS = json.loads((Path(__file__).parents[1] / "reference" / "peer_values.json").read_text(encoding="utf-8"))
 

@@ -95,7 +95,7 @@ def test_the_calibration_is_released_within_its_bounds(support, query, bounds, m
     assert release.guarantee.epsilon <= 1.0
     pairs = bounds * (size if len(bounds) == 1 else 1)
     assert all(low <= value <= high for value, (low, high) in zip(release.values.tolist(), pairs, strict=True))
-    assert mechanism.calibration.certificate.bound == "bounded"
+    assert mechanism.calibration.certificate.bound.name == "bounded"
 
 
 @pytest.mark.parametrize("support", SUPPORTS)

@@ -4,12 +4,12 @@ import math
 from fractions import Fraction
 
 import pytest
+from tests.flat import loss_of_bounded
 
 import ggdp
 from ggdp import ApproxDP, PureDP, Sensitivity
 from ggdp.calibration.search import passing_end
 from ggdp.calibration.truncated_formula import truncated_scale
-from ggdp.loss.bounded_vector import loss_of_bounded
 
 ONE = Sensitivity.disjoint(1)
 

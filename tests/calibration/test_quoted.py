@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 from scipy import integrate, stats
+from tests.flat import delta_of_corner, least_delta_of_corner, renyi_of_shift
 from tests.reference.fifty_digits import integer_delta, real_delta
 
 import ggdp
 from ggdp.errors import ArgumentError, UnattainableError
-from ggdp.loss.corner import delta_of_corner
-from ggdp.loss.corner_below import least_delta_of_corner
-from ggdp.loss.renyi import renyi_of_shift
 
 ONE = ggdp.Sensitivity.disjoint(1)
 GOAL = ggdp.ApproxDP(1.0, 1e-6)
@@ -145,7 +143,7 @@ def test_a_wide_sum_is_compared_with_its_integral():
 
 def test_renyi_divergences_of_coordinates_add_up():
     one, three = calibrated(3.0), ggdp.Sensitivity.cells(3, 1)
-    many = ggdp.calibration.profile.Noise(order=3.0, scale=one.scale, support="real", sensitivity=three)
+    many = ggdp.calibration.profile.NoisyQuery(one.law, three)
     found = ggdp.calibration.divergences.renyi_between(many, 4.0)
     assert found == pytest.approx([3 * bound for bound in one.renyi(4.0)], rel=1e-12)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from ggdp.calibration.radial import scale_for_radial
-from ggdp.loss.radial import delta_of_radial
+from tests.flat import delta_of_radial, scale_for_radial
 
 
 @pytest.mark.parametrize("order", [1.001, 1.5, 2.0, 3.0, 50.0])

@@ -6,10 +6,14 @@ import pytest
 from flint import arb
 
 import ggdp
-from ggdp.calibration.bounds import BOUNDS
-from ggdp.calibration.certificate import certify
-from ggdp.distributions.enclosures import lower_float, upper_float, working_precision
+from ggdp._balls import lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
+from ggdp.proofs import NoiseLaw
+from ggdp.proofs.certificate import certify
+from ggdp.proofs.integer_shift import IntegerShiftDelta
+from ggdp.proofs.laplace import LaplaceLoss
+from ggdp.proofs.radial import RadialDelta
+from ggdp.proofs.shift import ShiftDelta
 
 
 @pytest.mark.parametrize("numerator", [1, -1, 10**17 + 1, -(10**17) - 1])
@@ -22,19 +26,23 @@ def test_floats_of_balls_are_rounded_outwards(numerator):
 
 
 @pytest.mark.parametrize(
-    ("bound", "noise"),
+    ("bound", "law"),
     [
-        ("shift", {"notion": "approximate", "order": 3.0, "sensitivity": 1.0, "epsilon": 1.0}),
-        ("integer-shift", {"notion": "probabilistic", "order": 1.5, "sensitivity": 2, "epsilon": 1.0}),
-        ("laplace", {"sensitivity": 1.0}),
-        ("radial", {"order": 3.0, "sensitivity": 1.0, "dimension": 2, "epsilon": 1.0}),
+        (ShiftDelta(notion="approximate", sensitivity=1.0, epsilon=1.0), NoiseLaw(order=3, scale=6.0)),
+        (
+            IntegerShiftDelta(notion="probabilistic", sensitivity=2, epsilon=1.0),
+            NoiseLaw(order=1.5, scale=6.0, support="integer"),
+        ),
+        (LaplaceLoss(sensitivity=1.0), NoiseLaw(order=1, scale=6.0)),
+        (RadialDelta(sensitivity=1.0, dimension=2, epsilon=1.0), NoiseLaw(order=3, scale=6.0)),
     ],
+    ids=lambda value: getattr(value, "name", None),
 )
-def test_an_enclosure_that_holds_the_target_proves_nothing(bound, noise):
-    enclosure = BOUNDS[bound].enclose(scale=6.0, **noise)
+def test_an_enclosure_that_holds_the_target_proves_nothing(bound, law):
+    enclosure = bound.enclose(law)
     assert enclosure.lower < enclosure.upper
-    assert certify(bound, 6.0, enclosure.lower, tight=False, **noise) is None
-    found = certify(bound, 6.0, 2 * enclosure.upper, tight=False, **noise)
+    assert certify(bound, law, enclosure.lower, tight=False) is None
+    found = certify(bound, law, 2 * enclosure.upper, tight=False)
     assert found.target >= found.proved >= enclosure.upper
 
 

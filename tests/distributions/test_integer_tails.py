@@ -4,8 +4,8 @@ import pytest
 from flint import arb
 from mpmath import mp, mpf
 
-from ggdp.distributions.integer_sums import tail
 from ggdp.distributions.integer_tails import least_with_tail
+from ggdp.proofs.integer_sums import tail
 
 
 @pytest.mark.parametrize(("order", "scale"), [(1.0, 1.0), (1.0, 2.0**50), (2.0, 6.0), (2.0, 2.0**40), (9.0, 0.7)])

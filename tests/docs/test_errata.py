@@ -4,6 +4,7 @@ import math
 
 import mpmath as mp
 import pytest
+from tests.flat import delta_of_shift, loss_of_boundary_inflated, loss_of_integer_truncated, loss_of_truncated
 
 import ggdp
 from ggdp.calibration import (
@@ -13,9 +14,6 @@ from ggdp.calibration import (
     truncated_scale,
     utility_sensitivity,
 )
-from ggdp.loss.bounded import loss_of_boundary_inflated, loss_of_truncated
-from ggdp.loss.integer_bounded import loss_of_integer_truncated
-from ggdp.loss.shift import delta_of_shift
 
 PAGES = ("errata.md",)
 ONE = ggdp.Sensitivity.disjoint(1)

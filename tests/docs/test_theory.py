@@ -6,11 +6,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy import integrate, optimize, special
+from tests.flat import delta_of_absolute_sum, loss_of_truncated
 
 import ggdp
 from ggdp.calibration import disjoint_scale, scale_by_monte_carlo, truncated_scale
-from ggdp.loss.absolute_sum import delta_of_absolute_sum
-from ggdp.loss.bounded import loss_of_truncated
 
 PAGES = (
     "theory.md",

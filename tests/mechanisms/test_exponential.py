@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import ggdp
+from ggdp._balls import working_precision
 from ggdp.calibration import exponential_calibration, utility_sensitivity
-from ggdp.distributions.enclosures import working_precision
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import exponential as module
 from ggdp.mechanisms.exponential import ExponentialMechanism, selection_probabilities

@@ -10,7 +10,7 @@ import ggdp
 from ggdp.calibration.grid import on_grid
 from ggdp.distributions import IntegerGeneralizedGaussian
 from ggdp.mechanisms import Mechanism
-from ggdp.mechanisms.saturation import _most_beyond, add_clamped, add_saturating, outlet_of
+from ggdp.mechanisms.saturation import _most_beyond, add_clamped, add_saturating, saturation_of
 from ggdp.privacy import Grid
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
@@ -95,7 +95,7 @@ def test_for_probabilistic_dp_real_values_are_clamped_to_indices_that_floats_hol
 @pytest.mark.parametrize(("grid", "clamp", "first_shared"), [(None, 2**62, LARGEST), (Grid(step=0.25), 2**52, 2**53)])
 def test_what_leads_to_an_output_of_several_indices_is_counted_in_delta(grid, clamp, first_shared):
     calibration = ggdp.calibrate(PROBABILISTIC, ggdp.Sensitivity.histogram(), order=2, support="integer")
-    outlet = outlet_of(calibration, grid)
+    outlet = saturation_of(calibration, grid)
     assert outlet.clamp == clamp
     assert outlet.guarantee.delta >= calibration.guarantee.delta + _most_beyond(calibration.scale, first_shared - clamp)
 
@@ -112,7 +112,7 @@ def test_every_moving_coordinate_is_counted_in_delta(moving):
     )
     beyond = _most_beyond(1e14, 2**52)
     assert beyond > 1e-6
-    outlet = outlet_of(steps, Grid(step=0.25))
+    outlet = saturation_of(steps, Grid(step=0.25))
     assert 0.2 + moving * beyond <= outlet.guarantee.delta <= 0.2 + 1.001 * moving * beyond
 
 

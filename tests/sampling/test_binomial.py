@@ -8,9 +8,9 @@ from flint import arb
 from mpmath import mp, mpf
 from tests.sampling.scripted import Scripted
 
-from ggdp.distributions.enclosures import working_precision
-from ggdp.distributions.integer_sums import tail
+from ggdp._balls import working_precision
 from ggdp.errors import ArgumentError, UnprovedError
+from ggdp.proofs.integer_sums import tail
 from ggdp.sampling import Binomial
 from ggdp.sampling import binomial as module
 from ggdp.sampling.entropy import SECURE

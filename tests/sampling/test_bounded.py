@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.sampling.scripted import Scripted
 
-from ggdp.distributions.integer_sums import _powers
 from ggdp.errors import ArgumentError
+from ggdp.proofs.integer_sums import _powers
 from ggdp.sampling import BoundaryInflatedIntegerNoise, SeededSource, TruncatedIntegerNoise
 from ggdp.sampling import bounded as module
 from ggdp.sampling.entropy import SECURE

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.sampling.scripted import Scripted, top_bits, tree
 
-from ggdp.distributions.enclosures import working_precision
+from ggdp._balls import working_precision
 from ggdp.sampling import selection as module
 from ggdp.sampling.entropy import SECURE, SeededSource
 from ggdp.sampling.selection import ERROR, Weights, selected

@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 from tests.reference import fifty_digits as exact
 from tests.sampling.scripted import Scripted, top_bits, tree
 
-from ggdp.distributions.enclosures import working_precision
+from ggdp._balls import working_precision
 from ggdp.sampling import table as module
 from ggdp.sampling import thresholds
 from ggdp.sampling.entropy import SECURE

@@ -1,14 +1,14 @@
 """From a goal to a certified scale."""
 
-from ggdp.calibration.absolute_sum import scale_by_monte_carlo
-from ggdp.calibration.certificate import Certificate, verify
-from ggdp.calibration.entry import calibrate
+from ggdp.calibration.calibration import Calibration
 from ggdp.calibration.exponential import exponential_calibration, utility_sensitivity
 from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.calibration.least_scale import calibrate
+from ggdp.calibration.monte_carlo import scale_by_monte_carlo
 from ggdp.calibration.own_scale import guarantee_of
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale
-from ggdp.calibration.record import Calibration
 from ggdp.calibration.truncated_formula import truncated_scale
+from ggdp.proofs.certificate import Certificate, verify
 
 __all__ = [
     "Calibration",

@@ -7,68 +7,48 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ggdp.calibration.integer_bounded import scale_for_integer_bounded
-from ggdp.calibration.search import passing_end
-from ggdp.errors import SearchError
-from ggdp.loss.bounded_vector import loss_of_bounded
+from ggdp.calibration.search import Proposal, bracketed, passing_end, proved_or_raised
+from ggdp.calibration.truncated_formula import truncated_scale
 
 if TYPE_CHECKING:
-    from ggdp.loss.bounded_vector import Coordinate
+    from ggdp.proofs.bounded_vector import BoundedJointLoss, BoundedLoss, Coordinate
+    from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["scale_for_bounded"]
+__all__ = ["least_for_bounded", "least_for_bounded_joint"]
 
 _TOLERANCE = 1e-13
-_MAXIMUM_DOUBLINGS = 2000
 
 
-def scale_for_bounded(
-    *,
-    bounding: str,
-    support: str,
-    order: float,
-    coordinates: tuple[Coordinate, ...],
-    moving: int,
-    epsilon: float,
-) -> float:
-    """Return the least scale found whose loss is at most epsilon.
+def least_for_bounded_joint(bound: BoundedJointLoss, law: NoiseLaw, target: float) -> Proposal:
+    """Return the law of the paper's Eqn b1."""
+    scale = truncated_scale(law.order, bound.coordinates, bound.moving, target, bound.joint)
+    return proved_or_raised(bound, law.with_scale(scale), target)
+
+
+def least_for_bounded(bound: BoundedLoss, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law found whose loss is at most the target.
 
     Examples
     --------
-    >>> b = scale_for_bounded(
-    ...     bounding="truncated", support="real", order=3, coordinates=((10.0, 1.0, 1),), moving=1, epsilon=1.0
-    ... )
-    >>> print(f"{b:.5f}")
+    >>> from ggdp.proofs import NoiseLaw
+    >>> from ggdp.proofs.bounded_vector import BoundedLoss
+    >>> law = NoiseLaw(order=3, scale=1, bounding="truncated")
+    >>> print(f"{least_for_bounded(BoundedLoss(coordinates=((10.0, 1.0, 1),), moving=1), law, 1.0).law.scale:.5f}")
     6.15321
     """
-    if support == "integer" and len(coordinates) == 1 and moving == 1:
-        width, sensitivity, _ = coordinates[0]
-        return scale_for_integer_bounded(
-            bounding=bounding, order=order, width=int(width), sensitivity=int(sensitivity), epsilon=epsilon
-        )
+    if law.support == "integer" and len(bound.coordinates) == 1 and bound.moving == 1:
+        width, sensitivity, _ = bound.coordinates[0]
+        scale = scale_for_integer_bounded(law, int(width), int(sensitivity), target)
+        return proved_or_raised(bound, law.with_scale(scale), target)
 
     @lru_cache(maxsize=256)
     def excess(scale: float) -> float:
-        loss = loss_of_bounded(
-            bounding=bounding,
-            support=support,
-            order=order,
-            scale=scale,
-            coordinates=coordinates,
-            moving=moving,
-        )
-        return math.log(loss.upper / epsilon) if loss.upper > 0.0 else -math.inf
+        upper = bound.enclose(law.with_scale(scale)).upper
+        return math.log(upper / target) if upper > 0.0 else -math.inf
 
-    passing = _start(order, coordinates, moving, epsilon)
-    for _ in range(_MAXIMUM_DOUBLINGS):
-        if excess(passing) <= 0.0:
-            break
-        passing *= 2.0
-    failing = passing / 2.0
-    for _ in range(_MAXIMUM_DOUBLINGS):
-        if excess(failing) > 0.0:
-            return passing_end(excess, failing=failing, passing=passing, tolerance=_TOLERANCE)
-        passing, failing = failing, failing / 2.0
-    message = f"no scale of order {order!r} could be bracketed for epsilon = {epsilon!r}"
-    raise SearchError(message)
+    found = bracketed(excess, _start(law.order, bound.coordinates, bound.moving, target), ratio=2.0)
+    scale = passing_end(excess, **found._asdict(), tolerance=_TOLERANCE)
+    return proved_or_raised(bound, law.with_scale(scale), target)
 
 
 def _start(order: float, coordinates: tuple[Coordinate, ...], moving: int, epsilon: float) -> float:

@@ -1,4 +1,4 @@
-"""The scale for several coordinates that move at once: search in floats, then one proof in balls.
+"""The scale for several coordinates that move at once: a search in floats, then one proof in balls.
 
 On the reals delta falls as the scale grows, so a bracket is enough. On the integers it does not: at small scales
 smaller ones may pass again, so the scales below the bracket are scanned too. That the scale is the smallest is a
@@ -6,36 +6,38 @@ search result; that it passes is proved.
 
 References
 ----------
-`ggdp.loss.corner` has the claims and their proofs.
+`ggdp.proofs.corner` has the claims and their proofs.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ggdp.calibration.search import passing_end
+from ggdp.calibration.corner_estimate import estimate
+from ggdp.calibration.corner_layout import corner_layout
+from ggdp.calibration.search import Proposal, bracketed, passing_end
 from ggdp.errors import SearchError
-from ggdp.loss.corner import delta_of_corner
-from ggdp.loss.corner_estimate import estimate
-from ggdp.loss.corner_plan import plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ggdp.loss.corner_plan import Corner
+    from ggdp.proofs.corner import Corner, CornerDelta
+    from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["bracket", "scale_for_corner"]
+__all__ = ["corner_excess", "laid_out", "least_for_corner", "proved_near"]
 
 TOLERANCE = 1e-6
+# How often a proof that misses its target is tried again with a larger scale.
 CORRECTIONS = 12
 PROBE = 1e-3
 LEAST_MOVE = 3e-7
 FIRST_MOVE = 2e-5
+# Up to so many coordinates the slope of delta cannot be told from two points.
 FEW = 100
 OVERSHOT = 1e-4
-WIDEST_BRACKET = 400
 # Above it the steps of the integers are too fine to matter.
 WAVY_SCALE = 60.0
 SCAN_STEPS = 200
@@ -43,108 +45,102 @@ SCAN_DEPTH = 6.0
 REFINEMENTS = 12
 NEAR_MISS = 0.5
 MOST_VALLEYS = 8
+LEAST_DELTA = 1e-300
 
 
-def scale_for_corner(*, order: float, corner: Corner, epsilon: float, delta: float, support: str) -> float:
-    """Return the least scale, up to about 5e-5, at which all coordinates of the corner keep (epsilon, delta)-DP.
-
-    Parameters
-    ----------
-    order : float
-        Order of the noise, at least 1.
-    corner : tuple of (size, count)
-        Distinct sizes and how many coordinates move by each; integers where the support is integer.
-    epsilon, delta : float
-        The guarantee to keep.
-    support : {"real", "integer"}
-        Where the noise lives.
-
-    Notes
-    -----
-    Rounding: the scale returned was itself proved to pass by `delta_of_corner`.
+def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law, up to about 5e-5 in its scale, at which a corner reaches a target.
 
     Examples
     --------
-    >>> scale = scale_for_corner(order=2, corner=((1, 2),), epsilon=1.0, delta=0.05, support="real")
-    >>> round(scale, 3)  # the analytic Gaussian for an l_2 norm of sqrt(2) has 2.6656
+    >>> from ggdp.proofs import NoiseLaw
+    >>> from ggdp.proofs.corner import CornerDelta
+    >>> found = least_for_corner(CornerDelta(corner=((1, 2),), epsilon=1.0), NoiseLaw(order=2, scale=1), 0.05)
+    >>> round(found.law.scale, 3)  # the analytic Gaussian for an l_2 norm of sqrt(2) has 2.6656
     2.666
     """
+    # What a certificate states is a little more than what is proved.
+    delta = target * (1.0 - 2.0 * bound.margin)
     # Sizes in units of the largest keep the search away from the ends of the float range.
-    unit = max(size for size, _ in corner) if support == "real" else 1.0
+    unit = max(size for size, _ in bound.corner) if law.support == "real" else 1.0
 
     def excess(scale: float, *, rough: bool = False) -> float:
-        chosen = plan(order=order, scale=scale * unit, corner=corner, epsilon=epsilon, support=support, rough=rough)
-        if chosen is None:
-            return -math.log(delta)
-        value = estimate(chosen, order=order, scale=scale * unit, epsilon=epsilon, support=support)
-        return math.log(max(value, 1e-300)) - math.log(delta)
+        return corner_excess(bound, law.with_scale(scale * unit), delta, rough=rough)
 
-    def proved(scale: float) -> float:
-        return delta_of_corner(order=order, scale=scale * unit, corner=corner, epsilon=epsilon, support=support).upper
-
-    relative = tuple((size / unit, count) for size, count in corner)
-    failing, passing, above, below = bracket(excess, _guess(order, relative, epsilon, delta))
-    scale = passing_end(
-        excess,
-        failing=failing,
-        passing=passing,
-        tolerance=TOLERANCE,
-        failing_excess=above,
-        passing_excess=below,
-    )
-    candidates = [scale]
-    if order == 1.0:
+    relative = tuple((size / unit, count) for size, count in bound.corner)
+    found = bracketed(excess, _guess(law.order, relative, bound.epsilon, delta))
+    scale = passing_end(excess, **found._asdict(), tolerance=TOLERANCE)
+    if law.order == 1.0:
         # Pure DP is never far away at p = 1, and near it the grid is the looser of the two.
-        pure = float(sum(count * Fraction(size) for size, count in corner) / Fraction(epsilon)) / unit
-        candidates = [min(scale, pure * (1.0 + 1e-15))]
-    if support == "integer" and scale <= WAVY_SCALE:
-        candidates = [*_passing_below(excess, candidates[0]), *candidates]
+        pure = float(sum(count * Fraction(size) for size, count in bound.corner) / Fraction(bound.epsilon)) / unit
+        scale = min(scale, pure * (1.0 + 1e-15))
+    candidates = [scale]
+    if law.support == "integer" and scale <= WAVY_SCALE:
+        candidates = [*_passing_below(excess, scale), scale]
     for candidate in candidates:
-        tried = candidate
-        slope = max((excess(tried) - excess(tried * (1.0 + PROBE))) / PROBE, 1.0)
-        # Where many coordinates add up, the slope is that of a smooth curve, and every proof takes long.
-        farthest = FIRST_MOVE if sum(count for _, count in corner) <= FEW else math.inf
-        failed = None
-        for _ in range(CORRECTIONS):
-            upper = proved(tried)
-            if upper <= delta:
-                if failed is not None and upper < delta * (1.0 - OVERSHOT):
-                    # A long move went too far: between the two the curve is straight.
-                    share = math.log(failed[1] / delta) / math.log(failed[1] / max(upper, 1e-300))
-                    between = failed[0] + (tried - failed[0]) * min(share * (1.0 + PROBE), 1.0)
-                    tried = between if proved(between) <= delta else tried
-                return tried * unit
-            failed = (tried, upper)
-            # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss,
-            # but not far at once: near order 1 the slope cannot be told from two points.
-            tried *= 1.0 + min(max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE), farthest)
-            farthest *= 2.0
-    message = f"no scale near {scale * unit!r} could be certified for this corner at order {order!r}"
+        slope = (excess(candidate) - excess(candidate * (1.0 + PROBE))) / PROBE
+        proposal = proved_near(bound, law.with_scale(candidate * unit), delta, slope)
+        if proposal is not None:
+            return proposal
+    message = f"no scale near {scale * unit!r} could be proved for this corner at order {law.order!r}"
     raise SearchError(message)
 
 
+def corner_excess(bound: CornerDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
+    """Return log(delta(b) / delta), estimated in floats."""
+    planned = corner_layout(law, bound.corner, bound.epsilon, rough=rough)
+    value = 1.0 if planned is None else estimate(planned, law, bound.epsilon)
+    return math.log(max(value, LEAST_DELTA)) - math.log(delta)
+
+
+def laid_out(bound: CornerDelta, law: NoiseLaw) -> tuple[CornerDelta, int]:
+    """Return the bound with a layout for a law, and the precision for a proof."""
+    planned = corner_layout(law, bound.corner, bound.epsilon)
+    return (bound, 0) if planned is None else (replace(bound, layout=planned.layout), planned.precision)
+
+
+def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -> Proposal | None:
+    """Prove a law, or one with a scale that is larger by what the proof is found to miss.
+
+    `slope` is that of log delta against log b, without its sign. The proof adds what the estimate leaves out, so a few
+    corrections are the rule.
+    """
+    steepness = max(slope, 1.0)
+    # Where many coordinates add up, the slope is that of a smooth curve, and every proof takes long; near order 1 it
+    # cannot be told from two points, and the scale is not moved far at once.
+    farthest = FIRST_MOVE if sum(count for _, count in bound.corner) <= FEW else math.inf
+    failed: Proposal | None = None
+    for _ in range(CORRECTIONS):
+        proved = _proof(bound, law)
+        upper = proved.found.upper
+        if upper <= delta:
+            if failed is None or upper >= delta * (1.0 - OVERSHOT):
+                return proved
+            # A long move went too far: between the two the curve is straight.
+            missed = failed.found.upper
+            share = math.log(missed / delta) / math.log(missed / max(upper, LEAST_DELTA))
+            scale = failed.law.scale + (law.scale - failed.law.scale) * min(share * (1.0 + PROBE), 1.0)
+            between = _proof(bound, law.with_scale(scale))
+            return between if between.found.upper <= delta else proved
+        failed = proved
+        move = min(max(1.05 * math.log(upper / delta) / steepness, LEAST_MOVE), farthest)
+        law = law.with_scale(law.scale * (1.0 + move))
+        farthest *= 2.0
+    return None
+
+
+def _proof(bound: CornerDelta, law: NoiseLaw) -> Proposal:
+    """Return what is proved of a law, with a layout of its own."""
+    laid, bits = laid_out(bound, law)
+    return Proposal(laid, law, laid.at_precision(law, bits))
+
+
 def _guess(order: float, corner: Corner, epsilon: float, delta: float) -> float:
-    """The scale if the total loss were normal: its variance is the Fisher information times the squared l_2 norm."""
+    """Return the scale if the loss were normal: its variance is the Fisher information times the squared l_2 norm."""
     information = order**2 * math.exp(math.lgamma(2.0 - 1.0 / order) - math.lgamma(1.0 / order))
     norm = math.sqrt(sum(count * size * size for size, count in corner))
     q = math.sqrt(2.0 * math.log(1.0 / delta))
     return math.sqrt(information) * norm * (q + math.sqrt(q * q + 2.0 * epsilon)) / (2.0 * epsilon)
-
-
-def bracket(excess: Callable[[float], float], guess: float) -> tuple[float, float, float, float]:
-    """Walk from the guess until one scale fails and another passes."""
-    here, value = guess, excess(guess)
-    fails = value > 0.0
-    ratio = 1.1 if fails else 1.0 / 1.1
-    for _ in range(WIDEST_BRACKET):
-        step = here * ratio
-        ahead = excess(step)
-        if (ahead > 0.0) != fails:
-            return (here, step, value, ahead) if fails else (step, here, ahead, value)
-        here, value = step, ahead
-        ratio = min(max(ratio * ratio, 1.0 / 4.0), 4.0)
-    message = f"no scale that passes was found from {guess!r} to {here!r}"
-    raise SearchError(message)
 
 
 def _passing_below(excess: Callable[..., float], scale: float) -> list[float]:

@@ -34,14 +34,14 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from ggdp.calibration.attained import ATTAINED
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.calibration.profile import pure_between
-from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
-from ggdp.distributions.integer_sums import normaliser
-from ggdp.loss.renyi import renyi_of_shift
+from ggdp.proofs.attained import ATTAINED
+from ggdp.proofs.integer_sums import normaliser
+from ggdp.proofs.renyi import renyi_of_shift
 
 if TYPE_CHECKING:
-    from ggdp.calibration.profile import Between, Noise
+    from ggdp.calibration.profile import Between, NoisyQuery
 
 __all__ = ["concentrated_between", "renyi_between"]
 
@@ -52,69 +52,69 @@ CLOSE = 1.002
 MOST_SPLITS = 60
 
 
-def renyi_between(noise: Noise, alpha: float) -> Between:
+def renyi_between(noisy: NoisyQuery, alpha: float) -> Between:
     """Return two floats with the Renyi divergence of order alpha between them, for an alpha above 1."""
-    query = noise.sensitivity
+    query = noisy.sensitivity
     uppers, lowers = [], [0.0]
-    if noise.order == 2.0:
-        most = _square(noise, query.lp(2))
+    if noisy.law.order == 2.0:
+        most = _square(noisy, query.lp(2))
         with BALLS, working_precision(_PRECISION):
             uppers.append(upper_float(arb(alpha) * most))
-            if noise.support == "real" and noise.is_attained:
+            if noisy.law.support == "real" and noisy.is_attained:
                 lowers.append(lower_float(arb(alpha) * most * arb(ATTAINED) ** 2))
     if query.kind != "norm":
-        parts = [(_scalar(noise, size, alpha), count) for size, count in query.corner]
+        parts = [(_scalar(noisy, size, alpha), count) for size, count in query.corner]
         with BALLS, working_precision(_PRECISION):
             uppers.append(upper_float(sum((arb(part[1]) * count for part, count in parts), arb(0))))
-            if noise.is_attained:
+            if noisy.is_attained:
                 lowers.append(lower_float(sum((arb(part[0]) * count for part, count in parts), arb(0))))
     if query.joint is not None:
-        uppers.append(_scalar(noise, query.lp(1), alpha)[1])
-    if noise.support == "real" or query.largest >= 1.0:
-        lowers.append(_scalar(noise, query.largest, alpha)[0])
+        uppers.append(_scalar(noisy, query.lp(1), alpha)[1])
+    if noisy.law.support == "real" or query.largest >= 1.0:
+        lowers.append(_scalar(noisy, query.largest, alpha)[0])
     upper = min(uppers)
     return min(max(lowers), upper), upper
 
 
-def concentrated_between(noise: Noise) -> Between:
+def concentrated_between(noisy: NoisyQuery) -> Between:
     """Return two floats with the least rho of zero-concentrated DP between them; infinite at orders above 2."""
-    if noise.order > 2.0:
+    if noisy.law.order > 2.0:
         return math.inf, math.inf
-    if noise.order == 2.0:
-        query = noise.sensitivity
+    if noisy.law.order == 2.0:
+        query = noisy.sensitivity
         with BALLS, working_precision(_PRECISION):
-            square = _square(noise, query.lp(2))
-            attained = noise.is_attained and (noise.support == "real" or query.kind != "norm")
-            least = square * arb(ATTAINED) ** 2 if attained else _square(noise, _whole(noise, query.largest))
+            square = _square(noisy, query.lp(2))
+            attained = noisy.is_attained and (noisy.law.support == "real" or query.kind != "norm")
+            least = square * arb(ATTAINED) ** 2 if attained else _square(noisy, _whole(noisy, query.largest))
             return lower_float(least), upper_float(square)
-    return _largest_ratio(noise)
+    return _largest_ratio(noisy)
 
 
-def _square(noise: Noise, size: float) -> arb:
+def _square(noisy: NoisyQuery, size: float) -> arb:
     """Enclose (size / b)^2."""
-    return (arb(size) / arb(noise.scale)) ** 2
+    return (arb(size) / arb(noisy.law.scale)) ** 2
 
 
-def _whole(noise: Noise, size: float) -> float:
-    return float(math.floor(size)) if noise.support == "integer" else size
+def _whole(noisy: NoisyQuery, size: float) -> float:
+    return float(math.floor(size)) if noisy.law.support == "integer" else size
 
 
-def _scalar(noise: Noise, size: float, alpha: float) -> Between:
-    moved = _whole(noise, size)
+def _scalar(noisy: NoisyQuery, size: float, alpha: float) -> Between:
+    moved = _whole(noisy, size)
     if moved == 0.0:
         # No whole number moves.
         return 0.0, 0.0
-    found = renyi_of_shift(order=noise.order, scale=noise.scale, sensitivity=moved, alpha=alpha, support=noise.support)
+    found = renyi_of_shift(noisy.law, sensitivity=moved, alpha=alpha)
     return found.lower, found.upper
 
 
-def _largest_ratio(noise: Noise) -> Between:
+def _largest_ratio(noisy: NoisyQuery) -> Between:
     """Enclose the largest D_alpha / alpha over alpha > 1, for an order from 1 to below 2, by branch and bound."""
     known: dict[float, Between] = {}
 
     def at(alpha: float) -> Between:
         if alpha not in known:
-            known[alpha] = renyi_between(noise, alpha)
+            known[alpha] = renyi_between(noisy, alpha)
         return known[alpha]
 
     def lower() -> float:
@@ -127,10 +127,10 @@ def _largest_ratio(noise: Noise) -> Between:
 
     start, end = 1.0, 2.0
     blocks = [block(start, end)]
-    while end < FARTHEST and _beyond(noise, end) > lower():
+    while end < FARTHEST and _beyond(noisy, end) > lower():
         start, end = end, 2.0 * end
         blocks.append(block(start, end))
-    rest = _beyond(noise, end)
+    rest = _beyond(noisy, end)
     heapq.heapify(blocks)
     for _ in range(MOST_SPLITS):
         bound, first, last = blocks[0]
@@ -144,24 +144,24 @@ def _largest_ratio(noise: Noise) -> Between:
     return min(lower(), upper), upper
 
 
-def _beyond(noise: Noise, start: float) -> float:
+def _beyond(noisy: NoisyQuery, start: float) -> float:
     """Bound D_alpha / alpha from above for all alpha >= start."""
-    query, p = noise.sensitivity, arb(noise.order)
-    if noise.order == 1.0:
-        return math.nextafter(pure_between(noise)[1] / start, math.inf)
+    query, p = noisy.sensitivity, arb(noisy.law.order)
+    if noisy.law.order == 1.0:
+        return math.nextafter(pure_between(noisy)[1] / start, math.inf)
     corner = query.corner if query.kind != "norm" else ((query.lp(1), 1),)
     with BALLS, working_precision(_PRECISION):
-        peak = max(start, 1.0 / (2.0 - noise.order) * (1.0 + 1e-12))
-        powers = sum(count * (arb(size) / arb(noise.scale)) ** p for size, count in corner)
+        peak = max(start, 1.0 / (2.0 - noisy.law.order) * (1.0 + 1e-12))
+        powers = sum(count * (arb(size) / arb(noisy.law.scale)) ** p for size, count in corner)
         coordinates = sum(count for _, count in corner)
         found = []
         for theta in THETAS:
             share = arb(theta)
-            if noise.support == "real":
+            if noisy.law.support == "real":
                 moment = -(-share).log1p() / p
             else:
-                wider = upper_float(arb(noise.scale) * (1 - share) ** (-1 / p))
-                moment = (normaliser(noise.order, wider) / normaliser(noise.order, noise.scale)).log()
+                wider = upper_float(arb(noisy.law.scale) * (1 - share) ** (-1 / p))
+                moment = (normaliser(noisy.law.order, wider) / normaliser(noisy.law.order, noisy.law.scale)).log()
             growth = ((p - 1) / share) ** (p - 1) * (arb(peak) - 1) ** (p - 1) / arb(peak)
             ends = powers / start + coordinates * moment / (arb(start) * (arb(start) - 1))
             found.append(upper_float(powers * growth + ends))

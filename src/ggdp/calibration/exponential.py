@@ -29,21 +29,23 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from flint import arb
 
 from ggdp import _validate
-from ggdp.calibration.obligations import bounded_obligation, paired
-from ggdp.calibration.record import Calibration, Request, Support, certified
-from ggdp.distributions.enclosures import BALLS, power, upper_float, working_precision
+from ggdp._balls import BALLS, power, upper_float, working_precision
+from ggdp.calibration.paper import formula_calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import PureDP, Sensitivity
+from ggdp.proofs.noise_law import SUPPORTS, Support
+from ggdp.proofs.requirements import Question, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ggdp.calibration.calibration import Calibration
 
 __all__ = ["Utility", "exponential_calibration", "utility_sensitivity"]
 
 Utility: TypeAlias = Literal["exact", "lemma"]
 
 UTILITIES = ("exact", "lemma")
-SUPPORTS = ("real", "integer")
 _PRECISION = 192
 
 
@@ -162,18 +164,20 @@ def exponential_calibration(
                 "is infinite at every order above 1"
             )
             raise UnattainableError(message)
-        request = Request(goal=goal, sensitivity=sensitivity, order=p, support=support)
-        (duty,) = request.obligations()
+        question = Question(goal=goal, sensitivity=sensitivity, order=p, support=support)
+        (requirement,) = question.requirements()
         with BALLS, working_precision(_PRECISION):
             scale = upper_float(2 * arb(sensitivity.lp(1)) / arb(goal.epsilon))
-        return certified(request, duty, scale, method="exponential")
+        return formula_calibration(question, requirement, scale, method="exponential")
     pairs = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
-    duty = bounded_obligation(goal, sensitivity, p, support, pairs, "truncated")
+    question = Question(
+        goal=goal, sensitivity=sensitivity, order=p, support=support, bounds=pairs, bounding="truncated"
+    )
+    requirement = question.requirements()[0]
     delta_u = utility_sensitivity(p, sensitivity, pairs, utility=utility)
     with BALLS, working_precision(_PRECISION):
         scale = upper_float((2 * arb(delta_u) / arb(goal.epsilon)) ** (1 / arb(p)))
-    request = Request(goal=goal, sensitivity=sensitivity, order=p, support=support, bounds=pairs, bounding="truncated")
-    return certified(request, duty, scale, method="exponential")
+    return formula_calibration(question, requirement, scale, method="exponential")
 
 
 def _sum_of_largest(terms: list[tuple[arb, int]], moving: int) -> arb:

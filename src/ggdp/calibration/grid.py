@@ -22,16 +22,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ggdp.calibration.entry import calibrate
-from ggdp.calibration.record import Bounding, Calibration, Request, certified
+from ggdp.calibration.absolute_sum import absolute_sum_excess
+from ggdp.calibration.calibration import Calibration
+from ggdp.calibration.least_scale import calibrate
+from ggdp.calibration.paper import formula_calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError, UnattainableError, UnprovedError
-from ggdp.loss.absolute_sum_plan import estimate, plan
 from ggdp.privacy.grid import MOST_STEPS, Grid
+from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+from ggdp.proofs.bounded_vector import BoundedLoss
+from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.requirements import Question
 
 if TYPE_CHECKING:
-    from ggdp.calibration.certificate import Certificate
-    from ggdp.calibration.obligations import Obligation
     from ggdp.privacy import Guarantee, Sensitivity
+    from ggdp.proofs.certificate import Certificate
+    from ggdp.proofs.noise_law import Bounding
+    from ggdp.proofs.requirements import Requirement
 
 __all__ = ["GridCalibration", "on_grid"]
 
@@ -124,7 +131,7 @@ class GridCalibration:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
-        if self.sensitivity.joint is not None and self.certificate.bound in ("corner", "bounded"):
+        if self.sensitivity.joint is not None and isinstance(self.certificate.bound, CornerDelta | BoundedLoss):
             return (*self.steps.notes, "upper bound: on the grid the joint norm of the change is not used")
         return self.steps.notes
 
@@ -144,44 +151,43 @@ class GridCalibration:
         """Return two proved floats with the rho of zCDP of the noise that is drawn between them."""
         return self.steps.concentrated()
 
-    def verify(self) -> None:
-        """Prove the certificate again, and that it is about this grid and these reals.
+    def __post_init__(self) -> None:
+        self.require_own_steps()
 
-        Raises
-        ------
-        CertificateError
-            If the claim cannot be proved.
-        """
-        self.require_own_certificate()
-        self.steps.verify()
-
-    def require_proof(self) -> None:
-        """Check that the certificate is about this grid and these reals and was proved here, or prove it now.
-
-        Raises
-        ------
-        CertificateError
-            If the claim cannot be proved.
-        """
-        self.require_own_certificate()
-        self.ideal.require_proof()
-        self.steps.require_proof()
-
-    def require_own_certificate(self) -> None:
-        """Check that the certificate is about this grid and these reals, without proving it again.
+    def require_own_steps(self) -> None:
+        """Check that the calibration in steps is that of the calibration on the reals and the grid.
 
         Raises
         ------
         CertificateError
             If it is about something else.
         """
-        request = _request(self.ideal, self.grid)
-        asked = (request.goal, request.sensitivity, request.order, request.support, request.bounds, request.bounding)
-        given = self.steps
-        if asked != (given.goal, given.sensitivity, given.order, given.support, given.bounds, given.bounding):
+        if _question(self.ideal, self.grid) != self.steps.question:
             message = "the calibration in steps is not that of the calibration on the reals and the grid"
             raise CertificateError(message)
-        self.steps.require_own_certificate()
+
+    def verify(self) -> None:
+        """Prove the certificate again, from its record alone.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_steps()
+        self.steps.verify()
+
+    def require_proof(self) -> None:
+        """Check that this process has proved the certificates, or prove them now.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_steps()
+        self.ideal.require_proof()
+        self.steps.require_proof()
 
 
 def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibration:
@@ -223,9 +229,9 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
         grid = Grid.of(calibration.sensitivity)
     elif not isinstance(grid, Grid):
         raise ArgumentTypeError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
-    request = _request(calibration, grid)
+    question = _question(calibration, grid)
     try:
-        steps = _paper(calibration, grid, request) if calibration.method != "tight" else _tight(request)
+        steps = _paper(calibration, grid, question) if calibration.method != "tight" else _tight(question)
     except UnprovedError:
         # Everything else that is not proved was refused on the reals already.
         message = (
@@ -238,7 +244,7 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
     return GridCalibration(ideal=calibration, grid=grid, steps=steps)
 
 
-def _request(ideal: Calibration, grid: Grid) -> Request:
+def _question(ideal: Calibration, grid: Grid) -> Question:
     """Return what has to be proved in steps of the grid."""
     sensitivity = grid.sensitivity(ideal.sensitivity)
     bounds = None
@@ -247,7 +253,7 @@ def _request(ideal: Calibration, grid: Grid) -> Request:
         if len(sizes) != len(ideal.bounds):
             sizes = (max(sizes),) * len(ideal.bounds)
         bounds = tuple(_steps_between(grid, pair, int(size)) for pair, size in zip(ideal.bounds, sizes, strict=True))
-    return Request(
+    return Question(
         goal=ideal.goal,
         sensitivity=sensitivity,
         order=ideal.order,
@@ -274,43 +280,43 @@ def _steps_between(grid: Grid, pair: tuple[float, float], size: int) -> tuple[fl
     return float(low), float(high)
 
 
-def _tight(request: Request) -> Calibration:
+def _tight(question: Question) -> Calibration:
     return calibrate(
-        request.goal,
-        request.sensitivity,
-        order=request.order,
+        question.goal,
+        question.sensitivity,
+        order=question.order,
         support="integer",
-        bounds=request.bounds,
-        bounding=request.bounding,
+        bounds=question.bounds,
+        bounding=question.bounding,
     )
 
 
-def _paper(ideal: Calibration, grid: Grid, request: Request) -> Calibration:
+def _paper(ideal: Calibration, grid: Grid, question: Question) -> Calibration:
     """Return the paper's scale in steps, made wider as the sensitivity is, if it is proved on the integers."""
-    pairs = [*zip(request.sensitivity.sizes, ideal.sensitivity.sizes, strict=True)]
-    if request.sensitivity.joint is not None and ideal.sensitivity.joint is not None:
-        pairs.append((request.sensitivity.joint[1], ideal.sensitivity.joint[1]))
+    pairs = [*zip(question.sensitivity.sizes, ideal.sensitivity.sizes, strict=True)]
+    if question.sensitivity.joint is not None and ideal.sensitivity.joint is not None:
+        pairs.append((question.sensitivity.joint[1], ideal.sensitivity.joint[1]))
     step = Fraction(grid.step)
     wider = max(Fraction(steps) * step / Fraction(size) for steps, size in pairs)
     scale = float(Fraction(ideal.scale) / step * wider)
-    for duty in request.obligations():
-        if _far_off(duty, scale):
+    for requirement in question.requirements():
+        if _far_off(requirement, question.order, scale):
             continue
         try:
-            return certified(request, duty, scale, method=ideal.method)
+            return formula_calibration(question, requirement, scale, method=ideal.method)
         except UnattainableError:
             continue
     message = (
-        f"on the grid the paper's scale {scale * grid.step!r} of order {request.order!r} is not proved to keep "
-        f"{request.goal}; use method = 'tight'"
+        f"on the grid the paper's scale {scale * grid.step!r} of order {question.order!r} is not proved to keep "
+        f"{question.goal}; use method = 'tight'"
     )
     raise UnattainableError(message)
 
 
-def _far_off(duty: Obligation, scale: float) -> bool:
-    """Tell whether a convolution that takes many seconds would miss its target by far, as estimated in floats."""
-    if duty.bound != "absolute-sum":
+def _far_off(requirement: Requirement, order: float, scale: float) -> bool:
+    """Return whether a convolution that takes many seconds would miss its target by far, as estimated in floats."""
+    bound = requirement.bound
+    if not isinstance(bound, AbsoluteSumDelta):
         return False
-    how = {name: duty.parameters[name] for name in ("order", "support")}
-    chosen = plan(scale=scale, **duty.parameters)
-    return chosen is None or estimate(chosen, scale=scale, **how) > 1.01 * duty.target
+    law = NoiseLaw(order=order, scale=scale, support="integer")
+    return absolute_sum_excess(bound, law, requirement.target) > 0.01

@@ -9,7 +9,7 @@ h(s)     loss of the truncated law at the output c1 between s and s + D
 The boundary inflated loss falls strictly as the scale rises, so its crossing with epsilon is the least scale. The
 truncated loss is the greatest h(s); its crossing is found as a rising sequence of crossings of h at one s after
 another. It fell with the scale in every case tried, which is not proved: that the scale is the least is a result of the
-search there. Both are checked by `ggdp.loss.integer_bounded` before they are returned.
+search there. Both are checked by `ggdp.proofs.integer_bounded` before they are returned.
 
 References
 ----------
@@ -23,78 +23,35 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from ggdp import _validate
-from ggdp.calibration.search import passing_end
+from ggdp._balls import BALLS, upper_float, working_precision
+from ggdp.calibration.search import bracketed, passing_end
 from ggdp.calibration.shift import laplace_scale
-from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
-from ggdp.distributions.integer_sums import log_tail_sum
-from ggdp.errors import ArgumentError, SearchError
-from ggdp.loss.integer_bounded import (
-    TruncatedLosses,
-    loss_of_integer_boundary_inflated,
-    loss_of_integer_truncated,
-    slope_precision,
-)
+from ggdp.proofs.integer_bounded import TruncatedLosses, slope_precision
+from ggdp.proofs.integer_sums import log_tail_sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from ggdp.proofs.noise_law import NoiseLaw
 
 __all__ = ["scale_for_integer_bounded"]
 
-BOUNDINGS = ("boundary-inflated", "truncated")
 _PRECISION = 96
 _TOLERANCE = 1e-14
+# The worst place settles after a few rounds; what is found is proved in any case.
 _MOST_ROUNDS = 60
-_MOST_NUDGES = 40
 
 
-def scale_for_integer_bounded(*, bounding: str, order: float, width: int, sensitivity: int, epsilon: float) -> float:
-    """Return the least scale found that keeps epsilon with bounded noise on the integers.
-
-    Parameters
-    ----------
-    bounding : {"boundary-inflated", "truncated"}
-        What becomes of the noise beyond the bounds.
-    order : float
-        Order of the noise, at least 1.
-    width : int
-        Upper bound minus lower bound.
-    sensitivity : int
-        How far the coordinate can move, at most `width`.
-    epsilon : float
-        The goal.
-
-    Returns
-    -------
-    float
-        A scale b at which the loss is proved to be at most `epsilon`; at b (1 - 1e-9) it is proved to be more.
+def scale_for_integer_bounded(law: NoiseLaw, width: int, sensitivity: int, epsilon: float) -> float:
+    """Return the least scale found that keeps epsilon with bounded noise on the integers, to be proved.
 
     Examples
     --------
-    >>> scale_for_integer_bounded(bounding="boundary-inflated", order=1, width=10, sensitivity=2, epsilon=0.5)
-    4.0
-    >>> b = scale_for_integer_bounded(bounding="truncated", order=2, width=1, sensitivity=1, epsilon=0.25)
-    >>> print(f"{b:.10f}")
+    >>> from ggdp.proofs import NoiseLaw
+    >>> law = NoiseLaw(order=2, scale=1, support="integer", bounding="truncated")
+    >>> print(f"{scale_for_integer_bounded(law, 1, 1, 0.25):.10f}")
     2.0000000000
     """
-    bounding = _validate.choice(among=BOUNDINGS, bounding=bounding)
-    p, eps = _validate.order(order=order), _validate.positive(epsilon=epsilon)
-    D = _validate.integer(at_least=1, sensitivity=sensitivity)
-    w = _validate.integer(at_least=1, width=width)
-    if w < D:
-        raise ArgumentError("width", width, f"must be at least the sensitivity, {sensitivity}")
-    search, loss = (
-        (_boundary_inflated, loss_of_integer_boundary_inflated)
-        if bounding == "boundary-inflated"
-        else (_truncated, loss_of_integer_truncated)
-    )
-    b = search(p, w, D, eps)
-    for ulps in range(_MOST_NUDGES):
-        if loss(order=p, scale=b, width=w, sensitivity=D).upper <= eps:
-            return b
-        b = b + math.ulp(b) * 2**ulps
-    message = f"no scale near {b!r} could be certified for epsilon = {eps!r} at order {p!r}"
-    raise SearchError(message)
+    search = _truncated if law.bounding == "truncated" else _boundary_inflated
+    return search(law.order, width, sensitivity, epsilon)
 
 
 def _log_excess(value: arb, epsilon: float) -> float:
@@ -110,19 +67,6 @@ def _exponential_bound(p: float, w: int, D: int, epsilon: float) -> float:
         return upper_float((2 * drop / arb(epsilon)) ** (1 / arb(p)))
 
 
-def _bracket(excess: Callable[[float], float], start: float) -> tuple[float, float]:
-    """Return (failing, passing) a factor of 2 apart, by steps of that factor from `start`."""
-    if excess(start) <= 0.0:
-        passing = start
-        while excess(passing / 2.0) <= 0.0:
-            passing /= 2.0
-        return passing / 2.0, passing
-    failing = start
-    while excess(failing * 2.0) > 0.0:
-        failing *= 2.0
-    return failing, failing * 2.0
-
-
 def _boundary_inflated(p: float, w: int, D: int, epsilon: float) -> float:
     """Return the passing end of the crossing of log[R(w - D) / R(w)] with epsilon."""
     if p == 1.0:
@@ -132,8 +76,8 @@ def _boundary_inflated(p: float, w: int, D: int, epsilon: float) -> float:
         with BALLS, working_precision(_PRECISION):
             return _log_excess(log_tail_sum(p, b, w - D) - log_tail_sum(p, b, w), epsilon)
 
-    failing, passing = _bracket(excess, _exponential_bound(p, w, D, epsilon))
-    return passing_end(excess, failing=failing, passing=passing, tolerance=_TOLERANCE)
+    found = bracketed(excess, _exponential_bound(p, w, D, epsilon), ratio=2.0)
+    return passing_end(excess, **found._asdict(), tolerance=_TOLERANCE)
 
 
 def _truncated(p: float, w: int, D: int, epsilon: float) -> float:
@@ -148,7 +92,8 @@ def _truncated(p: float, w: int, D: int, epsilon: float) -> float:
         with BALLS, working_precision(slope_precision(w)):
             return _log_excess(TruncatedLosses(p, b, w, D).loss(s), epsilon)
 
-    failing, passing = _bracket(lambda b: greatest(b)[0], _exponential_bound(p, w, D, epsilon))
+    found = bracketed(lambda b: greatest(b)[0], _exponential_bound(p, w, D, epsilon), ratio=2.0)
+    failing, passing = found.failing, found.passing
     _, s = greatest(failing)
     for _ in range(_MOST_ROUNDS):
         # The crossing of one h is not above that of the greatest.

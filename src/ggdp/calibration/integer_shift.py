@@ -11,7 +11,7 @@ Delta is not monotone in b on the integers: for aDP breakpoints are its local mi
 jumps down at each and may rise between. So the search is for the least k whose breakpoint passes (doubling steps, a
 bisection, then a look at the breakpoints just below, because the sequence is not always monotone either), and then for
 the crossing inside the piece that ends there. That no smaller scale is valid is a result of this search, not of a
-proof; that the scale itself is valid is proved by `ggdp.loss.integer_shift`.
+proof; that the scale itself is valid is proved by `ggdp.proofs.integer_shift`.
 
 References
 ----------
@@ -26,50 +26,31 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from ggdp import _validate
-from ggdp.calibration.search import passing_end
-from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
+from ggdp._balls import BALLS, upper_float, working_precision
+from ggdp.calibration.search import Proposal, passing_end, proved_or_raised
 from ggdp.errors import SearchError
-from ggdp.loss.integer_shift import (
-    NOTIONS,
-    delta_at_integer_threshold,
-    delta_of_integer_shift,
-    least_threshold,
-)
+from ggdp.proofs.integer_shift import delta_at_integer_threshold, least_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["scale_for_integer_shift"]
+    from ggdp.proofs.integer_shift import IntegerShiftDelta
+    from ggdp.proofs.noise_law import NoiseLaw
 
-_PRECISION = 96
+__all__ = ["least_for_integer_shift"]
+
+_PRECISIONS = (96, 192, 384, 768, 1536, 3072)
+# Enough for a breakpoint to the last digit where powers of k + D and k nearly cancel.
 _BREAKPOINT_PRECISION = 320
 _TOLERANCE = 1e-14
 # Breakpoints below the one found by bisection that are looked at too.
 _WINDOW = 24
 _DENSE = 10_000
 _FARTHEST = 1 << 400
-_MOST_NUDGES = 40
 
 
-def scale_for_integer_shift(*, notion: str, order: float, sensitivity: int, epsilon: float, delta: float) -> float:
-    """Return the least scale found that keeps (epsilon, delta) with noise on the integers.
-
-    Parameters
-    ----------
-    notion : {"approximate", "probabilistic"}
-        What delta means.
-    order : float
-        Order of the noise, at least 1.
-    sensitivity : int
-        How far the one coordinate can move.
-    epsilon, delta : float
-        The goal, both above 0.
-
-    Returns
-    -------
-    float
-        A scale b at which `delta_of_integer_shift` proves at most `delta`; at b (1 - 1e-9) it proves more.
+def least_for_integer_shift(bound: IntegerShiftDelta, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law found on the integers whose delta is at most the target.
 
     Notes
     -----
@@ -77,36 +58,26 @@ def scale_for_integer_shift(*, notion: str, order: float, sensitivity: int, epsi
 
     Examples
     --------
-    >>> scale_for_integer_shift(notion="approximate", order=3, sensitivity=1, epsilon=1.0, delta=0.05)
+    >>> from ggdp.proofs import NoiseLaw
+    >>> from ggdp.proofs.integer_shift import IntegerShiftDelta
+    >>> bound = IntegerShiftDelta(notion="approximate", sensitivity=1, epsilon=1.0)
+    >>> least_for_integer_shift(bound, NoiseLaw(order=3, scale=1, support="integer"), 0.05).law.scale
     2.5766333344...
-    >>> scale_for_integer_shift(notion="probabilistic", order=1, sensitivity=2, epsilon=0.5, delta=1e-6)
-    4.0
     """
-    notion = _validate.choice(among=NOTIONS, notion=notion)
-    p = _validate.order(order=order)
-    D = _validate.integer(at_least=1, sensitivity=sensitivity)
-    eps = _validate.positive(epsilon=epsilon)
-    slack = _validate.positive(delta=_validate.probability(delta=delta))
+    p, D, eps = law.order, bound.sensitivity, bound.epsilon
 
     def excess(k: int, b: float) -> float:
-        if notion == "probabilistic" and slack > 0.5:
+        if bound.notion == "probabilistic" and target > 0.5:
             # A shift below D may be the worst, with a threshold of its own.
-            proved = delta_of_integer_shift(notion=notion, order=p, scale=b, sensitivity=D, epsilon=eps)
-            return math.log(proved.upper / slack) if proved.upper > 0.0 else -math.inf
-        return _excess(notion, p, b, D, eps, k, slack)
+            upper = bound.enclose(law.with_scale(b)).upper
+            return math.log(upper / target) if upper > 0.0 else -math.inf
+        return _excess(bound.notion, p, b, D, eps, k, target)
 
     def passes(k: int) -> bool:
         return excess(k + 1, _breakpoint(p, D, eps, k)) <= 0.0
 
     k = _least_passing(passes, least_threshold(D))
-    b = _crossing(p, D, eps, k, excess)
-    for ulps in range(_MOST_NUDGES):
-        proved = delta_of_integer_shift(notion=notion, order=p, scale=b, sensitivity=D, epsilon=eps)
-        if proved.upper <= slack:
-            return b
-        b = b + math.ulp(b) * 2**ulps
-    message = f"no scale near {b!r} could be certified for epsilon = {eps!r}, delta = {slack!r} at order {p!r}"
-    raise SearchError(message)
+    return proved_or_raised(bound, law.with_scale(_crossing(p, D, eps, k, excess)), target)
 
 
 def _breakpoint(p: float, D: int, epsilon: float, k: int) -> float:
@@ -125,15 +96,13 @@ def _excess(notion: str, p: float, b: float, D: int, epsilon: float, k: int, del
     if p == 1.0 and k > 0:
         # No noise has a loss above that of k = 0.
         return -math.inf
-    bits = _PRECISION
-    while True:
+    for bits in _PRECISIONS:
         with BALLS, working_precision(bits):
-            value = delta_at_integer_threshold(notion, p, b, D, epsilon, k)
-            # Narrow beside itself, or so far below the goal that its digits do not matter.
-            if value.rel_accuracy_bits() >= 50 or value < arb(delta) / 1024 or bits >= 4096:
-                ratio = value / arb(delta)
-                return upper_float(ratio.log()) if ratio > 0 else -math.inf
-        bits *= 2
+            ratio = delta_at_integer_threshold(notion, p, b, D, epsilon, k) / arb(delta)
+            # Narrow relative to itself, or so far below the goal that its digits do not matter.
+            if ratio.rel_accuracy_bits() >= 50 or ratio < 1 / arb(1024):
+                break
+    return upper_float(ratio.log()) if ratio > 0 else -math.inf
 
 
 def _least_passing(passes: Callable[[int], bool], start: int) -> int:

@@ -6,13 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
-from ggdp.calibration.obligations import require_integers
-from ggdp.calibration.profile import Noise, delta_between, epsilon_between
+from ggdp.calibration.profile import NoisyQuery, delta_between, epsilon_between
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.requirements import require_integers
 
 if TYPE_CHECKING:
-    from ggdp.calibration.record import Support
+    from ggdp.proofs.noise_law import Support
 
 __all__ = ["guarantee_of"]
 
@@ -73,25 +74,21 @@ def guarantee_of(
         raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if (delta is None) == (epsilon is None):
         raise ArgumentError("delta", delta, "give either delta or epsilon, and the other one is found")
-    if _validate.choice(among=("real", "integer"), support=support) == "integer":
+    law = NoiseLaw(order=order, scale=scale, support=support)
+    if support == "integer":
         require_integers(sensitivity)
-    noise = Noise(
-        order=_validate.order(order=order),
-        scale=_validate.positive(scale=scale),
-        support=support,
-        sensitivity=sensitivity,
-    )
+    noisy = NoisyQuery(law, sensitivity)
     if epsilon is not None:
         kept = _validate.positive(epsilon=epsilon)
-        slack = delta_between(noise, kept)[1]
+        slack = delta_between(noisy, kept)[1]
         if slack >= 1.0:
             message = f"no delta below 1 is proved for epsilon = {kept!r} with this noise; use a larger scale"
             raise UnattainableError(message)
     else:
         slack = _validate.probability(delta=delta)
-        kept = epsilon_between(noise, slack)[1]
+        kept = epsilon_between(noisy, slack)[1]
         if math.isinf(kept):
-            message = f"no epsilon is proved for delta = {slack!r} at order = {noise.order!r}; use a larger delta"
+            message = f"no epsilon is proved for delta = {slack!r} at order = {law.order!r}; use a larger delta"
             raise UnattainableError(message)
         # A guarantee has an epsilon above 0; any epsilon implies a larger one.
         kept = max(kept, math.ulp(0.0))

@@ -5,7 +5,7 @@ Laplace                    b = Delta_1 / eps (v5, Claim 4)
 Gaussian, pDP              b = Delta_2 (z + sqrt(z^2 + 2 eps)) / (sqrt 2 eps), z = Phi^-1(1 - delta/2) (Lemma 10)
 Gaussian, aDP              sigma = Delta_2 sqrt(2 ln(1.25/delta)) / eps, for eps < 1 only (Eqn privacybook)
 disjoint, pDP              b = D / ((g + eps)^(1/p) - g^(1/p)), g = Q^-1(1/p, delta) (Cor. disjoint, solved)
-r coordinates, pDP         Cor. GGMpDP, by convolution (`ggdp.loss.absolute_sum`)
+r coordinates, pDP         Cor. GGMpDP, by convolution (`ggdp.proofs.absolute_sum`)
 bounded                    b^p = (2/eps) sum_k [(w_k + D_k)^p - w_k^p] (Eqn b2); with a joint norm also Eqn b1
 =========================  ==========================================================================
 
@@ -25,53 +25,96 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp import _validate
-from ggdp.calibration.attained import most_l1
-from ggdp.calibration.obligations import Obligation, obligations, paired
-from ggdp.calibration.record import Calibration, Request, certified, searched
+from ggdp._balls import BALLS, upper_float, working_precision
+from ggdp.calibration.calibration import Calibration, calibration_of
+from ggdp.calibration.least_scale import in_floats, least_law
+from ggdp.calibration.search import proved_or_raised
 from ggdp.calibration.truncated_formula import truncated_scale
-from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
-from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
+from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+from ggdp.proofs.attained import most_l1
+from ggdp.proofs.bounded_vector import BoundedJointLoss
+from ggdp.proofs.laplace import LaplaceLoss
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.requirements import Question, Requirement, paired
+from ggdp.proofs.shift import ShiftDelta
 
 if TYPE_CHECKING:
+    from ggdp.calibration.calibration import Formula
     from ggdp.privacy import Sensitivity
 
-__all__ = ["classic_gaussian", "disjoint_scale", "paper_calibration", "truncated_scale"]
+__all__ = ["classic_gaussian", "disjoint_scale", "formula_calibration", "paper_calibration", "truncated_scale"]
 
 _PRECISION = 192
 
 
-def paper_calibration(request: Request) -> Calibration:
-    """Return the paper's scale for a request, certified; the body of ``calibrate(..., method="paper")``."""
-    goal, sensitivity, order = request.goal, request.sensitivity, request.order
-    if request.support == "integer" and (order != 1.0 or request.bounding is not None):
+def paper_calibration(question: Question) -> Calibration:
+    """Return the paper's scale, proved; the body of ``calibrate(..., method="paper")``."""
+    goal, sensitivity, order = question.goal, question.sensitivity, question.order
+    if question.support == "integer" and (order != 1.0 or question.bounding is not None):
         message = (
             "the paper's scales are for noise on the reals, not for the integers (support = 'integer'): the true "
             "delta there can be several times the nominal one. Use method = 'tight'"
         )
         raise UnprovedError(message)
-    if request.bounding is not None:
-        return _bounded(request)
+    if question.bounding is not None:
+        return _bounded(question)
     if order == 1.0 or goal.delta == 0.0:
-        pure = next(duty for duty in obligations(goal, sensitivity, order, request.support) if duty.bound != "corner")
-        if pure.bound != "laplace":
-            pure = Obligation("laplace", goal.epsilon, {"sensitivity": most_l1(sensitivity, request.support)})
-        return certified(request, pure, searched(pure), method="paper")
+        return _laplace(question)
     if order == 2.0 and isinstance(goal, ApproxDP):
         return classic_gaussian(goal, sensitivity)
     if order == 2.0 or sensitivity.moving == 1:
-        (duty,) = obligations(goal, sensitivity, order, "real")
-        size = duty.parameters["sensitivity"]
-        return certified(request, duty, disjoint_scale(order, size, goal.epsilon, goal.delta), method="paper")
+        (requirement,) = question.requirements()
+        assert isinstance(requirement.bound, ShiftDelta)
+        scale = disjoint_scale(order, requirement.bound.sensitivity, goal.epsilon, goal.delta)
+        return formula_calibration(question, requirement, scale)
     if sensitivity.kind == "norm":
         message = (
             "the paper's bound for several coordinates (Cor. GGMpDP) needs the sensitivity of each of them: use "
             "Sensitivity.box or Sensitivity.cells, or method = 'tight', which has a direction-free bound"
         )
         raise UnprovedError(message)
-    stronger = ProbabilisticDP(goal.epsilon, goal.delta)
-    duty = next(duty for duty in obligations(stronger, sensitivity, order, "real") if duty.bound == "absolute-sum")
-    return certified(request, duty, searched(duty), method="paper")
+    stronger = Question(goal=ProbabilisticDP(goal.epsilon, goal.delta), sensitivity=sensitivity, order=order)
+    requirement = next(one for one in stronger.requirements() if isinstance(one.bound, AbsoluteSumDelta))
+    return calibration_of(question, requirement, least_law(question, requirement), method="paper")
+
+
+def formula_calibration(
+    question: Question,
+    requirement: Requirement,
+    scale: float,
+    *,
+    method: Formula = "paper",
+    notes: tuple[str, ...] = (),
+) -> Calibration:
+    """Return the calibration of a scale that a formula gives, if it is proved.
+
+    Raises
+    ------
+    UnattainableError
+        If it is not: the formula is wrong here.
+    """
+    law = NoiseLaw(order=question.order, scale=scale, support=question.support, bounding=question.bounding)
+    try:
+        with in_floats(requirement):
+            proposal = proved_or_raised(requirement.bound, law, requirement.target)
+    except SearchError:
+        message = (
+            f"the paper's scale {scale!r} of order {question.order!r} does not keep {question.goal}; use "
+            "method = 'tight'"
+        )
+        raise UnattainableError(message) from None
+    return calibration_of(question, requirement, proposal, method=method, notes=notes)
+
+
+def _laplace(question: Question) -> Calibration:
+    """Return the scale of pure DP at order 1."""
+    requirement = next(
+        (one for one in question.requirements() if isinstance(one.bound, LaplaceLoss)),
+        Requirement(LaplaceLoss(sensitivity=most_l1(question.sensitivity, question.support)), question.goal.epsilon),
+    )
+    return calibration_of(question, requirement, least_law(question, requirement), method="paper")
 
 
 def disjoint_scale(order: float, sensitivity: float, epsilon: float, delta: float) -> float:
@@ -137,25 +180,26 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
             "method = 'tight' (the analytic Gaussian mechanism), or ggdp.calibration.classic_gaussian(..., "
             "outside_domain=True)",
         )
-    request = Request(goal=goal, sensitivity=sensitivity, order=2.0)
-    (duty,) = request.obligations()
+    question = Question(goal=goal, sensitivity=sensitivity, order=2.0)
+    (requirement,) = question.requirements()
+    assert isinstance(requirement.bound, ShiftDelta)
     with BALLS, working_precision(_PRECISION):
-        size = arb(duty.parameters["sensitivity"])
+        size = arb(requirement.bound.sensitivity)
         scale = upper_float(2 * size * (arb(1.25) / arb(goal.delta)).log().sqrt() / arb(goal.epsilon))
-    notes = ("outside the domain of the classic formula (epsilon < 1); certified here by the exact delta",)
-    return certified(request, duty, scale, method="paper", notes=notes if goal.epsilon >= 1.0 else ())
+    notes = ("outside the domain of the classic formula (epsilon < 1); proved here by the exact delta",)
+    return formula_calibration(question, requirement, scale, notes=notes if goal.epsilon >= 1.0 else ())
 
 
-def _bounded(request: Request) -> Calibration:
+def _bounded(question: Question) -> Calibration:
     """Return the paper's scale on bounds, proved by the exact loss (with a joint norm by the paper's own argument).
 
     The paper has it for truncated noise. For boundary-inflated noise, where it stands in Definition 6 for outputs
     strictly inside, it is not always enough at the atoms, and is then refused.
     """
     # With a joint norm Eqn b1 is proved by itself; without one Eqn b2 is proved by the exact loss.
-    duty = request.obligations()[-1]
-    assert request.bounds is not None
-    coordinates = paired(request.sensitivity, request.bounds)
-    joint = duty.parameters.get("joint")
-    scale = truncated_scale(request.order, coordinates, request.sensitivity.moving, request.goal.epsilon, joint)
-    return certified(request, duty, scale, method="paper")
+    requirement = question.requirements()[-1]
+    assert question.bounds is not None
+    coordinates = paired(question.sensitivity, question.bounds)
+    joint = requirement.bound.joint if isinstance(requirement.bound, BoundedJointLoss) else None
+    scale = truncated_scale(question.order, coordinates, question.sensitivity.moving, question.goal.epsilon, joint)
+    return formula_calibration(question, requirement, scale)

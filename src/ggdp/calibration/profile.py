@@ -10,7 +10,7 @@ l_1, l_2    norms of the whole move
 one coordinate moves                            exact, to 13 digits
 order 2 on the reals                            exact, by the l_2 norm; with a box and a joint norm an upper bound
 a box or cells                                  the corner: upper bound by pessimistic convolution, lower bound
-                                                by cells of noise (`ggdp.loss.corner_below`)
+                                                by cells of noise (`CornerDelta.lower`)
 only a norm                                     upper: at order 2 by the l_2 norm, else by the l_1 norm or free of
                                                 direction; lower: all of the move in one coordinate
 bounds                                          the pure loss: upper bound by randomised response
@@ -39,27 +39,36 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import arb
 
-from ggdp.calibration.attained import ATTAINED, attained_norm, joint_binds, most_l1
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.calibration.corner import laid_out
 from ggdp.calibration.search import passing_end
-from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
-from ggdp.loss.corner import delta_of_corner
-from ggdp.loss.corner_below import least_delta_of_corner
-from ggdp.loss.integer_gaussian import delta_of_integer_gaussian
-from ggdp.loss.integer_shift import delta_of_integer_shift
-from ggdp.loss.radial import delta_of_radial
-from ggdp.loss.shift import delta_of_shift
+from ggdp.proofs.attained import ATTAINED, attained_norm, joint_binds, most_l1
+from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
+from ggdp.proofs.integer_shift import IntegerShiftDelta
+from ggdp.proofs.radial import RadialDelta
+from ggdp.proofs.shift import ShiftDelta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ggdp.loss.enclosed import Enclosed
     from ggdp.privacy import Sensitivity
+    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Between", "Noise", "delta_between", "delta_of_pure", "epsilon_between", "epsilon_of_pure", "pure_between"]
+__all__ = [
+    "Between",
+    "NoisyQuery",
+    "delta_between",
+    "delta_of_pure",
+    "epsilon_between",
+    "epsilon_of_pure",
+    "pure_between",
+]
 
 Between = tuple[float, float]
 
@@ -73,20 +82,18 @@ FIRST_STRIDE = 1e-3
 SMALLEST = math.ulp(0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
-    """Noise of an order and a scale, on a support, and how far a query moves that it is added to."""
+@dataclass(frozen=True, slots=True)
+class NoisyQuery:
+    """A query that moves by at most its sensitivity, with noise of a law in every coordinate."""
 
-    order: float
-    scale: float
-    support: str
+    law: NoiseLaw
     sensitivity: Sensitivity
 
     @property
     def is_exact(self) -> bool:
         """Whether lower and upper bounds agree but for rounding."""
-        query = self.sensitivity
-        return query.moving == 1 or (self.order == 2.0 and self.support == "real" and self.is_attained)
+        gaussian = self.law.order == 2.0 and self.law.support == "real"
+        return self.sensitivity.moving == 1 or (gaussian and self.is_attained)
 
     @property
     def is_attained(self) -> bool:
@@ -96,30 +103,33 @@ class Noise:
         return alone or not joint_binds(query)
 
 
-def delta_between(noise: Noise, epsilon: float) -> Between:
+def delta_between(noisy: NoisyQuery, epsilon: float) -> Between:
     """Return two floats with delta(epsilon) between them, for any finite epsilon."""
-    return _lower_delta(noise, epsilon), _upper_delta(noise, epsilon)
+    return _lower_delta(noisy, epsilon), _upper_delta(noisy, epsilon)
 
 
-def epsilon_between(noise: Noise, delta: float, *, guess: float = 1.0) -> Between:
+def epsilon_between(noisy: NoisyQuery, delta: float, *, guess: float = 1.0) -> Between:
     """Return two floats with eps(delta) between them; infinite where no epsilon has this delta."""
     if delta == 0.0:
-        return pure_between(noise)
-    tolerance = EXACT_TOLERANCE if noise.is_exact else GRID_TOLERANCE
-    _, upper = _crossing(lambda eps: _upper_delta(noise, eps), delta, guess, tolerance)
+        return pure_between(noisy)
+    tolerance = EXACT_TOLERANCE if noisy.is_exact else GRID_TOLERANCE
+    _, upper = _crossing(lambda eps: _upper_delta(noisy, eps), delta, guess, tolerance)
     near = upper if 0.0 < upper < math.inf else guess
-    lower, _ = _crossing(lambda eps: _lower_delta(noise, eps), delta, near, tolerance)
+    lower, _ = _crossing(lambda eps: _lower_delta(noisy, eps), delta, near, tolerance)
     return min(lower, upper), upper
 
 
-def pure_between(noise: Noise) -> Between:
+def pure_between(noisy: NoisyQuery) -> Between:
     """Return two floats with the least pure epsilon between them."""
-    if noise.order != 1.0:
+    if noisy.law.order != 1.0:
         return math.inf, math.inf
-    size, reached = most_l1(noise.sensitivity, noise.support), attained_norm(noise.sensitivity, 1.0, noise.support)
+    size, reached = (
+        most_l1(noisy.sensitivity, noisy.law.support),
+        attained_norm(noisy.sensitivity, 1.0, noisy.law.support),
+    )
     with BALLS, working_precision(_PRECISION):
-        upper = upper_float(arb(size) / arb(noise.scale))
-        return lower_float(arb(reached) / arb(noise.scale)), upper
+        upper = upper_float(arb(size) / arb(noisy.law.scale))
+        return lower_float(arb(reached) / arb(noisy.law.scale)), upper
 
 
 def delta_of_pure(pure: float, epsilon: float) -> Between:
@@ -147,74 +157,72 @@ def _reflected(epsilon: float, delta: float) -> arb:
     return 1 - share + share * arb(delta)
 
 
-def _upper_delta(noise: Noise, epsilon: float) -> float:
+def _upper_delta(noisy: NoisyQuery, epsilon: float) -> float:
     if epsilon < -LEAST_EPSILON:
         with BALLS, working_precision(_PRECISION):
-            return min(upper_float(_reflected(epsilon, _most(noise, -epsilon))), 1.0)
+            return min(upper_float(_reflected(epsilon, _most(noisy, -epsilon))), 1.0)
     if epsilon < LEAST_EPSILON:
         with BALLS, working_precision(_PRECISION):
             more = arb(LEAST_EPSILON).exp() - arb(epsilon).exp()
-            return min(upper_float(arb(_most(noise, LEAST_EPSILON)) + more), 1.0)
-    return _most(noise, epsilon)
+            return min(upper_float(arb(_most(noisy, LEAST_EPSILON)) + more), 1.0)
+    return _most(noisy, epsilon)
 
 
-def _lower_delta(noise: Noise, epsilon: float) -> float:
+def _lower_delta(noisy: NoisyQuery, epsilon: float) -> float:
     if epsilon < -LEAST_EPSILON:
         with BALLS, working_precision(_PRECISION):
-            return max(lower_float(_reflected(epsilon, _least(noise, -epsilon))), 0.0)
-    return _least(noise, max(epsilon, LEAST_EPSILON))
+            return max(lower_float(_reflected(epsilon, _least(noisy, -epsilon))), 0.0)
+    return _least(noisy, max(epsilon, LEAST_EPSILON))
 
 
-def _most(noise: Noise, epsilon: float) -> float:
+def _most(noisy: NoisyQuery, epsilon: float) -> float:
     """Return the least proved upper bound of delta, for an epsilon above 0."""
-    query, order, scale = noise.sensitivity, noise.order, noise.scale
-    if noise.support == "integer" and query.lp(1) < 1.0:
+    query, law = noisy.sensitivity, noisy.law
+    if law.support == "integer" and query.lp(1) < 1.0:
         # No whole number moves.
         return 0.0
-    if order == 1.0 and Fraction(most_l1(query, noise.support)) <= Fraction(epsilon) * Fraction(scale):
+    if law.order == 1.0 and Fraction(most_l1(query, law.support)) <= Fraction(epsilon) * Fraction(law.scale):
         return 0.0
     if query.moving == 1:
-        return _scalar(noise, query.largest, epsilon).upper
-    if order == 2.0 and noise.support == "real":
-        return _scalar(noise, query.lp(2), epsilon).upper
+        return _scalar(law, query.largest, epsilon).upper
+    if law.order == 2.0 and law.support == "real":
+        return _scalar(law, query.lp(2), epsilon).upper
     found = [1.0]
     if query.kind != "norm":
-        corner = delta_of_corner(order=order, scale=scale, corner=query.corner, epsilon=epsilon, support=noise.support)
-        found.append(corner.upper)
+        corner, bits = laid_out(CornerDelta(corner=query.corner, epsilon=epsilon), law)
+        found.append(corner.at_precision(law, bits).upper)
     if query.joint is not None:
-        found.append(_scalar(noise, query.lp(1), epsilon).upper)
-        common: dict[str, Any] = {"scale": scale, "dimension": query.moving, "epsilon": epsilon}
-        if noise.support == "real" and order > 1.0:
-            found.append(delta_of_radial(order=order, sensitivity=query.lp(order), **common).upper)
-        if noise.support == "integer" and order == 2.0:
-            found.append(delta_of_integer_gaussian(sensitivity=query.lp(2), **common).upper)
+        found.append(_scalar(law, query.lp(1), epsilon).upper)
+        if law.support == "real" and law.order > 1.0:
+            radial = RadialDelta(sensitivity=query.lp(law.order), dimension=query.moving, epsilon=epsilon)
+            found.append(radial.enclose(law).upper)
+        if law.support == "integer" and law.order == 2.0:
+            gaussian = IntegerGaussianDelta(sensitivity=query.lp(2), dimension=query.moving, epsilon=epsilon)
+            found.append(gaussian.enclose(law).upper)
     return min(found)
 
 
-def _least(noise: Noise, epsilon: float) -> float:
+def _least(noisy: NoisyQuery, epsilon: float) -> float:
     """Return the largest proved lower bound of delta, for an epsilon above 0."""
-    query = noise.sensitivity
+    query, law = noisy.sensitivity, noisy.law
     found = [0.0]
-    if noise.support == "real" or query.largest >= 1.0:
-        found.append(_scalar(noise, query.largest, epsilon).lower)
-    if query.moving > 1 and noise.is_attained:
-        if noise.order == 2.0 and noise.support == "real":
-            found.append(_scalar(noise, query.lp(2) * ATTAINED, epsilon).lower)
+    if law.support == "real" or query.largest >= 1.0:
+        found.append(_scalar(law, query.largest, epsilon).lower)
+    if query.moving > 1 and noisy.is_attained:
+        if law.order == 2.0 and law.support == "real":
+            found.append(_scalar(law, query.lp(2) * ATTAINED, epsilon).lower)
         elif query.kind != "norm":
-            found.append(
-                least_delta_of_corner(
-                    order=noise.order, scale=noise.scale, corner=query.corner, epsilon=epsilon, support=noise.support
-                )
-            )
+            corner, bits = laid_out(CornerDelta(corner=query.corner, epsilon=epsilon), law)
+            found.append(corner.lower(law, bits))
     return max(found)
 
 
-def _scalar(noise: Noise, size: float, epsilon: float) -> Enclosed:
+def _scalar(law: NoiseLaw, size: float, epsilon: float) -> Enclosure:
     """Enclose the delta of one coordinate that moves by `size`, on the integers by the whole part of it."""
-    common: dict[str, Any] = {"notion": "approximate", "order": noise.order, "scale": noise.scale, "epsilon": epsilon}
-    if noise.support == "integer":
-        return delta_of_integer_shift(sensitivity=math.floor(size), **common)
-    return delta_of_shift(sensitivity=size, **common)
+    if law.support == "integer":
+        whole = math.floor(size)
+        return IntegerShiftDelta(notion="approximate", sensitivity=whole, epsilon=epsilon).enclose(law)
+    return ShiftDelta(notion="approximate", sensitivity=size, epsilon=epsilon).enclose(law)
 
 
 def _crossing(delta_at: Callable[[float], float], delta: float, guess: float, tolerance: float) -> Between:

@@ -1,66 +1,56 @@
 """The scale when only the l_p norm of the move is known: the direction-free bound, solved for b.
 
-With g = Q^-1(r/p, delta) the bound of `ggdp.loss.radial` holds with equality at
+With g = Q^-1(r/p, delta) the bound of `ggdp.proofs.radial` holds with equality at
 
     b = Delta_p / ((g + epsilon)^(1/p) - g^(1/p)).
 
 References
 ----------
-`ggdp.loss.radial` has the claim and its proof.
+`ggdp.proofs.radial` has the claim and its proof.
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from ggdp.calibration.search import passing_end
+from ggdp.calibration.search import Proposal, passing_end, proved_or_raised
 from ggdp.errors import SearchError
-from ggdp.loss.radial import delta_of_radial
 
-__all__ = ["scale_for_radial"]
+if TYPE_CHECKING:
+    from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.radial import RadialDelta
+
+__all__ = ["least_for_radial"]
 
 TOLERANCE = 1e-10
+# The closed form in floats is this close in every case tried; a scale farther away is not looked for.
 WIDEST = 1e-3
 
 
-def scale_for_radial(*, order: float, sensitivity: float, dimension: int, epsilon: float, delta: float) -> float:
-    """Return the least scale, up to 1e-9, at which the direction-free bound keeps (epsilon, delta).
-
-    Parameters
-    ----------
-    order : float
-        Order of the noise, above 1.
-    sensitivity : float
-        The l_p norm of the move, p being the order.
-    dimension : int
-        How many coordinates the query has.
-    epsilon, delta : float
-        The guarantee to keep, as pDP and so as aDP.
-
-    Notes
-    -----
-    Rounding: the scale returned was itself proved to pass by `delta_of_radial`.
+def least_for_radial(bound: RadialDelta, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law, up to 1e-9 in its scale, at which the direction-free bound reaches a target.
 
     Examples
     --------
-    >>> scale = scale_for_radial(order=2, sensitivity=1.0, dimension=2, epsilon=1.0, delta=0.05)
-    >>> print(f"{scale:.7f}")  # g = log 20
+    >>> from ggdp.proofs import NoiseLaw
+    >>> from ggdp.proofs.radial import RadialDelta
+    >>> bound = RadialDelta(sensitivity=1.0, dimension=2, epsilon=1.0)
+    >>> print(f"{least_for_radial(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale:.7f}")  # g = log 20
     3.7297512
     """
-    start = sensitivity / _reach(order, dimension, epsilon, delta)
+    start = bound.sensitivity / _reach(law.order, bound.dimension, bound.epsilon, target)
 
     def excess(scale: float) -> float:
-        upper = delta_of_radial(
-            order=order, scale=scale, sensitivity=sensitivity, dimension=dimension, epsilon=epsilon
-        ).upper
-        return math.log(upper / delta) if upper > 0.0 else -math.inf
+        upper = bound.enclose(law.with_scale(scale)).upper
+        return math.log(upper / target) if upper > 0.0 else -math.inf
 
     width = TOLERANCE
     while width <= WIDEST:
         failing, passing = start * (1.0 - width), start * (1.0 + width)
         above, below = excess(failing), excess(passing)
         if above > 0.0 >= below:
-            return passing_end(
+            scale = passing_end(
                 excess,
                 failing=failing,
                 passing=passing,
@@ -68,13 +58,14 @@ def scale_for_radial(*, order: float, sensitivity: float, dimension: int, epsilo
                 failing_excess=above,
                 passing_excess=below,
             )
+            return proved_or_raised(bound, law.with_scale(scale), target)
         width *= 10.0
-    message = f"no scale near {start!r} could be certified for dimension {dimension} at order {order!r}"
+    message = f"no scale near {start!r} could be proved for dimension {bound.dimension} at order {law.order!r}"
     raise SearchError(message)
 
 
 def _reach(order: float, dimension: int, epsilon: float, delta: float) -> float:
-    """(g + epsilon)^(1/p) - g^(1/p) in floats."""
+    """Return (g + epsilon)^(1/p) - g^(1/p)."""
     from scipy import special
 
     g = float(special.gammainccinv(dimension / order, delta))

@@ -1,18 +1,87 @@
-"""The one search of ggdp: it returns the passing end of a bracket, never a raw root."""
+"""The searches of ggdp: each returns the passing end of a bracket, or a law that was proved, never a raw root."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from ggdp.errors import SearchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["passing_end"]
+    from ggdp.proofs.bound import Bound
+    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.noise_law import NoiseLaw
 
+__all__ = ["Bracket", "Proposal", "bracketed", "passing_end", "proved_or_raised"]
+
+# Regula falsi with bisections halves a bracket at least every third step: enough for all floats.
 MAXIMUM_STEPS = 400
+# Steps from a guess to a bracket, the longest by a factor of 4: enough for all floats.
+MOST_STRIDES = 1100
+# A search may end a few ulps short of what can be proved: the scale is then raised step by step, up to 5e-10.
+RAISES = (0.0, *(2.0**-k for k in range(52, 30, -2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A law that a search found, with the bound that proves it and what the bound gave."""
+
+    bound: Bound
+    law: NoiseLaw
+    found: Enclosure
+
+
+class Bracket(NamedTuple):
+    """Two points, one that fails and one that passes, with their excesses."""
+
+    failing: float
+    passing: float
+    failing_excess: float
+    passing_excess: float
+
+
+def proved_or_raised(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
+    """Return a law that is proved to reach a target: the given one, or one with a scale larger by up to 5e-10.
+
+    Raises
+    ------
+    SearchError
+        If none of them is proved.
+    """
+    for share in RAISES:
+        raised = law.with_scale(law.scale * (1.0 + share))
+        found = bound.enclose(raised)
+        if bound.stated(found, target) is not None:
+            return Proposal(bound, raised, found)
+    message = (
+        f"no scale near {law.scale!r} of order {law.order!r} could be proved to reach {bound.quantity} = {target!r} by "
+        f"the bound {bound.name!r}"
+    )
+    raise SearchError(message)
+
+
+def bracketed(excess: Callable[[float], float], start: float, *, ratio: float = 1.1) -> Bracket:
+    """Walk from a positive start until one point fails and another passes; a larger point is more likely to pass.
+
+    Strides grow from `ratio` to a factor of 4.
+    """
+    here, value = start, excess(start)
+    fails = value > 0.0
+    ratio = ratio if fails else 1.0 / ratio
+    for _ in range(MOST_STRIDES):
+        ahead = here * ratio
+        if ahead == here or not 0.0 < ahead < math.inf:
+            break
+        following = excess(ahead)
+        if (following > 0.0) != fails:
+            return Bracket(here, ahead, value, following) if fails else Bracket(ahead, here, following, value)
+        here, value = ahead, following
+        ratio = min(max(ratio * ratio, 1.0 / 4.0), 4.0)
+    message = f"no scale that passes was found from {start!r} to {here!r}"
+    raise SearchError(message)
 
 
 def passing_end(
@@ -37,7 +106,7 @@ def passing_end(
     failing, passing : float
         Ends of the bracket, in either order.
     tolerance : float
-        Width of the bracket at which to stop, relative to the larger end in size.
+        Width of the bracket at which to stop, relative to the larger end in absolute value.
     resolution : float, default 0
         Width of the bracket at which to stop in any case.
     failing_excess, passing_excess : float, optional
@@ -81,5 +150,5 @@ def passing_end(
             failing, above = step, value
             below = below / 2.0 if replaced_last == "failing" else below
             replaced_last = "failing"
-    message = f"no end of the bracket [{failing!r}, {passing!r}] could be told from the other in {MAXIMUM_STEPS} steps"
+    message = f"the bracket [{failing!r}, {passing!r}] could not be narrowed in {MAXIMUM_STEPS} steps"
     raise SearchError(message)

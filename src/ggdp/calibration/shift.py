@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from flint import arb
 
+from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
-from ggdp.calibration.search import passing_end
-from ggdp.distributions.enclosures import BALLS, upper_float, working_precision
-from ggdp.loss.shift import delta_at_threshold, upper_threshold
+from ggdp.calibration.search import Proposal, passing_end, proved_or_raised
+from ggdp.proofs.enclosures import accurate
+from ggdp.proofs.shift import ShiftDelta, delta_at_threshold, upper_threshold
 
-__all__ = ["laplace_scale", "scale_for_shift"]
+if TYPE_CHECKING:
+    from ggdp.proofs.laplace import LaplaceLoss
+    from ggdp.proofs.noise_law import NoiseLaw
+
+__all__ = ["laplace_scale", "least_for_laplace", "least_for_shift", "scale_for_shift"]
 
 _PRECISION = 96
 _TOLERANCE = 1e-14
@@ -35,22 +41,35 @@ def laplace_scale(sensitivity: float, epsilon: float) -> float:
     return rounded_up(Fraction(sensitivity) / Fraction(epsilon), of="scale")
 
 
-def scale_for_shift(*, notion: str, order: float, sensitivity: float, epsilon: float, delta: float) -> float:
-    """Return the least scale found for (epsilon, delta), to be certified by `ggdp.loss.shift.delta_of_shift`.
+def least_for_laplace(bound: LaplaceLoss, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law of order 1 whose pure loss is at most the target."""
+    return proved_or_raised(bound, law.with_scale(laplace_scale(bound.sensitivity, target)), target)
+
+
+def least_for_shift(bound: ShiftDelta, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law found whose delta is at most the target."""
+    return proved_or_raised(bound, law.with_scale(scale_for_shift(bound, law.order, target)), target)
+
+
+def scale_for_shift(bound: ShiftDelta, order: float, delta: float) -> float:
+    """Return the least scale found for a delta, to be proved by the bound.
 
     Examples
     --------
-    >>> b = scale_for_shift(notion="approximate", order=1.5, sensitivity=1, epsilon=0.5, delta=0.01)
+    >>> b = scale_for_shift(ShiftDelta(notion="approximate", sensitivity=1, epsilon=0.5), 1.5, 0.01)
     >>> print(f"{b:.11f}")
     3.20136815487
     """
+    notion, sensitivity, epsilon = bound.notion, bound.sensitivity, bound.epsilon
     if order == 1.0:
         return _laplace(notion, sensitivity, epsilon, delta)
     with BALLS, working_precision(_PRECISION):
         p, eps = arb(order), arb(epsilon)
 
         def excess_at(z: arb) -> float:
-            return float((_sharp(notion, p, eps, z) / arb(delta)).log().mid())
+            # Near p = 1 the two terms of delta nearly cancel.
+            value = accurate(lambda: delta_at_threshold(notion, p, eps, z))
+            return float((value / arb(delta)).log().mid())
 
         def least(failing: float, passing: float) -> arb:
             # W is at least epsilon^(1/p): a finer z than an ulp of that leaves W - z as it is.
@@ -95,14 +114,3 @@ def _laplace(notion: str, sensitivity: float, epsilon: float, delta: float) -> f
             return laplace_scale(sensitivity, epsilon)
         z = (2 * (1 - slack) / -(-eps).expm1()).log()
         return upper_float(arb(sensitivity) / (eps - 2 * z))
-
-
-def _sharp(notion: str, p: arb, epsilon: arb, z: arb) -> arb:
-    """Return delta at z to 50 bits or so: near p = 1 its two terms nearly cancel."""
-    bits = _PRECISION
-    while True:
-        with BALLS, working_precision(bits):
-            value = delta_at_threshold(notion, p, epsilon, z)
-            if value.rel_accuracy_bits() >= 50 or bits >= 4096:
-                return value
-        bits *= 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import BALLS, power, upper_float, working_precision
+from ggdp._balls import BALLS, power, upper_float, working_precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -83,7 +83,8 @@ def _rows(result: Calibration) -> list[tuple[str, Any]]:
     proof = result.certificate
     worst = " (worst case over the true value)" if result.bounding else ""
     tight = "" if proof.tight is None else f"; a scale {1 - proof.tight:.0e} smaller is proved to fail"
-    grid = "" if proof.grid is None else f"; grid {proof.grid:.3g}, truncated mass {proof.truncation:.3g}"
+    layout = getattr(proof.bound, "layout", None)
+    grid = "" if layout is None else f"; grid of step {layout.step:.3g}"
     bounded = (
         ""
         if result.bounding is None
@@ -100,7 +101,7 @@ def _rows(result: Calibration) -> list[tuple[str, Any]]:
         ("goal", str(result.goal.under(result.sensitivity.neighbours))),
         ("guarantee", str(result.guarantee)),
         ("certificate", f"{proof.quantity} <= {proof.proved!r}{tight}"),
-        ("proved by", f"{proof.statement}{grid}"),
+        ("proved by", f"{proof.bound.statement}{grid}"),
         ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
         *(("note", note) for note in (*result.notes, *filter(None, [result.caution]))),
     ]

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ggdp.distributions.enclosures import BALLS, working_precision
-from ggdp.distributions.integer_sums import tail
+from ggdp._balls import BALLS, working_precision
+from ggdp.proofs.integer_sums import tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,7 +36,7 @@ from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms.kinds import kind_of
-from ggdp.mechanisms.saturation import Outlet, add_clamped, add_saturating, outlet_of
+from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
 from ggdp.releases.facts import MechanismFacts
@@ -90,7 +90,7 @@ class Mechanism:
 
     calibration: Calibration | GridCalibration
     _steps: Calibration = field(init=False, repr=False, compare=False)
-    _outlet: Outlet = field(init=False, repr=False, compare=False)
+    _saturation: Saturation = field(init=False, repr=False, compare=False)
     _facts: MechanismFacts = field(init=False, repr=False, compare=False)
     _noise: sampling.IntegerNoise | None = field(init=False, repr=False, compare=False)
 
@@ -104,7 +104,6 @@ class Mechanism:
         calibration.require_proof()
         if isinstance(calibration, Calibration) and calibration.support == "real":
             calibration = on_grid(calibration)
-            calibration.require_own_certificate()
             object.__setattr__(self, "calibration", calibration)
         steps, unit = (
             (calibration.steps, "steps of the grid")
@@ -119,7 +118,7 @@ class Mechanism:
             if max(map(abs, pair)) > FARTHEST:
                 raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
         object.__setattr__(self, "_steps", steps)
-        object.__setattr__(self, "_outlet", outlet_of(steps, self.grid))
+        object.__setattr__(self, "_saturation", saturation_of(steps, self.grid))
         # What every release needs and none changes is made once.
         object.__setattr__(self, "_facts", self._made_facts())
         unbounded = steps.bounds is None
@@ -173,7 +172,7 @@ class Mechanism:
         For probabilistic DP values are clamped to 2^62 in size on the integers, and to 2^52 steps of the grid; where
         even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP stay.
         """
-        return self._outlet.guarantee
+        return self._saturation.guarantee
 
     @property
     def certificate(self) -> Certificate:
@@ -201,7 +200,7 @@ class Mechanism:
             bounding=steps.bounding,
             index_bounds=None if steps.bounds is None else tuple((int(low), int(high)) for low, high in steps.bounds),
             bounds=self.calibration.bounds,
-            clamp=self._outlet.clamp,
+            clamp=self._saturation.clamp,
         )
 
     @property
@@ -296,10 +295,10 @@ class Mechanism:
 
     def _add(self, indices: NDArray[np.int64], noise: NDArray[np.int64]) -> None:
         """Turn noise into noisy indices; true ones are clamped where probabilistic DP needs it."""
-        if self._outlet.clamp is None:
+        if self._saturation.clamp is None:
             add_saturating(indices, noise)
         else:
-            add_clamped(indices, noise, self._outlet.clamp)
+            add_clamped(indices, noise, self._saturation.clamp)
 
     def _indices(self, values: NDArray[Any], part: slice) -> NDArray[np.int64]:
         """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""

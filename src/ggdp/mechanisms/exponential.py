@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp import _validate
+from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import shown
-from ggdp.distributions.enclosures import BALLS, working_precision
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours

@@ -40,7 +40,7 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
         return "Exponential mechanism, generalized Gaussian form", f"{_PAPER}, Eqn {equation} and Lemma 9"
     if calibration.bounding is not None:
         return f"{calibration.bounding} {family}", f"{_PAPER}, {_definition(calibration)}"
-    bound, paper = calibration.certificate.bound, calibration.method == "paper"
+    bound, paper = calibration.certificate.bound.name, calibration.method == "paper"
     if bound == "laplace":
         return family, f"{_PAPER}, Claim 4"
     one_shift = bound in ("shift", "integer-shift")
@@ -72,4 +72,4 @@ def _sharpness(calibration: Calibration) -> str:
     """Return what the calibration itself says of its scale."""
     if any(note.startswith("upper bound") for note in calibration.notes):
         return "an upper bound"
-    return "least scale, to within 1e-4" if calibration.certificate.bound == "corner" else "least scale"
+    return "least scale, to within 1e-4" if calibration.certificate.bound.name == "corner" else "least scale"

@@ -27,7 +27,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import arb
 
+from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp.privacy import ProbabilisticDP
 from ggdp.privacy.values import LARGEST, LEAST
 
@@ -38,15 +40,17 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.privacy.grid import Grid
 
-__all__ = ["Outlet", "add_clamped", "add_saturating", "outlet_of"]
+__all__ = ["Saturation", "add_clamped", "add_saturating", "saturation_of"]
 
 # Sums that are looked at together.
 BLOCK = 1 << 18
 _FAR = 1 << 62
+# More than twice the bits of a float.
+_PRECISION = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlet:
+class Saturation:
     """What is left of a proved guarantee once the noisy index is put into 64 bits.
 
     Attributes
@@ -61,7 +65,7 @@ class Outlet:
     clamp: int | None
 
 
-def outlet_of(steps: Calibration, grid: Grid | None) -> Outlet:
+def saturation_of(steps: Calibration, grid: Grid | None) -> Saturation:
     """Return what is left of a calibration's guarantee in 64 bits.
 
     Notes
@@ -70,7 +74,7 @@ def outlet_of(steps: Calibration, grid: Grid | None) -> Outlet:
     """
     proved = steps.guarantee
     if not isinstance(proved, ProbabilisticDP) or steps.bounding is not None:
-        return Outlet(guarantee=proved.after_postprocessing(), clamp=None)
+        return Saturation(guarantee=proved.after_postprocessing(), clamp=None)
     one_to_one = LARGEST if grid is None else 2**53
     clamp = (one_to_one + 1) // 2
     if grid is None or one_to_one * grid.step <= sys.float_info.max:
@@ -78,16 +82,16 @@ def outlet_of(steps: Calibration, grid: Grid | None) -> Outlet:
             proved.delta + steps.sensitivity.moving * _most_beyond(steps.scale, one_to_one - clamp), math.inf
         )
         if delta <= steps.goal.delta:
-            return Outlet(guarantee=ProbabilisticDP(proved.epsilon, delta, proved.neighbours), clamp=clamp)
-    return Outlet(guarantee=proved.after_postprocessing(), clamp=None)
+            return Saturation(guarantee=ProbabilisticDP(proved.epsilon, delta, proved.neighbours), clamp=clamp)
+    return Saturation(guarantee=proved.after_postprocessing(), clamp=None)
 
 
 def _most_beyond(scale: float, k: int) -> float:
     """Return a float above P(|K| >= k), by the claim."""
     if not k >= scale:
         return 1.0
-    # The last factor covers the rounding of all the others: the exponent's error is below 1e-12 where exp is above 0.
-    return max(2.0 * (scale + 1.0) * math.exp(-k / scale) * (1.0 + 1e-9), sys.float_info.min)
+    with BALLS, working_precision(_PRECISION):
+        return max(upper_float(2 * (arb(scale) + 1) * (-arb(k) / arb(scale)).exp()), sys.float_info.min)
 
 
 def add_saturating(values: NDArray[np.int64], noise: NDArray[np.int64]) -> None:

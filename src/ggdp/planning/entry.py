@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from ggdp import _validate
 from ggdp.calibration import Calibration, calibrate
-from ggdp.calibration.obligations import obligations
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.measures import Measure, MeasureName, checked_measure
 from ggdp.planning.outside import noise_outside
 from ggdp.planning.record import Choice, Plan
-from ggdp.planning.scales import CONVOLVED, scale_finder
+from ggdp.planning.scales import is_convolved, scale_finder
 from ggdp.planning.search import HIGHEST_ORDER, LOWEST_ORDER, USUAL, Effort, Trial, least_error
 from ggdp.planning.target import calibration_for_width
 from ggdp.privacy import Sensitivity
+from ggdp.proofs.requirements import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ggdp.calibration.record import Support
     from ggdp.privacy import Guarantee
+    from ggdp.proofs.noise_law import Support
 
 __all__ = ["plan"]
 
@@ -143,15 +143,16 @@ def plan(
         notes.append(f"order 1 is the only one, there was nothing to choose: {refused}")
         return _recorded(usual, sought, [_proved(usual[LAPLACE], sought)], notes)
     try:
-        duties = obligations(goal, sensitivity, PROBE, support)
+        probe = Question(goal=goal, sensitivity=sensitivity, order=PROBE, support=support)
+        requirements = probe.requirements()
     except UnprovedError as refused:
         notes.append(f"orders 1 and 2 are the only ones: {refused}")
         return _recorded(usual, sought, [_proved(one, sought) for one in usual.values()], notes)
-    effort = EFFORTS[support, any(duty.bound in CONVOLVED for duty in duties)]
+    effort = EFFORTS[support, is_convolved(probe)]
     best, trials = _searched(goal, sensitivity, support, sought, list(usual.values()), effort, progress)
     tried = [one for one in trials if math.isfinite(one.error)]
     notes.append(_looked(effort, len(trials), len(trials) - len(tried)))
-    if all(duty.note is not None for duty in duties):
+    if all(requirement.note is not None for requirement in requirements):
         notes.append("for most orders only upper bounds of the scale are known here: some may be better than they look")
     for found in sorted({best, *tried}, key=lambda one: (one.order != best.order, one.rank)):
         # The best order found is proved now; a proof that fails, which none should, leaves the next best.
@@ -195,7 +196,7 @@ def _for_width(
 def _searched(
     goal: Guarantee,
     sensitivity: Sensitivity,
-    support: str,
+    support: Support,
     measure: Measure,
     usual: list[Calibration],
     effort: Effort,

@@ -13,24 +13,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
-from ggdp.calibration.corner import bracket
-from ggdp.calibration.obligations import Obligation, obligations
-from ggdp.calibration.record import searched
-from ggdp.calibration.search import passing_end
+from ggdp.calibration.absolute_sum import absolute_sum_excess
+from ggdp.calibration.corner import corner_excess
+from ggdp.calibration.integer_shift import least_for_integer_shift
+from ggdp.calibration.least_scale import least_law
+from ggdp.calibration.search import bracketed, passing_end
 from ggdp.errors import SearchError
-from ggdp.loss import absolute_sum_plan, corner_estimate, corner_plan
+from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.integer_shift import IntegerShiftDelta
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.requirements import Question
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Sensitivity
+    from ggdp.proofs.noise_law import Support
 
-__all__ = ["CONVOLVED", "Scales", "scale_finder"]
+__all__ = ["Scales", "is_convolved", "scale_finder"]
 
 Scales: TypeAlias = Callable[[float, Callable[[], float]], float]
-
-# Bounds whose delta is a convolution.
-CONVOLVED = ("corner", "absolute-sum")
+Convolved: TypeAlias = CornerDelta | AbsoluteSumDelta
 TOLERANCE = 1e-7
 # Where delta jumps, secants lead nowhere, and halving a bracket is slow.
 LOOSE_TOLERANCE = 1e-4
@@ -46,82 +51,79 @@ DIP_STEPS = 8
 ABOVE_REAL = 1.5
 
 
-def scale_finder(goal: Guarantee, sensitivity: Sensitivity, support: str) -> Scales:
-    """Return a function of an order, and of a function that tells the largest scale of interest, to the scale found.
+def is_convolved(question: Question) -> bool:
+    """Return whether the delta of a question is a convolution."""
+    return any(isinstance(requirement.bound, Convolved) for requirement in question.requirements())
+
+
+def scale_finder(goal: Guarantee, sensitivity: Sensitivity, support: Support) -> Scales:
+    """Return a function of an order, and of a function that returns the largest scale of interest, to the scale found.
 
     It is infinite where none was found, or only one that is too large to be of interest.
     """
     known: dict[str, dict[float, float]] = {}
 
     def scale_of(order: float, largest: Callable[[], float]) -> float:
-        duties = obligations(goal, sensitivity, order, support)
-        found = (_convolved(duty, largest, known) if duty.bound in CONVOLVED else searched(duty) for duty in duties)
+        question = Question(goal=goal, sensitivity=sensitivity, order=order, support=support)
+        law = NoiseLaw(order=order, scale=1.0, support=support)
+        found = []
+        for requirement in question.requirements():
+            if isinstance(requirement.bound, Convolved):
+                found.append(_convolved(requirement.bound, law, requirement.target, largest, known))
+            else:
+                found.append(least_law(question, requirement).law.scale)
         return min(found)
 
     return scale_of
 
 
-def _convolved(duty: Obligation, largest: Callable[[], float], known: dict[str, dict[float, float]]) -> float:
-    """Return the scale for a duty whose delta is a convolution."""
-    parameters = duty.parameters
-    order, support = parameters["order"], parameters["support"]
-    if duty.bound == "absolute-sum":
-        # The slowest of all, and its delta falls with the scale: one look tells whether an order is of interest.
-        bound = largest()
-        if math.isfinite(bound) and _excess(duty, support, bound) > 0.0:
+def _convolved(
+    bound: Convolved, law: NoiseLaw, delta: float, largest: Callable[[], float], known: dict[str, dict[float, float]]
+) -> float:
+    """Return the scale for a delta that is a convolution."""
+    if isinstance(bound, AbsoluteSumDelta):
+        # The slowest of all, and its delta falls with the scale: one estimate shows whether an order is of interest.
+        most = largest()
+        if math.isfinite(most) and _excess(bound, law.with_scale(most), delta) > 0.0:
             return math.inf
-        return _smooth(duty, support, known.setdefault("absolute-sum", {}))
-    if support == "real":
-        return _smooth(duty, support, known.setdefault("corner", {}))
-    near = _smooth(duty, "real", known.setdefault("corner on the reals", {}))
+        return _smooth(bound, law, delta, known.setdefault("absolute-sum", {}))
+    if law.support == "real":
+        return _smooth(bound, law, delta, known.setdefault("corner", {}))
+    near = _smooth(bound, replace(law, support="real"), delta, known.setdefault("corner on the reals", {}))
     if near > WAVY_SCALE:
         # The steps of the integers are too fine to matter for which order is best, but near the kink of order 1.
-        return near if order >= SMOOTH_ORDER else _smooth(duty, support, known.setdefault("corner", {order: near}))
-    size = max(size for size, _ in parameters["corner"])
-    single = {
-        "notion": "approximate",
-        "order": order,
-        "sensitivity": int(size),
-        "epsilon": parameters["epsilon"],
-    }
-    start = searched(Obligation("integer-shift", duty.target, single))
+        started = known.setdefault("corner", {law.order: near})
+        return near if law.order >= SMOOTH_ORDER else _smooth(bound, law, delta, started)
+    size = max(size for size, _ in bound.corner)
+    single = IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=bound.epsilon)
+    start = least_for_integer_shift(single, law, delta).law.scale
     end = min(ABOVE_REAL * near, largest())
-    return _scanned(lambda scale: _excess(duty, support, scale, rough=True), order, start, end)
+    return _scanned(lambda scale: _excess(bound, law.with_scale(scale), delta, rough=True), law.order, start, end)
 
 
-def _excess(duty: Obligation, support: str, scale: float, *, rough: bool = False) -> float:
+def _excess(bound: Convolved, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
     """Return log(delta(b) / delta), estimated in floats."""
-    parameters: dict[str, Any] = {**duty.parameters, "scale": scale, "support": support}
-    if duty.bound == "corner":
-        chosen = corner_plan.plan(**parameters, rough=rough)
-        if chosen is None:
-            return -math.log(duty.target)
-        parameters.pop("corner")
-        value = corner_estimate.estimate(chosen, **parameters)
-    else:
-        laid = absolute_sum_plan.plan(**parameters)
-        if laid is None:
-            return -math.log(duty.target)
-        value = absolute_sum_plan.estimate(laid, order=parameters["order"], scale=scale, support=support)
-    return math.log(max(value, 1e-300)) - math.log(duty.target)
+    if isinstance(bound, CornerDelta):
+        return corner_excess(bound, law, delta, rough=rough)
+    return absolute_sum_excess(bound, law, delta)
 
 
-def _smooth(duty: Obligation, support: str, known: dict[float, float]) -> float:
+def _smooth(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, float]) -> float:
     """Return the scale where delta falls with it, by secants from a guess, or by a bracket if they lead nowhere."""
-    order = duty.parameters["order"]
-    guess = _guess(order, known) or _normal_guess(duty)
+    order = law.order
+    guess = _guess(order, known) or _normal_guess(bound, delta)
     if not math.isfinite(guess) or guess <= 0.0:
         return math.inf
 
-    def excess(log_scale: float) -> float:
-        return _excess(duty, support, math.exp(log_scale))
+    def excess(scale: float) -> float:
+        return _excess(bound, law.with_scale(scale), delta)
 
-    jumps = support == "integer" and duty.bound == "absolute-sum"
+    jumps = law.support == "integer" and isinstance(bound, AbsoluteSumDelta)
     here = math.log(guess)
-    value = excess(here)
+    value = excess(guess)
     ahead = here + math.copysign(0.01, value)
     for _ in range(0 if jumps else SECANTS):
-        following = excess(ahead)
+        following = excess(math.exp(ahead))
         slope = (following - value) / (ahead - here) if ahead != here else 0.0
         here, value = ahead, following
         if not slope < -0.1:
@@ -131,15 +133,8 @@ def _smooth(duty: Obligation, support: str, known: dict[float, float]) -> float:
             known[order] = math.exp(here + step)
             return known[order]
         ahead = here + min(max(step, -FARTHEST_STEP), FARTHEST_STEP)
-    failing, passing, above, below = bracket(lambda scale: _excess(duty, support, scale), guess)
-    known[order] = passing_end(
-        lambda scale: _excess(duty, support, scale),
-        failing=failing,
-        passing=passing,
-        failing_excess=above,
-        passing_excess=below,
-        tolerance=LOOSE_TOLERANCE if jumps else TOLERANCE,
-    )
+    found = bracketed(excess, guess)
+    known[order] = passing_end(excess, **found._asdict(), tolerance=LOOSE_TOLERANCE if jumps else TOLERANCE)
     return known[order]
 
 
@@ -155,12 +150,11 @@ def _guess(order: float, known: dict[float, float]) -> float | None:
     return math.exp(one + (two - one) / (second - first) * (math.log(order) - first))
 
 
-def _normal_guess(duty: Obligation) -> float:
+def _normal_guess(bound: Convolved, delta: float) -> float:
     """Return the scale of Gaussian noise for the same l_2 norm, about, as a start for any order."""
-    norm = math.sqrt(sum(count * size * size for size, count in duty.parameters["corner"]))
-    epsilon: float = duty.parameters["epsilon"]
-    q = math.sqrt(2.0 * math.log(1.0 / duty.target))
-    return norm * (q + math.sqrt(q * q + 2.0 * epsilon)) / (math.sqrt(2.0) * epsilon)
+    norm = math.sqrt(sum(count * size * size for size, count in bound.corner))
+    q = math.sqrt(2.0 * math.log(1.0 / delta))
+    return norm * (q + math.sqrt(q * q + 2.0 * bound.epsilon)) / (math.sqrt(2.0) * bound.epsilon)
 
 
 def _scanned(excess: Callable[[float], float], order: float, start: float, largest: float) -> float:

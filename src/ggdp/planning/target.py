@@ -8,15 +8,17 @@ proved by `calibrate`, and its scale keeps the half-width.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ggdp.calibration import calibrate
-from ggdp.calibration.profile import Noise, epsilon_between
+from ggdp.calibration.corner import corner_excess
+from ggdp.calibration.profile import NoisyQuery, epsilon_between
 from ggdp.calibration.search import passing_end
 from ggdp.errors import ArgumentError, GgdpError, SearchError
-from ggdp.loss import corner_estimate, corner_plan
 from ggdp.planning.search import Effort, Trial, least_error
 from ggdp.privacy import ApproxDP, PureDP
+from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from ggdp.calibration import Calibration
     from ggdp.planning.measures import Measure
     from ggdp.privacy import Sensitivity
+    from ggdp.proofs.noise_law import Support
 
 __all__ = ["calibration_for_width"]
 
@@ -39,7 +42,7 @@ HALVINGS = 60
 def calibration_for_width(
     delta: float,
     sensitivity: Sensitivity,
-    support: str,
+    support: Support,
     measure: Measure,
     plus_minus: float,
     progress: Callable[[int, int], None] | None,
@@ -54,8 +57,9 @@ def calibration_for_width(
 
     def trial(order: float) -> Trial:
         scale = _largest_scale(order, support, measure, plus_minus)
+        law = NoiseLaw(order=order, scale=scale, support=support)
         try:
-            return Trial(order, scale, _least_epsilon(order, scale, support, sensitivity, delta))
+            return Trial(order, scale, _least_epsilon(law, sensitivity, delta))
         except (GgdpError, ArithmeticError):
             return Trial(order, scale, math.inf)
 
@@ -65,14 +69,14 @@ def calibration_for_width(
         if not 0.0 < epsilon < MOST_EPSILON:
             break
         goal = PureDP(epsilon) if delta == 0.0 else ApproxDP(epsilon, delta)
-        found = calibrate(goal, sensitivity, order=best.order, support=support)  # type: ignore[arg-type]
+        found = calibrate(goal, sensitivity, order=best.order, support=support)
         if measure.of(found.order, found.scale, support) <= plus_minus * (1.0 + 1e-12):
             return found
     message = f"no epsilon was found that keeps plus_minus = {plus_minus!r}"
     raise SearchError(message)
 
 
-def _largest_scale(order: float, support: str, measure: Measure, width: float) -> float:
+def _largest_scale(order: float, support: Support, measure: Measure, width: float) -> float:
     """Return the largest scale, about, whose half-width is at most `width`."""
     scale = width / measure.of(order, 1.0, "real")
     if support == "real":
@@ -86,17 +90,14 @@ def _largest_scale(order: float, support: str, measure: Measure, width: float) -
     return low
 
 
-def _least_epsilon(order: float, scale: float, support: str, sensitivity: Sensitivity, delta: float) -> float:
+def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> float:
     """Return about the least epsilon of a noise."""
-    noise = Noise(order=order, scale=scale, support=support, sensitivity=sensitivity)
-    if noise.is_exact or delta == 0.0 or sensitivity.kind == "norm":
-        return epsilon_between(noise, delta)[1]
+    noisy = NoisyQuery(law, sensitivity)
+    if noisy.is_exact or delta == 0.0 or sensitivity.kind == "norm":
+        return epsilon_between(noisy, delta)[1]
 
     def excess(epsilon: float) -> float:
-        at: dict[str, Any] = {"order": order, "scale": scale, "epsilon": epsilon, "support": support}
-        chosen = corner_plan.plan(corner=sensitivity.corner, rough=True, **at)
-        value = 1.0 if chosen is None else corner_estimate.estimate(chosen, **at)
-        return math.log(max(value, 1e-300)) - math.log(delta)
+        return corner_excess(CornerDelta(corner=sensitivity.corner, epsilon=epsilon), law, delta, rough=True)
 
     failing, passing = LEAST_EPSILON, 1.0
     while excess(passing) > 0.0:

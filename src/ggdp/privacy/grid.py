@@ -31,8 +31,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flint import arb
 
 from ggdp import _validate
+from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
@@ -50,6 +52,8 @@ __all__ = ["MOST_STEPS", "Grid"]
 FINENESS = 1024
 # Sensitivities in steps are kept in floats, which are exact up to it.
 MOST_STEPS = 2**53
+# More than twice the bits of a float.
+_PRECISION = 128
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
 
@@ -287,8 +291,8 @@ class Grid:
         exact = Fraction(bound) / Fraction(self.step)
         if q == 1.0:
             return rounded_up(Fraction(math.floor(exact + moving)), of="sensitivity")
-        # The factor covers the rounding of 1/q, at most ln(r)/q < 45 half ulps of the power, and of the power itself.
-        extra = math.pow(moving, 1.0 / q) * (1.0 + 64.0 * math.ulp(1.0))
+        with BALLS, working_precision(_PRECISION):
+            extra = upper_float(arb(moving) ** (1 / arb(q)))
         return rounded_up(exact + Fraction(extra), of="sensitivity")
 
     def total(self, rows: ArrayLike, bounds: tuple[float, float]) -> int:

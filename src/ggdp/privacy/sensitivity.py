@@ -38,6 +38,9 @@ __all__ = ["Kind", "Sensitivity"]
 
 Kind: TypeAlias = Literal["cells", "box", "norm"]
 
+# More than twice the bits of a float: a norm is off by less than an ulp.
+_PRECISION = 128
+
 
 def _norm_order(**named: object) -> float:
     """Return the one argument as the order of a norm, a float of at least 1 or infinity."""
@@ -50,8 +53,7 @@ def _norm_order(**named: object) -> float:
 def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
     """Return an upper bound of the l_p norm of a vector given as (size, how often): exact where a float can be.
 
-    Rounding: up. The sum of powers is taken relative to the largest size, where every term is at most 1 and the
-    relative error of `math.pow` is below 2 ulp.
+    Rounding: up, in balls.
     """
     runs = list(sizes)
     largest = max(size for size, _ in runs)
@@ -59,13 +61,31 @@ def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
         return largest
     if p == 1.0:
         return rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)), of="sensitivity")
-    terms = math.fsum(count * math.pow(size / largest, p) for size, count in runs)
-    norm = largest * math.pow(terms, 1.0 / p) * (1.0 + 16.0 * math.ulp(1.0))
+    # flint is loaded when a norm needs it, not with `import ggdp`.
+    from flint import arb
+
+    from ggdp._balls import BALLS, upper_float, working_precision
+
+    with BALLS, working_precision(_PRECISION):
+        # Relative to the largest size, so that no power leaves the range of a ball.
+        terms = sum((count * (arb(size) / arb(largest)) ** arb(p) for size, count in runs), arb(0))
+        norm = upper_float(arb(largest) * terms ** (1 / arb(p)))
     if not math.isfinite(norm):
         raise ArgumentError(
             "sensitivity", "above 1e308", "does not fit in a 64-bit float; change the unit of the query"
         )
     return norm
+
+
+def _by_hoelder(bound: float, moving: int, p: float, q: float) -> float:
+    """Return an upper bound of r^(1/p - 1/q) D_q, rounded up, for p < q."""
+    from flint import arb
+
+    from ggdp._balls import BALLS, upper_float, working_precision
+
+    with BALLS, working_precision(_PRECISION):
+        exponent = 1 / arb(p) - (0 if q == math.inf else 1 / arb(q))
+        return upper_float(arb(bound) * arb(moving) ** exponent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,11 +374,7 @@ class Sensitivity:
             return _norm_of(self.corner, order)
         q, bound = self.joint
         # Hoelder: ||d||_p <= r^(1/p - 1/q) ||d||_q for p < q; for p >= q the norms only shrink.
-        if order >= q:
-            from_joint = bound
-        else:
-            exponent = 1.0 / order - (0.0 if q == math.inf else 1.0 / q)
-            from_joint = bound * math.pow(self.moving, exponent) * (1.0 + 16.0 * math.ulp(1.0))
+        from_joint = bound if order >= q else _by_hoelder(bound, self.moving, order, q)
         return from_joint if self.kind == "norm" else min(from_joint, _norm_of(self.corner, order))
 
     def __str__(self) -> str:

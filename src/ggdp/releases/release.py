@@ -15,8 +15,10 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from flint import arb
 
 from ggdp import _validate
+from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.releases import frames
 from ggdp.releases.facts import LEVEL, MechanismFacts
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from ggdp.releases.steps import Adjustment
 
 __all__ = ["Interval", "Release", "adjusted", "released"]
+
+# More than twice the bits of a float.
+_PRECISION = 128
 
 _SHOWN_VALUES = 6
 
@@ -158,7 +163,8 @@ class Release:
         cells = next((dict(step.parameters)["of"] for step in self.adjustments if step.chosen_by_values), 1)
         if cells <= 1 or number == 0.0:
             return number
-        return min(math.nextafter(math.pow(number, 1.0 / cells), 1.0), math.nextafter(1.0, 0.0))
+        with BALLS, working_precision(_PRECISION):
+            return min(upper_float(arb(number) ** (1 / arb(cells))), math.nextafter(1.0, 0.0))
 
     def bias(self, true: ArrayLike | None = None) -> Any:  # noqa: ANN401 - a float or an array, as `true` is
         """Return the mean error at a hypothetical true value, or the largest in size over all of them.

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import BALLS, hull, working_precision
+from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.table import Table
@@ -67,7 +67,7 @@ class Binomial:
 
     Examples
     --------
-    >>> from ggdp.distributions.integer_sums import tail
+    >>> from ggdp.proofs.integer_sums import tail
     >>> cells = Binomial(trials=10**13, probability=lambda: tail(1.0, 1.0, 30))
     >>> cells.sample(4).dtype
     dtype('int64')

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
-from ggdp.distributions.enclosures import BALLS, lower_float, upper_float, working_precision
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.sampling.rejection import ROUNDING, Envelope, far_sum, weight
 from ggdp.sampling.table import UNDECIDED
 from ggdp.sampling.thresholds import precision_from, reach

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from flint import arb
 
-from ggdp.distributions.enclosures import BALLS, working_precision
+from ggdp._balls import BALLS, working_precision
 from ggdp.errors import UnprovedError
 from ggdp.sampling.entropy import random_bits
 

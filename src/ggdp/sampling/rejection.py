@@ -41,8 +41,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
-from ggdp.distributions.enclosures import BALLS, working_precision
-from ggdp.distributions.integer_sums import partial_sum, tail_sum
+from ggdp._balls import BALLS, working_precision
+from ggdp.proofs.integer_sums import partial_sum, tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
 from ggdp.sampling.table import BATCH, CHUNK, UNDECIDED
 from ggdp.sampling.thresholds import precision_from

@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import arb, fmpq
 
-from ggdp.distributions.enclosures import BALLS, working_precision
+from ggdp._balls import BALLS, working_precision
 from ggdp.sampling.entropy import random_bits
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from ggdp.distributions.enclosures import BALLS, hull, working_precision
-from ggdp.distributions.integer_sums import partial_sum, tail, tail_sum, weight
+from ggdp._balls import BALLS, hull, working_precision
+from ggdp.proofs.integer_sums import partial_sum, tail, tail_sum, weight
 from ggdp.sampling.table import Table
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def window(order: float, scale: float, first: int, last: int) -> arb:
 def _beyond(order: float, scale: float, first: int, word: int) -> arb:
     """Enclose S(first) of the whole law, as narrowly as thresholds of so many bits ask for.
 
-    Some terms and a geometric series for the others, as the claim on direct sums in `ggdp.distributions.integer_sums`
+    Some terms and a geometric series for the others, as the claim on direct sums in `ggdp.proofs.integer_sums`
     allows, take less time than a narrow sum.
     """
     terms = [weight(order, scale, first + j) for j in range(_TERMS_BEYOND + 1)]

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp._files import write_together
-from ggdp.distributions.integer_sums import tail
 from ggdp.errors import ArgumentError
+from ggdp.proofs.integer_sums import tail
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import released
 from ggdp.sampling import Binomial, ConditionalNoise

@@ -34,10 +34,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp import _validate
-from ggdp.distributions.enclosures import BALLS, working_precision
-from ggdp.distributions.integer_sums import tail
+from ggdp._balls import BALLS, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.saturation import add_saturating
+from ggdp.proofs.integer_sums import tail
 from ggdp.sampling import Binomial, ConditionalNoise, IntegerNoise
 from ggdp.sampling.entropy import checked_source
 from ggdp.sampling.uniform import distinct_integers

@@ -59,12 +59,13 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp import _validate
+from ggdp._balls import upper_float
 from ggdp._rounding import rounded_up
-from ggdp.distributions.integer_sums import tail
 from ggdp.distributions.integer_tails import least_with_tail
 from ggdp.errors import ArgumentError
-from ggdp.loss.enclosed import sharpened
 from ggdp.privacy import ApproxDP
+from ggdp.proofs.enclosures import accurate
+from ggdp.proofs.integer_sums import tail
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
@@ -166,9 +167,9 @@ def key_delta(order: float, scale: float, *, threshold: int, cells_of_a_unit: in
     >>> key_delta(1, 1.0, threshold=15, cells_of_a_unit=1) <= 1e-6 < key_delta(1, 1.0, threshold=14, cells_of_a_unit=1)
     True
     """
-    return sharpened(
-        lambda: -((-tail(order, scale, threshold - most_in_a_cell)).log1p() * cells_of_a_unit).expm1()
-    ).upper
+    return upper_float(
+        accurate(lambda: -((-tail(order, scale, threshold - most_in_a_cell)).log1p() * cells_of_a_unit).expm1())
+    )
 
 
 def noise_share(delta: float, *, cells_of_a_unit: int, neighbours: Neighbours, declared_cells: int = 0) -> float:

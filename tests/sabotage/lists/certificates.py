@@ -2,8 +2,8 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-FORGED = "tests/calibration/test_forged_certificates.py::"
-BALLS = "tests/distributions/test_enclosures.py::"
+FORGED = "tests/proofs/test_forged_certificates.py::"
+BALLS = "tests/proofs/test_enclosures.py::"
 SENSITIVITY = "tests/privacy/test_sensitivity.py::"
 ADDITIVE = "tests/mechanisms/test_additive.py::"
 EXTREME = "tests/calibration/test_extreme_arguments.py::"
@@ -11,56 +11,56 @@ EXTREME = "tests/calibration/test_extreme_arguments.py::"
 SABOTAGES = [
     Sabotage(
         "the short cut of order 1 precedes the checks of a corner",
-        "loss/corner.py",
-        "    checked_corner(corner, support)\n    if order == 1.0",
-        "    if order == 1.0",
+        "proofs/corner.py",
+        "        require_corner(self.corner)\n",
+        "",
         (f"{FORGED}test_the_short_cut_of_order_one_proves_nothing_of_a_corner_that_is_none",),
     ),
     Sabotage(
         "the precision of a certificate is not compared",
-        "calibration/certificate.py",
-        "if certificate.precision != found.precision:",
+        "proofs/certificate.py",
+        "if used != bits:",
         "if False:",
         (f"{FORGED}test_a_record_with_a_wrong_field_is_refused",),
     ),
     Sabotage(
         "any arithmetic will do",
-        "calibration/certificate.py",
-        "    _require_arithmetic(certificate)\n    return rule",
-        "    return rule",
+        "proofs/certificate.py",
+        "    _require_arithmetic(certificate.arithmetic)\n",
+        "",
         (f"{FORGED}test_a_record_with_a_wrong_field_is_refused",),
     ),
     Sabotage(
-        "grid and truncation of a certificate are not compared",
-        "calibration/certificate.py",
-        "        if not same:\n",
-        "        if False:\n",
-        (f"{FORGED}test_a_record_with_a_wrong_field_is_refused",),
+        "a certificate may have fields that its proof does not use",
+        "proofs/certificate.py",
+        "not isinstance(record, dict) or set(record) != _FIELDS",
+        "not isinstance(record, dict) or not set(record) >= _FIELDS",
+        (f"{FORGED}test_a_record_with_more_or_fewer_keys_is_refused",),
     ),
     Sabotage(
         "widths are cut to integers",
-        "loss/bounded_vector.py",
-        "if not _validate.positive(coordinates=size).is_integer():",
+        "proofs/bounded_vector.py",
+        "if not float(size).is_integer():",
         "if False:",
         (f"{FORGED}test_widths_and_sizes_between_two_integers_are_not_cut_off",),
     ),
     Sabotage(
-        "a parameter may be named twice in a certificate",
-        "calibration/certificate.py",
-        " or len(set(names)) != len(names)",
-        "",
+        "a bound of somebody's own is believed",
+        "proofs/certificate.py",
+        'if type(bound) is not BOUNDS.get(getattr(bound, "name", ""))',
+        'if getattr(bound, "name", "") not in BOUNDS',
         (f"{FORGED}test_a_certificate_made_by_hand_is_checked_as_a_record_is",),
     ),
     Sabotage(
         "the lock on balls is written in Python",
-        "distributions/enclosures.py",
+        "_balls.py",
         "BALLS = threading.RLock()",
         "BALLS = threading._PyRLock()",
         (f"{BALLS}test_an_interrupt_at_any_moment_neither_keeps_the_lock_nor_the_precision",),
     ),
     Sabotage(
         "the precision is set by a context manager written in Python",
-        "distributions/enclosures.py",
+        "_balls.py",
         "working_precision = ctx.workprec\n",
         "import contextlib\n@contextlib.contextmanager\ndef working_precision(bits):\n"
         "    with ctx.workprec(bits):\n        yield\n",
@@ -68,7 +68,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a forked child frees a lock that it holds itself",
-        "distributions/enclosures.py",
+        "_balls.py",
         "    if not BALLS._is_owned():  # type: ignore[attr-defined]\n        BALLS",
         "    if True:\n        BALLS",
         (f"{BALLS}test_a_child_forked_inside_a_block_leaves_it_as_its_parent_does",),
@@ -89,14 +89,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "a mechanism believes every certificate",
-        "calibration/record.py",
+        "calibration/calibration.py",
         "        self.require_own_certificate()\n        require_proved(self.certificate)",
         "        self.require_own_certificate()",
         (f"{ADDITIVE}test_a_calibration_that_was_changed_with_its_certificate_is_refused",),
     ),
     Sabotage(
         "every certificate is known already",
-        "calibration/certificate.py",
+        "proofs/certificate.py",
         "known = certificate in _PROVED",
         "known = True",
         (f"{ADDITIVE}test_a_calibration_that_was_changed_with_its_certificate_is_refused",),
@@ -123,24 +123,66 @@ SABOTAGES = [
         ("tests/releases/test_release.py::test_no_array_of_a_release_can_be_made_writable_also_not_in_a_copy",),
     ),
     Sabotage(
-        "a plan may leave coordinates out",
-        "loss/corner.py",
-        "    _require_all(chosen, corner)\n    return",
-        "    return",
-        (f"{EXTREME}test_a_plan_that_leaves_coordinates_out_proves_nothing",),
+        "a layout may leave coordinates out",
+        "proofs/corner.py",
+        "        if self.layout is not None:\n            self._require_all(self.layout)\n",
+        "",
+        ("tests/proofs/test_corner.py::test_a_layout_that_leaves_coordinates_out_is_refused",),
     ),
     Sabotage(
         "blocks of coordinates are counted once",
-        "loss/corner.py",
-        "parts.append((coarsened(composed, 1 << size.halvings), size.copies))",
-        "parts.append((coarsened(composed, 1 << size.halvings), 1))",
+        "proofs/corner.py",
+        "parts.append((coarser(block, 1 << size.halvings), size.copies))",
+        "parts.append((coarser(block, 1 << size.halvings), 1))",
         (f"{EXTREME}test_a_million_coordinates_are_added_in_blocks_and_all_of_them_count",),
     ),
     Sabotage(
         "errors of floats go through",
-        "calibration/record.py",
+        "calibration/least_scale.py",
         "except (ArithmeticError, ValueError) as left:",
         "except ZeroDivisionError as left:",
         (f"{EXTREME}test_numbers_that_leave_the_floats_are_a_search_without_an_end",),
+    ),
+    Sabotage(
+        "the tail above a window may be bounded with a negative tilt",
+        "proofs/layouts.py",
+        "        _validate.positive(tilt=self.tilt)\n",
+        "",
+        (f"{FORGED}test_a_record_with_a_wrong_layout_is_refused",),
+    ),
+    Sabotage(
+        "the sum of the paper may leave coordinates out",
+        "proofs/absolute_sum.py",
+        "        if self.layout is not None:\n            self._require_all(self.layout)\n",
+        "",
+        (f"{FORGED}test_a_record_with_a_wrong_layout_is_refused",),
+    ),
+    Sabotage(
+        "cells are halved where the claim on halves does not hold",
+        "proofs/absolute_sum.py",
+        'return law.support == "real" and law.order >= 2.0',
+        "return True",
+        ("tests/proofs/test_absolute_sum.py",),
+    ),
+    Sabotage(
+        "a proof needs a package of searches",
+        "proofs/corner.py",
+        "from ggdp.proofs.layouts import CornerLayout\n",
+        "import ggdp.calibration.search\nfrom ggdp.proofs.layouts import CornerLayout\n",
+        ("tests/proofs/test_kernel.py",),
+    ),
+    Sabotage(
+        "a proof needs NumPy",
+        "proofs/crossing.py",
+        "import math\n",
+        "import math\n\nimport numpy\n",
+        ("tests/proofs/test_kernel.py",),
+    ),
+    Sabotage(
+        "a norm is rounded down",
+        "privacy/sensitivity.py",
+        "norm = upper_float(arb(largest) * terms ** (1 / arb(p)))",
+        "norm = float(arb(largest) * terms ** (1 / arb(p))) * (1 - 2.0**-52)",
+        (f"{SENSITIVITY}test_the_norm_of_cells_is_the_norm_of_m_equal_moves",),
     ),
 ]

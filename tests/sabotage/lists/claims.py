@@ -2,30 +2,30 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-ATTAINED = "tests/calibration/test_attained.py::"
-FORGED = "tests/calibration/test_forged_certificates.py::"
+ATTAINED = "tests/proofs/test_attained.py::"
+FORGED = "tests/proofs/test_forged_certificates.py::"
 QUOTES = "tests/calibration/test_extreme_quotes.py::"
 CHANGED = "tests/calibration/test_changed_calibrations.py::"
 
 SABOTAGES = [
     Sabotage(
         "bounded noise quotes the loss of a corner that a joint norm excludes",
-        "calibration/quoted.py",
-        "if rule.exact and not joint_binds(self.sensitivity):",
-        "if rule.exact:",
+        "calibration/profiled.py",
+        "if bound.exact and not joint_binds(self.sensitivity):",
+        "if bound.exact:",
         (f"{ATTAINED}test_the_loss_on_bounds_is_not_said_to_be_that_of_a_corner_which_a_joint_norm_excludes",),
     ),
     Sabotage(
         "the l_1 norm of whole moves is not rounded down",
-        "calibration/attained.py",
+        "proofs/attained.py",
         'if support == "integer" and size >= 1.0 else size',
         "if False else size",
         (f"{ATTAINED}test_whole_moves_of_a_fractional_l_1_norm_need_no_more_than_its_whole_part",),
     ),
     Sabotage(
         "an upper bound proves a scale to be the least",
-        "calibration/certificate.py",
-        "        if not rule.exact:\n            # Its",
+        "proofs/certificate.py",
+        "        if not bound.exact:\n            # Its",
         "        if False:\n            # Its",
         (f"{FORGED}test_an_upper_bound_does_not_prove_a_smaller_scale_to_fail",),
     ),
@@ -38,7 +38,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a changed calibration gives a bounded sampler",
-        "calibration/record.py",
+        "calibration/calibration.py",
         "        self.require_proof()\n        kind = Trunc",
         "        kind = Trunc",
         (f"{CHANGED}test_a_changed_scale_gives_no_bounded_sampler",),

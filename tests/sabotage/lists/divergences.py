@@ -4,19 +4,19 @@ from tests.sabotage.sabotage import Sabotage
 
 QUOTED = "tests/calibration/test_quoted.py::"
 SIDES = "tests/mechanisms/test_randomised_response.py::"
-VECTORS = "tests/loss/test_integer_gaussian.py::"
+VECTORS = "tests/proofs/test_integer_gaussian.py::"
 
 SABOTAGES = [
     Sabotage(
         "discrete Gaussian noise on a vector is taken for continuous noise",
-        "loss/integer_gaussian.py",
-        "inner = arb(scale) ** 2 - 2 * arb(s) ** 2",
-        "inner = arb(scale) ** 2 + 0 * arb(s) ** 2",
+        "proofs/integer_gaussian.py",
+        "inner = arb(law.scale) ** 2 - 2 * arb(s) ** 2",
+        "inner = arb(law.scale) ** 2 + 0 * arb(s) ** 2",
         (f"{VECTORS}test_no_move_has_a_larger_delta_than_is_proved",),
     ),
     Sabotage(
         "the cost of comparing discrete with continuous noise is left out",
-        "loss/integer_gaussian.py",
+        "proofs/integer_gaussian.py",
         "moving = min(dimension, math.floor(sensitivity * sensitivity) + 1)",
         "moving = 0 * min(dimension, math.floor(sensitivity * sensitivity) + 1)",
         (f"{VECTORS}test_more_coordinates_or_a_longer_move_never_have_a_smaller_bound",),
@@ -44,14 +44,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "the losses of a lower bound are raised to the grid",
-        "loss/corner_below.py",
-        "return Lowered(OnGrid(step, low, law, arb(0)), arb(share) * step)",
-        "return Lowered(OnGrid(step, low, law, arb(0)), (arb(share) + 1) * step)",
+        "proofs/coordinate_loss.py",
+        "return Lowered(LossDistribution(step, low, lowered, arb(0)), arb(share) * step)",
+        "return Lowered(LossDistribution(step, low, lowered, arb(0)), (arb(share) + 1) * step)",
         (f"{QUOTED}test_the_delta_of_a_corner_lies_between_its_bounds",),
     ),
     Sabotage(
         "a Renyi divergence leaves out the far side",
-        "loss/renyi.py",
+        "proofs/renyi.py",
         "total += (_height(p, d, a, start + j * step) - top).exp()",
         "total += (_height(p, d, a, start + 2 * j * step) - top).exp()",
         (f"{QUOTED}test_renyi_divergences_are_those_of_a_plain_sum_or_integral",),

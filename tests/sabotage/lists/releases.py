@@ -54,7 +54,7 @@ SABOTAGES = [
     Sabotage(
         "intervals know of no clamp",
         "mechanisms/additive.py",
-        "            clamp=self._outlet.clamp,\n",
+        "            clamp=self._saturation.clamp,\n",
         "",
         ("tests/mechanisms/test_saturation.py::test_intervals_cover_counts_that_were_clamped",),
     ),

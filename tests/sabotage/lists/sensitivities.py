@@ -28,9 +28,9 @@ SABOTAGES = [
     ),
     Sabotage(
         "Laplace noise for the l_2 norm",
-        "calibration/obligations.py",
-        'return Obligation("laplace", goal.epsilon, {"sensitivity": most_l1(sensitivity, support)}, note)',
-        'return Obligation("laplace", goal.epsilon, {"sensitivity": sensitivity.lp(2)}, note)',
+        "proofs/requirements.py",
+        "LaplaceLoss(sensitivity=most_l1(self.sensitivity, self.support))",
+        "LaplaceLoss(sensitivity=self.sensitivity.lp(2))",
         (f"{LOSS}[laplace-integers-replace-one]",),
     ),
     Sabotage(

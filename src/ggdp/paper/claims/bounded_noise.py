@@ -10,8 +10,7 @@ import numpy as np
 import ggdp
 from ggdp.calibration import exponential_calibration, truncated_scale, utility_sensitivity
 from ggdp.errors import UnattainableError
-from ggdp.loss.bounded import loss_of_boundary_inflated, loss_of_truncated
-from ggdp.loss.integer_bounded import loss_of_integer_truncated
+from ggdp.paper.claims.proved_losses import bounded_loss
 from ggdp.paper.claims.wording import if_true, listed, short, span
 from ggdp.paper.comparisons import bounded_errors, exponential_losses
 from ggdp.paper.results import Claim
@@ -33,7 +32,7 @@ def truncated_sound() -> Claim:
     orders = (1, 2, 3, 4)
     scales = [truncated_scale(order, [(10.0, 1.0, 1)], 1, 1.0) for order in orders]
     losses = [
-        loss_of_truncated(order=order, scale=scale, width=10.0, sensitivity=1.0).upper
+        bounded_loss("truncated", order=order, scale=scale, width=10.0).upper
         for order, scale in zip(orders, scales, strict=True)
     ]
     least = [_truncated(order) for order in (2, 3)]
@@ -97,8 +96,8 @@ def gaussian_dp_order() -> Claim:
 def rounding_counts() -> Claim:
     """Section 2.5: rounding afterwards."""
     scale = ggdp.calibrate(ggdp.PureDP(2.0), ONE, order=1.5, bounds=[(0.0, 2.0)], bounding="truncated").scale
-    integer = loss_of_integer_truncated(order=1.5, scale=scale, width=2, sensitivity=1).lower
-    kept = loss_of_truncated(order=1.5, scale=scale, width=2.0, sensitivity=1.0).upper <= 2.0
+    integer = bounded_loss("truncated", order=1.5, scale=scale, width=2.0, support="integer").lower
+    kept = bounded_loss("truncated", order=1.5, scale=scale, width=2.0).upper <= 2.0
     return Claim(
         key="rounding-counts",
         place="Section 2.5",
@@ -123,7 +122,7 @@ def inflated_scale() -> Claim:
         compared = bounded_errors(order, 1.0, (0.0, 10.0))
         worst.append((float(compared.truncated.rmse.max()), float(compared.boundary_inflated.rmse.max())))
     solved = all(
-        loss_of_boundary_inflated(order=order, scale=scale, width=10.0, sensitivity=1.0).upper <= 1.0
+        bounded_loss("boundary-inflated", order=order, scale=scale, width=10.0).upper <= 1.0
         for order, scale in zip((1, 2, 3), found, strict=True)
     )
     return Claim(
@@ -141,9 +140,9 @@ def inflated_scale() -> Claim:
 def inflated_by_b1() -> Claim:
     """Section 2.5: Eqn b1 and boundary inflated noise."""
     b = truncated_scale(4, [(1.0, 1.0, 1)], 1, 0.1)
-    loss = loss_of_boundary_inflated(order=4, scale=b, width=1.0, sensitivity=1.0).lower
+    loss = bounded_loss("boundary-inflated", order=4, scale=b, width=1.0).lower
     wide = truncated_scale(2, [(10.0, 1.0, 1)], 1, 1.0)
-    inside = loss_of_boundary_inflated(order=2, scale=wide, width=10.0, sensitivity=1.0).upper
+    inside = bounded_loss("boundary-inflated", order=2, scale=wide, width=10.0).upper
     return Claim(
         key="inflated-by-b1",
         place="Section 2.5, Def. 6",

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 import ggdp
-from ggdp.loss.bounded import loss_of_boundary_inflated, loss_of_truncated
+from ggdp.paper.claims.proved_losses import bounded_loss
 from ggdp.paper.claims.wording import if_true, listed, short, span
 from ggdp.paper.comparisons import gaussian_bounds, gaussian_sigma
 from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS
@@ -46,17 +46,16 @@ def _bounded(bounding: Literal["truncated", "boundary-inflated"], order: int) ->
 
 def bounded_achieve() -> Claim:
     """Bounded data: both mechanisms have a scale for pure DP."""
-    measures = {"truncated": loss_of_truncated, "boundary-inflated": loss_of_boundary_inflated}
-    scales: dict[str, list[float]] = {
+    scales: dict[Literal["truncated", "boundary-inflated"], list[float]] = {
         "truncated": [_bounded("truncated", order) for order in (1, 2, 3)],
         "boundary-inflated": [_bounded("boundary-inflated", order) for order in (1, 2, 3)],
     }
     found = {
         name: [
-            loss(order=order, scale=scale, width=10.0, sensitivity=1.0).upper
-            for order, scale in zip((1, 2, 3), scales[name], strict=True)
+            bounded_loss(name, order=order, scale=scale, width=10.0).upper
+            for order, scale in zip((1, 2, 3), losses, strict=True)
         ]
-        for name, loss in measures.items()
+        for name, losses in scales.items()
     }
     return Claim(
         key="bounded-achieve",

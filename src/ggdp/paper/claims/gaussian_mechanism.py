@@ -8,7 +8,7 @@ import numpy as np
 
 import ggdp
 from ggdp.calibration import classic_gaussian
-from ggdp.loss.shift import delta_of_shift
+from ggdp.paper.claims.proved_losses import shift_delta
 from ggdp.paper.claims.wording import if_true, listed, short, span
 from ggdp.paper.comparisons import (
     LEMMA_DELTA,
@@ -46,9 +46,7 @@ def lemma_10() -> Claim:
     for epsilon in EPSILONS:
         for delta in DELTAS:
             sigma = float(gaussian_sigma(epsilon, delta))
-            true = delta_of_shift(
-                notion="probabilistic", order=2.0, scale=sigma * SQRT2, sensitivity=1.0, epsilon=epsilon
-            ).upper
+            true = shift_delta("probabilistic", order=2.0, scale=sigma * SQRT2, epsilon=epsilon).upper
             used.append(true / delta)
             gain.append(sigma / ggdp.calibrate(ggdp.ProbabilisticDP(epsilon, delta), ONE, order=2).std)
     return Claim(
@@ -105,9 +103,7 @@ def _approximate_epsilon(sigma: float, delta: float) -> float:
     low, high = 0.0, 2.0
     while high - low > 1e-6:
         middle = (low + high) / 2.0
-        found = delta_of_shift(
-            notion="approximate", order=2.0, scale=sigma * SQRT2, sensitivity=1.0, epsilon=middle
-        ).upper
+        found = shift_delta("approximate", order=2.0, scale=sigma * SQRT2, epsilon=middle).upper
         low, high = (middle, high) if found > delta else (low, middle)
     return high
 
@@ -164,12 +160,8 @@ def no_limit_on_epsilon() -> Claim:
     """Section 3: the pDP bound at epsilon of 1 and more."""
     epsilons = (1.0, 2.0, 10.0)
     true = [
-        delta_of_shift(
-            notion="probabilistic",
-            order=2.0,
-            scale=float(gaussian_sigma(epsilon, 0.05)) * SQRT2,
-            sensitivity=1.0,
-            epsilon=epsilon,
+        shift_delta(
+            "probabilistic", order=2.0, scale=float(gaussian_sigma(epsilon, 0.05)) * SQRT2, epsilon=epsilon
         ).upper
         for epsilon in epsilons
     ]
@@ -187,9 +179,7 @@ def classic_outside() -> Claim:
 
     def true_delta(epsilon: float, delta: float) -> float:
         sigma = math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
-        return delta_of_shift(
-            notion="approximate", order=2.0, scale=sigma * SQRT2, sensitivity=1.0, epsilon=epsilon
-        ).upper
+        return shift_delta("approximate", order=2.0, scale=sigma * SQRT2, epsilon=epsilon).upper
 
     deltas = [*np.geomspace(1e-10, 0.499, 25).tolist(), *DELTAS]
     used = [true_delta(epsilon, delta) / delta for epsilon in (1.0, 2.0) for delta in deltas]

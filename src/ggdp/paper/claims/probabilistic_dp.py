@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import ggdp
 from ggdp.calibration import disjoint_scale, scale_by_monte_carlo
-from ggdp.loss.bounded import loss_of_truncated
-from ggdp.loss.shift import delta_of_shift
+from ggdp.paper.claims.proved_losses import bounded_loss, shift_delta
 from ggdp.paper.claims.statements import said
 from ggdp.paper.claims.wording import falling, if_true, listed, rising, short, span
 from ggdp.paper.results import Claim
@@ -29,9 +28,7 @@ def _tail(x: float) -> float:
 
 def _true_delta(order: float, scale: float, epsilon: float, sensitivity: float = 1.0) -> float:
     """Return the delta of pDP that a scale really has, as an upper bound."""
-    return delta_of_shift(
-        notion="probabilistic", order=order, scale=scale, sensitivity=sensitivity, epsilon=epsilon
-    ).upper
+    return shift_delta("probabilistic", order=order, scale=scale, sensitivity=sensitivity, epsilon=epsilon).upper
 
 
 def corollary_7() -> Claim:
@@ -133,7 +130,7 @@ def clipping_keeps() -> Claim:
 
 def discarding_keeps() -> Claim:
     """Section 2.6: bounding by throwing away."""
-    loss = loss_of_truncated(order=1, scale=1.0, width=10.0, sensitivity=1.0).lower
+    loss = bounded_loss("truncated", order=1, scale=1.0, width=10.0).lower
     return Claim(
         key="discarding-keeps",
         place="Section 2.6",

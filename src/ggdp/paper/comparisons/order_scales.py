@@ -29,10 +29,12 @@ import numpy as np
 
 from ggdp import ApproxDP, GeneralizedGaussian, ProbabilisticDP, Sensitivity, _validate, calibrate
 from ggdp.calibration import disjoint_scale
+from ggdp.calibration.absolute_sum import absolute_sum_excess
 from ggdp.errors import ArgumentError, SearchError
-from ggdp.loss import absolute_sum_plan
 from ggdp.paper.array_checks import Floats, frozen, orders_of
 from ggdp.planning.scales import scale_finder
+from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -149,13 +151,10 @@ def _paper_scale(p: float, query: Sensitivity, epsilon: float, delta: float) -> 
     if query.moving == 1:
         return disjoint_scale(p, query.largest, epsilon, delta)
 
+    bound = AbsoluteSumDelta(corner=query.corner, epsilon=epsilon)
+
     def excess(log_scale: float) -> float:
-        scale = math.exp(log_scale)
-        chosen = absolute_sum_plan.plan(
-            order=p, scale=scale, corner=query.corner, epsilon=epsilon, support="real", joint=None
-        )
-        value = 1.0 if chosen is None else absolute_sum_plan.estimate(chosen, order=p, scale=scale, support="real")
-        return math.log(max(value, 1e-300)) - math.log(delta)
+        return absolute_sum_excess(bound, NoiseLaw(order=p, scale=math.exp(log_scale)), delta)
 
     return math.exp(_secant_root(excess, math.log(disjoint_scale(p, query.lp(1), epsilon, delta))))
 

@@ -1,0 +1,222 @@
+"""Floats around the paper's bound for several coordinates: which grid a proof should use, and what it will find.
+
+Nothing here is trusted. Symbols are those of `ggdp.proofs.absolute_sum`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggdp.calibration.corner_estimate import spectrum_of
+from ggdp.calibration.corner_layout import TILTS, precision_for, rounded_step, smooth_length
+from ggdp.calibration.crossing_estimates import crossings, loss_estimates
+from ggdp.calibration.sampled_loss import FAR, Sample, integer_tails_estimate, saddle, summed
+from ggdp.proofs.absolute_sum import inner_points, is_halved
+from ggdp.proofs.layouts import AbsoluteSumLayout, OtherLayout, Window
+
+if TYPE_CHECKING:
+    from ggdp.calibration.crossing_estimates import Floats
+    from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+    from ggdp.proofs.noise_law import NoiseLaw
+
+__all__ = ["PlannedSum", "absolute_sum_layout", "estimate"]
+
+# What is cut off at the ends of a grid, relative to delta.
+NEGLIGIBLE = math.log(1e-10)
+NODES = 1200
+# Where phi rises by more than this over a cell, it is replaced by a chord.
+GENTLE = 0.05
+# What the grid adds to delta, relative to it: with halves, and with whole cells on their upper ends.
+RELATIVE_ERROR = 4e-10
+ROUNDED_ERROR = 2e-6
+# A logarithm of delta below which floats are spared the attempt.
+HOPELESS = -80.0
+# Up to so many coordinates the grid is finer: the transform is short.
+FEW = 8
+MOST_POINTS = 1 << 17
+MOST_KNOTS = 24_000
+# A step of a normal float, where all losses are almost 0.
+LEAST_STEP = 1e-290
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSum:
+    """A layout, with what an estimate of its bound needs, and the precision for a proof."""
+
+    layout: AbsoluteSumLayout
+    main: float
+    threshold: float
+    tilt: float
+    level: float
+    precision: int
+
+
+def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw) -> PlannedSum | None:
+    """Choose a grid; None where the bound is 1."""
+    t = _threshold(bound, law)
+    if not t > 0.0:
+        return None
+    main = bound.main
+    rest = [(size, count - (size == main)) for size, count in bound.corner if count > (size == main)]
+    lone, samples = _excesses(law, main, 1), [_excesses(law, size, count) for size, count in rest]
+    both = [lone, *samples]
+    theta = saddle(both, t)
+    level = min(summed(both, theta)[0] - theta * t, 0.0)
+    if sum(sample.count * float(sample.losses.max()) for sample in both) <= t:
+        level = -FAR
+    budget = level + NEGLIGIBLE
+    # A coordinate above t exceeds it whatever the rest, so it may as well be infinite.
+    main_end, *ends = (min(_high_end(sample, budget), t) for sample in both)
+    many = sum(count for _, count in rest)
+    top, bottom, tilt = _ends_of_sum(samples, theta, budget)
+    step = _step(law, t, many, both, theta)
+    if not (math.isfinite(step) and math.isfinite(top - bottom)):
+        return None
+    knots, points = (MOST_KNOTS, MOST_POINTS) if many <= FEW else (MOST_KNOTS // 2, MOST_POINTS // 2)
+    step = rounded_step(
+        max(step, LEAST_STEP, (top - bottom) / (points - 64), *(end / knots for end in (main_end, *ends)))
+    )
+    others = tuple(
+        OtherLayout(size=size, count=count, high=math.ceil(end / step) + 1)
+        for (size, count), end in zip(rest, ends, strict=True)
+    )
+    last = min(math.ceil(top / step) + 2, sum(other.count * other.high for other in others))
+    halved = is_halved(law)
+    steep = math.exp(min((1.0 - law.order) * math.log(main / law.scale) - math.lgamma(1.0 / law.order), 700.0))
+    layout = AbsoluteSumLayout(
+        step=step,
+        others=others,
+        refined=halved and many <= FEW,
+        chord=math.ceil(math.sqrt(many / 2.0)) + 1 if halved and steep * step > GENTLE else 0,
+        depth=math.ceil(main_end / step) + 1,
+        window=Window(top=last, points=smooth_length(last - math.floor(bottom / step) + 3), tilt=tilt),
+    )
+    return PlannedSum(layout=layout, main=main, threshold=t, tilt=theta, level=level, precision=precision_for(level))
+
+
+def _threshold(bound: AbsoluteSumDelta, law: NoiseLaw) -> float:
+    """Return about t."""
+    with np.errstate(all="ignore"):
+        # NumPy's power, since Python's raises where it overflows.
+        own = sum(count * float(np.float64(size / law.scale) ** law.order) for size, count in bound.corner)
+        known = own if bound.joint is None else min(float(np.float64(bound.joint / law.scale) ** law.order), own)
+    return bound.epsilon - known
+
+
+def _ends_of_sum(samples: list[Sample], theta: float, budget: float) -> tuple[float, float, float]:
+    """Return values outside of which the sum of the other coordinates is negligible, and the tilt that shows it."""
+    if not samples:
+        return 0.0, 0.0, 1.0
+    spread = math.sqrt(summed(samples, theta)[2]) + 1e-300
+    plain = math.sqrt(summed(samples, 0.0)[2]) + 1e-300
+    top, tilt = min(((summed(samples, s)[0] - budget) / s, s) for s in (theta + shift / spread for shift in TILTS))
+    bottom = max((budget - summed(samples, -s)[0]) / s for s in (shift / plain for shift in TILTS))
+    # Beyond t all counts the same, so nothing much above it needs a place; at least t itself does.
+    return top, max(min(bottom, top), 0.0), tilt
+
+
+def _step(law: NoiseLaw, t: float, many: int, samples: list[Sample], theta: float) -> float:
+    """Return the step at which the grid adds a negligible share to delta."""
+    if not is_halved(law):
+        return 2.0 * ROUNDED_ERROR * t / max(many, 1)
+    # Where the mean is above t there is no tilt: the sum then varies on the scale of its own spread.
+    steepness = max(theta, 1.0 / (math.sqrt(summed(samples, theta)[2]) + 1e-300))
+    step = math.sqrt(12.0 * RELATIVE_ERROR * t / (steepness * many)) if many else t / 64.0
+    return min(step, t / 64.0)
+
+
+def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
+    """Estimate in floats the bound that a proof with this layout will give."""
+    if planned.level < HOPELESS:
+        return math.exp(max(planned.level, -700.0))
+    layout, theta, t = planned.layout, planned.tilt, planned.threshold
+    points = layout.window.points
+    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
+    level, infinite = 0.0, 0.0
+    for other in layout.others:
+        tails = _tails(law, other.size, layout.step * np.arange(other.high + 1.0))
+        cells = tails[:-1] - tails[1:]
+        masses = np.zeros(other.high + 1)
+        up = np.full(len(cells), 0.5 if is_halved(law) else 1.0)
+        if layout.refined:
+            shares = _shares(law, other.size, layout.step, tails)
+            up[: len(shares)] = shares
+        masses[1:] += up * cells
+        masses[:-1] += (1.0 - up) * cells
+        masses[0] += 1.0 - tails[0]
+        infinite += other.count * math.log1p(-min(float(tails[-1]), 1.0 - 1e-16))
+        with np.errstate(divide="ignore"):
+            logs = np.log(masses) + theta * layout.step * np.arange(other.high + 1)
+        peak = float(logs.max())
+        weights = np.exp(logs - peak)
+        total = float(weights.sum())
+        level += other.count * (math.log(total) + peak)
+        spectrum *= spectrum_of(weights / total, 0, points) ** other.count
+    composed = np.fft.irfft(spectrum, points)
+    # Further below t the rounding of the transform would be blown up by the tilt.
+    low = max(layout.window.top - points + 1, math.floor(t / layout.step) - layout.depth, 0)
+    indices = np.arange(low, layout.window.top + 1)
+    values = layout.step * indices.astype(np.float64)
+    below = values <= t
+    reach = np.ones(len(indices))
+    reach[below] = _tails(law, planned.main, t - values[below])
+    if layout.chord:
+        last = int(below.sum()) - 1
+        start = max(last - layout.chord, 0)
+        share = (values[start : last + 1] - values[start]) / (t - values[start])
+        reach[start : last + 1] = reach[start] + (1.0 - reach[start]) * share
+    terms = composed[indices % points] * reach * np.exp(np.minimum(level - theta * values, 700.0))
+    return min(max(float(terms.sum()), 0.0) - math.expm1(infinite), 1.0)
+
+
+def _shares(law: NoiseLaw, size: float, step: float, tails: Floats) -> Floats:
+    """Return which share of each of the first cells goes up, if every part of it were uniform."""
+    from scipy import special
+
+    shift, shares = size / law.scale, []
+    for i, points in enumerate(inner_points(law.order, shift, step, len(tails) - 1)):
+        inner = np.array(points)
+        moved = loss_estimates(law.order, inner, shift) - shift**law.order
+        values = np.concatenate([[i * step], moved, [(i + 1) * step]])
+        parts = np.concatenate([[tails[i]], special.gammaincc(1.0 / law.order, inner**law.order), [tails[i + 1]]])
+        mean = float(((parts[:-1] - parts[1:]) * (0.5 * (values[:-1] + values[1:]) - i * step)).sum())
+        mass = step * float(tails[i] - tails[i + 1])
+        shares.append(min(max(mean / mass, 0.0), 0.5) if mass > 0.0 else 0.5)
+    return np.array(shares)
+
+
+def _tails(law: NoiseLaw, size: float, levels: Floats) -> Floats:
+    """Return P(Y > level)."""
+    from scipy import special
+
+    shift, largest = size / law.scale, FAR ** (1.0 / law.order)
+    z = np.maximum(crossings(law.order, shift, levels + shift**law.order, largest=largest), 0.0)
+    if law.support == "integer":
+        return np.minimum(2.0 * integer_tails_estimate(law.order, law.scale, np.floor(z * law.scale) + 1.0), 1.0)
+    return np.asarray(special.gammaincc(1.0 / law.order, z**law.order))
+
+
+def _excesses(law: NoiseLaw, size: float, count: int) -> Sample:
+    """Return a sample of Y of one coordinate."""
+    from scipy import special
+
+    u = np.linspace(0.0, 1.0, NODES + 1)
+    edges = FAR ** (1.0 / law.order) * (u if law.order > 3.0 else u * (0.2 + 0.8 * u * u))
+    z = 0.5 * (edges[1:] + edges[:-1])
+    with np.errstate(all="ignore"):
+        tails = special.gammaincc(1.0 / law.order, edges**law.order)
+        d = np.float64(size / law.scale)
+        values = loss_estimates(law.order, z, float(d)) - d**law.order
+        logs = np.log(np.maximum(tails[:-1] - tails[1:], 1e-300))
+    return Sample(np.clip(np.nan_to_num(values, nan=1e15), 0.0, 1e15), logs, count)
+
+
+def _high_end(sample: Sample, budget: float) -> float:
+    """Return the value above which all coordinates of the sample together have a negligible mass."""
+    above = np.cumsum((np.exp(sample.logs) * sample.count)[::-1])[::-1]
+    over = np.nonzero(above > math.exp(max(budget, -690.0)))[0]
+    return float(sample.losses[min(int(over[-1]) + 1, len(above) - 1)]) if len(over) else float(sample.losses[0])

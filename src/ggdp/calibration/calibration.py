@@ -1,0 +1,335 @@
+"""The record of a calibration: a law of noise, what it was asked for, and what is proved of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from ggdp.calibration.profiled import Profiled
+from ggdp.calibration.spread import Spread, spread
+from ggdp.errors import ArgumentError, CertificateError, UnattainableError
+from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.proofs.certificate import Certificate, certify, require_proved, verify
+from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
+from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
+from ggdp.proofs.requirements import Question
+
+if TYPE_CHECKING:
+    from ggdp.calibration.search import Proposal
+    from ggdp.proofs.requirements import Requirement
+    from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
+
+__all__ = ["Calibration", "Formula", "Method", "calibration_of"]
+
+Method: TypeAlias = Literal["tight", "paper"]
+Formula: TypeAlias = Literal["tight", "paper", "exponential"]
+
+AS_IT_IS = (
+    "use the scale exactly as it is: on the integers delta does not always fall as the scale grows, and a larger or "
+    "rounded scale may not keep the goal"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration(Profiled):
+    """A scale with what it was asked for and what is proved of it.
+
+    Attributes
+    ----------
+    order, scale : float
+        Order and scale of the noise.
+    support : {"real", "integer"}
+        Where the noise lives.
+    bounding : {"truncated", "boundary-inflated"}, optional
+        What keeps the output in `bounds`; None for unbounded noise.
+    bounds : tuple of (lower, upper), optional
+        Bounds of query and output.
+    method : {"tight", "paper", "exponential"}
+        Least scale, the paper's formula, or the Exponential mechanism's (`ggdp.calibration.exponential_calibration`).
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What was asked for.
+    sensitivity : Sensitivity
+        How far one person can move the query.
+    guarantee : PureDP, ProbabilisticDP or ApproxDP
+        What the certificate proves; it implies the goal.
+    certificate : Certificate
+        The proof, to be checked again with `verify`.
+    notes : tuple of str
+        What a reader should know, such as that a scale is an upper bound.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.disjoint(1), order=2)
+    >>> print(f"{noise.std:.4f}")
+    4.2247
+    >>> print(noise.guarantee)
+    (1, 1e-06)-aDP under add-remove neighbours
+    """
+
+    order: float
+    scale: float
+    support: Support
+    bounding: Bounding | None
+    bounds: tuple[tuple[float, float], ...] | None
+    method: Formula
+    goal: Guarantee
+    sensitivity: Sensitivity
+    guarantee: Guarantee
+    certificate: Certificate
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.require_own_certificate()
+
+    def require_own_certificate(self) -> None:
+        """Check that the certificate is about exactly this noise, query, goal and guarantee, without proving it again.
+
+        Raises
+        ------
+        CertificateError
+            If it is about something else, as after `dataclasses.replace`.
+        """
+        known = (
+            isinstance(self.certificate, Certificate)
+            and isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP)
+            and isinstance(self.sensitivity, Sensitivity)
+            and self.support in SUPPORTS
+            and self.method in get_args(Formula)
+            and (self.bounds is None) == (self.bounding is None)
+            and (self.bounding is None or self.bounding in BOUNDINGS)
+        )
+        if not known:
+            message = (
+                "its goal, sensitivity, support, bounding, method or certificate is not one of ggdp; use ggdp.calibrate"
+            )
+            raise CertificateError(message)
+        certificate, question = self.certificate, self.question
+        if certificate.law != self.law or not any(
+            requirement.bound == certificate.bound.claim
+            and requirement.target == certificate.target
+            and (certificate.tight is None or requirement.note is None)
+            for requirement in question.accepted()
+        ):
+            message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
+            raise CertificateError(message)
+        if self.guarantee != _proved(question, certificate):
+            message = f"the certificate does not prove {self.guarantee}, but {_proved(question, certificate)}"
+            raise CertificateError(message)
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        return NoiseLaw(order=self.order, scale=self.scale, support=self.support, bounding=self.bounding)
+
+    @property
+    def question(self) -> Question:
+        """What was asked for."""
+        return Question(
+            goal=self.goal,
+            sensitivity=self.sensitivity,
+            order=self.order,
+            support=self.support,
+            bounds=self.bounds,
+            bounding=self.bounding,
+        )
+
+    @property
+    def _spread(self) -> Spread:
+        return spread(self.law, self.bounds)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise; under bounding the largest over the true value."""
+        return self._spread.std
+
+    @property
+    def mean_abs(self) -> float:
+        """Mean absolute error; under bounding the largest over the true value."""
+        return self._spread.mean_abs
+
+    @property
+    def caution(self) -> str | None:
+        """What whoever reads the scale off must know: that a larger one need not be valid; None where it is.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> goal, query = ggdp.ApproxDP(2.0, 0.01), ggdp.Sensitivity.histogram()
+        >>> "exactly as it is" in ggdp.calibrate(goal, query, order=2, support="integer").caution
+        True
+        """
+        wavy = self.support == "integer" and self.certificate.quantity == "delta" and self.order != 1.0
+        return AS_IT_IS if wavy and not isinstance(self.certificate.bound, IntegerGaussianDelta) else None
+
+    def __repr__(self) -> str:
+        bounded = "" if self.bounds is None else f", {self.bounding} on {list(self.bounds)}"
+        lines = [
+            f"Calibration: noise of order {self.order:.12g}, scale {self.scale!r}, on the {self.support}s{bounded}",
+            f"  promises {self.guarantee}",
+            f"  where {self.sensitivity}",
+        ]
+        return "\n".join([*lines, *(f"  note: {note}" for note in self._all_notes)])
+
+    @property
+    def _all_notes(self) -> tuple[str, ...]:
+        return self.notes if self.caution is None else (*self.notes, self.caution)
+
+    def verify(self) -> None:
+        """Prove the certificate again, from its record alone.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_certificate()
+        verify(self.certificate)
+
+    def require_proof(self) -> None:
+        """Check that this process has proved the certificate, or prove it now.
+
+        A calibration as `ggdp.calibrate` returned it costs microseconds; one that was read from elsewhere, or made by
+        hand, costs a proof.
+
+        Raises
+        ------
+        CertificateError
+            If the claim cannot be proved.
+        """
+        self.require_own_certificate()
+        require_proved(self.certificate)
+
+    def noise(self) -> IntegerNoise:
+        """Return the exact sampler of this noise on the integers.
+
+        Raises
+        ------
+        ArgumentError
+            If the noise is on the reals: it is then drawn on a grid, by `ggdp.Mechanism`, which also proves the scale
+            for that. If it is kept in bounds: see `bounded_noise`.
+        CertificateError
+            If the certificate does not prove exactly this noise, as after `dataclasses.replace`.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> goal, query = ggdp.PureDP(1.0), ggdp.Sensitivity.histogram()
+        >>> ggdp.calibrate(goal, query, order=1, support="integer").noise().sample(3).shape
+        (3,)
+        """
+        from ggdp.sampling import IntegerNoise
+
+        self._require_integers()
+        if self.bounding is not None:
+            raise ArgumentError(
+                "bounding", self.bounding, "is drawn around true values: use bounded_noise(), or ggdp.Mechanism"
+            )
+        self.require_proof()
+        return IntegerNoise(order=self.order, scale=self.scale)
+
+    def bounded_noise(self) -> TruncatedIntegerNoise | BoundaryInflatedIntegerNoise:
+        """Return the exact sampler of this noise on the integers, kept in its one pair of bounds.
+
+        Raises
+        ------
+        ArgumentError
+            If the noise is on the reals, has no bounds, or several pairs of them: `ggdp.Mechanism` draws the first and
+            the last.
+        CertificateError
+            As for `noise`.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> how = {"support": "integer", "bounds": [(0, 10)], "bounding": "truncated"}
+        >>> calibration = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=2, **how)
+        >>> calibration.bounded_noise().around([0, 7]).shape
+        (2,)
+        """
+        from ggdp.sampling import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
+
+        self._require_integers()
+        if self.bounds is None or len(set(self.bounds)) > 1:
+            raise ArgumentError(
+                "bounds", self.bounds, "a sampler has one pair of bounds; use ggdp.Mechanism(calibration)"
+            )
+        self.require_proof()
+        kind = TruncatedIntegerNoise if self.bounding == "truncated" else BoundaryInflatedIntegerNoise
+        lower, upper = (int(end) for end in self.bounds[0])
+        return kind(order=self.order, scale=self.scale, lower=lower, upper=upper)
+
+    def _require_integers(self) -> None:
+        if self.support != "integer":
+            raise ArgumentError(
+                "support",
+                self.support,
+                "noise on the reals cannot be drawn exactly; use ggdp.Mechanism(calibration), which draws on a "
+                "grid and proves the scale for it, or calibrate with support = 'integer'",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, fit for JSON."""
+        return {
+            "order": self.order,
+            "scale": self.scale,
+            "std": self.std,
+            "mean_abs": self.mean_abs,
+            "support": self.support,
+            "bounding": self.bounding,
+            "bounds": None if self.bounds is None else [list(pair) for pair in self.bounds],
+            "method": self.method,
+            "sensitivity": str(self.sensitivity),
+            "goal": self.goal.under(self.sensitivity.neighbours).to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "notes": list(self._all_notes),
+        }
+
+
+def calibration_of(
+    question: Question,
+    requirement: Requirement,
+    proposal: Proposal,
+    *,
+    method: Formula,
+    notes: tuple[str, ...] = (),
+) -> Calibration:
+    """Return the calibration of a law that was proved.
+
+    Raises
+    ------
+    UnattainableError
+        If what was proved does not reach the target, as a formula of the paper may not.
+    """
+    # A scale that is labelled an upper bound does not claim to be the least.
+    tight = method == "tight" and requirement.note is None
+    certificate = certify(proposal.bound, proposal.law, requirement.target, tight=tight, enclosure=proposal.found)
+    law = proposal.law
+    if certificate is None:
+        message = f"the scale {law.scale!r} of order {law.order!r} does not keep {question.goal}; use method = 'tight'"
+        raise UnattainableError(message)
+    return Calibration(
+        order=law.order,
+        scale=law.scale,
+        support=law.support,
+        bounding=law.bounding,
+        bounds=question.bounds,
+        method=method,
+        goal=question.goal,
+        sensitivity=question.sensitivity,
+        guarantee=_proved(question, certificate),
+        certificate=certificate,
+        notes=notes if requirement.note is None else (requirement.note, *notes),
+    )
+
+
+def _proved(question: Question, certificate: Certificate) -> Guarantee:
+    """Return what a certificate proves, made for the sensitivity's neighbours."""
+    goal, neighbours = question.goal, question.sensitivity.neighbours
+    if certificate.quantity == "epsilon":
+        return PureDP(certificate.proved, neighbours)
+    if certificate.proved == 0.0:
+        return PureDP(goal.epsilon, neighbours)
+    notion = ProbabilisticDP if goal.notion == "probabilistic" else ApproxDP
+    return notion(goal.epsilon, certificate.proved, neighbours)

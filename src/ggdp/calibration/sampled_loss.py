@@ -1,0 +1,166 @@
+"""Floats that summarise the loss of a coordinate: a sample of losses with their masses, and its cumulants.
+
+Nothing here is trusted in a proof.
+
+===========  ====================================================================================
+L            loss of one coordinate, |x + d|^p - |x|^p with d = D/b and x standard noise
+K(s)         log E e^(s L), summed over all coordinates
+theta        the tilt: root of K'(theta) = epsilon, or 0 where the mean loss is above epsilon
+===========  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggdp.calibration.crossing_estimates import loss_estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ggdp.calibration.crossing_estimates import Floats
+    from ggdp.proofs.noise_law import NoiseLaw
+
+__all__ = [
+    "FAR",
+    "Sample",
+    "clipped_at",
+    "ends_of",
+    "integer_tails_estimate",
+    "log_delta",
+    "saddle",
+    "sample_of",
+    "summed",
+    "survival_estimate",
+]
+
+# Noise beyond |x|^p = FAR has a probability below e^-FAR.
+FAR = 220.0
+SMALL_SCALE = 500.0
+NODES = 1600
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Losses of one coordinate with their log masses, and how many coordinates are like it."""
+
+    losses: Floats
+    logs: Floats
+    count: int
+
+    def cumulants(self, s: float) -> tuple[float, float, float]:
+        """K, K' and K'' of all `count` coordinates at s."""
+        tilted = self.logs + s * self.losses
+        peak = float(tilted.max())
+        weights = np.exp(tilted - peak)
+        total = float(weights.sum())
+        mean = float(weights @ self.losses) / total
+        variance = float(weights @ (self.losses - mean) ** 2) / total
+        return self.count * (peak + math.log(total)), self.count * mean, self.count * variance
+
+
+def sample_of(law: NoiseLaw, size: float, count: int) -> Sample | None:
+    """Return a sample of the loss of one coordinate; None where every loss is beyond the floats."""
+    order, scale = law.order, law.scale
+    far = FAR ** (1.0 / order)
+    with np.errstate(all="ignore"):
+        if law.support == "integer" and scale < SMALL_SCALE:
+            k = np.arange(-math.ceil(far * scale) - 1, math.ceil(far * scale) + 2, dtype=np.float64)
+            logs = -((np.abs(k) / scale) ** order)
+            z, logs = k / scale, logs - _log_sum(logs)
+        else:
+            u = np.linspace(-1.0, 1.0, NODES + 1)
+            edges = far * (u if order > 3.0 else u * (0.2 + 0.8 * u * u))
+            z = 0.5 * (edges[1:] + edges[:-1])
+            tail = survival_estimate(order, np.abs(edges))
+            masses = np.where(z > 0, tail[:-1] - tail[1:], tail[1:] - tail[:-1])
+            logs = np.log(np.maximum(masses, 1e-300))
+        losses = loss_estimates(order, z, size / scale)
+        losses = np.minimum(losses, 1e15)
+    keep = losses > -1e15
+    return Sample(losses[keep], logs[keep], count) if keep.any() else None
+
+
+def clipped_at(sample: Sample, cap: float) -> tuple[Sample | None, float]:
+    """Return the part of a sample with losses from -cap to cap, and the mass of all coordinates above it."""
+    keep = (sample.losses <= cap) & (sample.losses >= -cap)
+    beyond = float(np.exp(sample.logs[sample.losses > cap]).sum()) * sample.count
+    return (Sample(sample.losses[keep], sample.logs[keep], sample.count) if keep.any() else None), beyond
+
+
+def _log_sum(logs: Floats) -> float:
+    peak = float(logs.max())
+    return peak + math.log(float(np.exp(logs - peak).sum()))
+
+
+def survival_estimate(order: float, z: Floats) -> Floats:
+    """Return P(X > z) of the standard law."""
+    from scipy import special
+
+    with np.errstate(all="ignore"):
+        tail = 0.5 * special.gammaincc(1.0 / order, np.abs(z) ** order)
+    return np.asarray(np.where(z < 0, 1.0 - tail, tail))
+
+
+def integer_tails_estimate(order: float, scale: float, k: Floats) -> Floats:
+    """Return P(K >= k) of the law on the integers."""
+    if scale >= SMALL_SCALE:
+        return survival_estimate(order, (k - 0.5) / scale)
+    far = math.ceil(FAR ** (1.0 / order) * scale) + 1
+    weights = np.exp(-((np.arange(0, far + 1) / scale) ** order))
+    tails = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+    total = 2.0 * tails[0] - weights[0]
+    right = tails[np.clip(k, 0, far + 1).astype(np.int64)] / total
+    left = 1.0 - tails[np.clip(1 - k, 0, far + 1).astype(np.int64)] / total
+    return np.asarray(np.where(k > 0, right, left))
+
+
+def summed(samples: Sequence[Sample], s: float) -> tuple[float, float, float]:
+    """Return K, K' and K'' of all coordinates together at s."""
+    parts = [sample.cumulants(s) for sample in samples]
+    return sum(q[0] for q in parts), sum(q[1] for q in parts), sum(q[2] for q in parts)
+
+
+def log_delta(samples: Sequence[Sample], theta: float, epsilon: float) -> float:
+    """The logarithm of delta as if the tilted sum were normal around epsilon, up to a small factor."""
+    moment, _, variance = summed(samples, theta)
+    spread = math.sqrt(variance) + 1e-300
+    a = theta + 1.0 / spread
+    return min(moment - theta * epsilon + math.log(0.3) - math.log(spread * a) - math.log1p(a), 0.0)
+
+
+def saddle(samples: Sequence[Sample], epsilon: float) -> float:
+    """Return theta."""
+    low, high = 0.0, math.inf
+    _, mean, variance = summed(samples, 0.0)
+    if mean >= epsilon or sum(s.count * float(s.losses.max()) for s in samples) <= epsilon:
+        return 0.0
+    s = 0.0
+    for _ in range(80):
+        if abs(mean - epsilon) <= 1e-3 * math.sqrt(variance):
+            break
+        low, high = (s, high) if mean < epsilon else (low, s)
+        step = s + (epsilon - mean) / variance if variance > 0.0 else math.inf
+        if not low < step < high or not math.isfinite(step):
+            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low + 1.0
+        s = min(step, 3.0 * low + 1.0 + 1.0 / math.sqrt(variance + 1e-300)) if math.isinf(high) else step
+        _, mean, variance = summed(samples, s)
+        if s > 1e12:
+            break
+    return s
+
+
+def ends_of(sample: Sample, budget: float) -> tuple[float, float]:
+    """The losses outside of which all coordinates of the sample together have a negligible mass."""
+    rank = np.argsort(sample.losses, kind="stable")
+    losses, masses = sample.losses[rank], np.exp(sample.logs[rank]) * sample.count
+    enough = math.exp(max(budget, -700.0))
+    below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
+    low = losses[max(int(np.searchsorted(below, enough)) - 1, 0)]
+    over = np.nonzero(above > enough)[0]
+    high = losses[min(int(over[-1]) + 1, len(losses) - 1)] if len(over) else losses[-1]
+    return float(low), float(high)

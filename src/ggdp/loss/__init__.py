@@ -1,1 +1,0 @@
-"""The privacy loss of a noise law: rigorous enclosures of delta(epsilon) and of pure losses."""

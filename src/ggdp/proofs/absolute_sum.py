@@ -1,0 +1,357 @@
+"""The paper's bound for several coordinates: all noise and all moves taken by their absolute values.
+
+===========  ====================================================================================================
+x_k, d_k     standard noise and D_k / b, in units of the scale
+Y_k          (|x_k| + d_k)^p - |x_k|^p - d_k^p, at least 0 and rising with |x_k|
+t            epsilon - sum d_k^p, or epsilon - (Delta_p / b)^p where a joint l_p bound is known and smaller
+A, phi(v)    one coordinate of the largest size, and P(Y_A > t - v)
+V            the sum of the other Y_k
+h            step of the grid on which V is laid
+===========  ====================================================================================================
+
+Claim: noise of order p is (epsilon, P(sum Y_k > t))-pDP. Proof: the loss is at most
+sum [(|x_k| + |m_k|)^p - |x_k|^p] for any move m; written as the sum of Y_k at |m_k| and of |m_k|^p, the first rises
+with |m_k|, and the second is at most sum d_k^p and (Delta_p / b)^p.
+
+Claim (halves): let p >= 2, and let V' be V with the mass of each cell (i h, (i+1) h) of each Y_k put on its two ends,
+one half each. With s = d_A^(1-p) / Gamma(1/p), the height of the density of Y_A at 0, and n the number of coordinates
+in V,
+
+    P(sum Y_k > t) = E phi(V) <= E phi(V') + s h n B / 4,
+
+where B bounds P(S + F in [t/h - 1, t/h)), S being the sum of the numbers of the cells and F a sum of n - 1 independent
+variables on [0, 1] with mean 1/2. Proof: y(z) has the slope p ((z + d)^(p-1) - z^(p-1)), which does not fall with z,
+and |x| has a falling density, so Y_k has a falling density g_k. (1) In a cell it is stochastically below the uniform
+law, and phi rises: let U be V with uniform cells. (2) phi(v) + s (v - t)_+ is convex: its slope is g_A(t - v), rising
+up to g_A(0) = s at t, and s beyond. Putting a uniform law on its two ends raises the mean of a convex function, so
+E phi(U) <= E phi(V') + s [E (V' - t)_+ - E (U - t)_+]. (3) Go from U to V' one coordinate at a time. With the sum W of
+the others as it is then, E (y + W - t)_+ has the slope P(W > t - y), and in a cell it lies below the chord at the
+middle by at most h/4 times what the slope gains there. Over the cells i of the coordinate that adds up to h/4 times
+P(W + h i in [t - h, t)), and W is h times the cell numbers plus h F, whatever was already moved. B is the largest mass
+of S within x + 1 of t/h - (n-1)/2, plus 2 exp(-2 x^2 / (n-1)) by Hoeffding.
+
+Where s is large, phi is first replaced, from some v_0 < t on, by its chord up to (t, 1). It lies above phi, which is
+convex up to t, is convex up to t itself, and has the last slope (1 - phi(v_0)) / (t - v_0) in place of s.
+
+For few coordinates the share of the first cells, where Y_k may have a spike, is a bound of the mean of Y_k / h - i
+there in place of one half (each of many parts of the cell taken as uniform). In (1) U is then any law above it with
+that mean; F may depend on the cells, and B is the mass of S from t/h - n - 1 to t/h + 1.
+
+For 1 < p < 2, and on the integers, each cell is put wholly on its upper end, which only needs that phi rises.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Cor. GGMpDP (with b^p epsilon - Delta_p^p where v5 prints b^p - Delta_p^p epsilon).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from flint import arb
+
+from ggdp import _validate
+from ggdp._balls import BALLS, power, upper_float, working_precision
+from ggdp.errors import ArgumentError
+from ggdp.proofs.bound import Bound, Quantity, require_unbounded
+from ggdp.proofs.corner import Corner, require_corner, require_whole
+from ggdp.proofs.crossing import at_most, crossing_estimate
+from ggdp.proofs.enclosures import EXACT, Enclosure
+from ggdp.proofs.integer_sums import tail
+from ggdp.proofs.layouts import AbsoluteSumLayout
+from ggdp.proofs.loss_distribution import LossDistribution, sum_of
+
+if TYPE_CHECKING:
+    from ggdp.proofs.noise_law import NoiseLaw
+
+__all__ = ["AbsoluteSumDelta", "inner_points", "is_halved"]
+
+# Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
+_FAR = 220.0
+# A bound with so many accurate bits would not be smaller with more: what remains is what the grid costs.
+_ENOUGH_BITS = 30
+# The first cell is cut into parts that shrink by this ratio, the next ones into equal parts.
+_SUBCELLS = 300
+_RATIO = 2.0**0.05
+_STEEP_CELLS = 200
+_PARTS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbsoluteSumDelta(Bound):
+    """The paper's upper bound of the delta of probabilistic DP when several coordinates move.
+
+    Attributes
+    ----------
+    corner : tuple of (size, count)
+        Distinct sizes and how many coordinates move by at most each; whole numbers where the noise is on the integers.
+    epsilon : float
+        The epsilon of the guarantee.
+    joint : float, optional
+        A known bound of the l_p norm of the whole move, p being the order.
+    layout : AbsoluteSumLayout, optional
+        The grid of the proof. Without one nothing is proved but the pure loss at order 1.
+
+    Notes
+    -----
+    Rounding: every step moves the sum up. The bound holds for every layout; a good one makes it tight.
+
+    Examples
+    --------
+    >>> from ggdp.proofs import NoiseLaw
+    >>> delta = AbsoluteSumDelta(corner=((1.0, 2),), epsilon=1.0)
+    >>> delta.enclose(NoiseLaw(order=1, scale=2.0)).upper
+    0.0
+    """
+
+    name: ClassVar[str] = "absolute-sum"
+    quantity: ClassVar[Quantity] = "delta"
+    statement: ClassVar[str] = (
+        "an upper bound, v5 Cor. GGMpDP: each coordinate's loss at its largest, their sum by convolution"
+    )
+    exact: ClassVar[bool] = False
+    layout_type: ClassVar[type[AbsoluteSumLayout]] = AbsoluteSumLayout
+    # Thresholds are proposed in floats, whose last digits another machine may round differently.
+    margin: ClassVar[float] = 2.0**-30
+
+    corner: Corner
+    epsilon: float
+    joint: float | None = None
+    layout: AbsoluteSumLayout | None = None
+
+    def __post_init__(self) -> None:
+        require_corner(self.corner)
+        _validate.positive(epsilon=self.epsilon)
+        if self.joint is not None:
+            _validate.positive(joint=self.joint)
+        if self.layout is not None:
+            self._require_all(self.layout)
+
+    @property
+    def main(self) -> float:
+        """The size of the coordinate A, which stays continuous."""
+        return max(size for size, _ in self.corner)
+
+    def _require_all(self, layout: AbsoluteSumLayout) -> None:
+        """Check that a layout has every coordinate of the corner once, but for one of the largest size."""
+        if not isinstance(layout, AbsoluteSumLayout):
+            raise ArgumentError("layout", layout, "must be the layout of an absolute sum")
+        laid, given = Counter({self.main: 1}), Counter[float]()
+        for other in layout.others:
+            laid[other.size] += other.count
+        for value, count in self.corner:
+            given[value] += count
+        if laid != given:
+            raise ArgumentError("layout", layout, "does not have the coordinates of the corner")
+
+    @property
+    def claim(self) -> Self:
+        """The same bound without a layout."""
+        return replace(self, layout=None)
+
+    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
+        """Bound delta from above with so many bits."""
+        require_unbounded(law)
+        require_whole(law, self.corner)
+        if law.order == 1.0:
+            norm = sum((count * Fraction(size) for size, count in self.corner), Fraction(0))
+            norm = norm if self.joint is None else min(norm, Fraction(self.joint))
+            passes = norm <= Fraction(self.epsilon) * Fraction(law.scale)
+            return Enclosure(lower=0.0, upper=0.0 if passes else 1.0, precision=EXACT, exhausted=True)
+        if self.layout is None:
+            return Enclosure(lower=0.0, upper=1.0, precision=EXACT, exhausted=True)
+        with BALLS, working_precision(bits):
+            t = self._threshold(law)
+            if not t > 0:
+                return Enclosure(lower=0.0, upper=1.0, precision=bits, exhausted=True)
+            value = _bound(self.layout, self.main, t, law, bits)
+            decided = value.rel_accuracy_bits() >= _ENOUGH_BITS
+            return Enclosure(lower=0.0, upper=min(upper_float(value), 1.0), precision=bits, exhausted=decided)
+
+    def _threshold(self, law: NoiseLaw) -> arb:
+        """Enclose t, by the better of the two bounds of the sum of |m_k|^p."""
+        p, b = arb(law.order), arb(law.scale)
+        own = sum((count * (arb(size) / b) ** p for size, count in self.corner), arb(0))
+        if self.joint is None:
+            return arb(self.epsilon) - own
+        known = (arb(self.joint) / b) ** p
+        return arb(self.epsilon) - (known if known <= own else own)
+
+
+def is_halved(law: NoiseLaw) -> bool:
+    """Return whether the claim on halves holds for a law; else each cell is put wholly on its upper end."""
+    return law.support == "real" and law.order >= 2.0
+
+
+def _bound(layout: AbsoluteSumLayout, main: float, t: arb, law: NoiseLaw, bits: int) -> arb:
+    """Bound P(sum Y_k > t)."""
+    step = arb(layout.step)
+    tails = _integer_tails if law.support == "integer" else _real_tails
+    if not layout.others:
+        return tails(law, main, [t])[0]
+    halved = is_halved(law)
+    refined = halved and layout.refined
+    cells, laid = [], []
+    for other in layout.others:
+        from_knot = tails(law, other.size, [k * step for k in range(other.high + 1)])
+        masses = [low - high for low, high in pairwise(from_knot)]
+        shares = [arb(0.5 if halved else 1)] * len(masses)
+        if refined:
+            first_shares = _shares(law, other.size, layout.step, from_knot)
+            shares[: len(first_shares)] = first_shares
+        laid.append((_laid(step, masses, shares, 1 - from_knot[0], from_knot[-1]), other.count))
+        cells.append((LossDistribution(step, 0, masses, arb(0)), other.count))
+    total = sum_of(laid, layout.window)
+    last = int(upper_float(t / step)) + 1
+    while not last * step <= t:
+        last -= 1
+    # From v = t down, as far as phi is worth following; below that it is at most its last value.
+    first = max(last - layout.depth, total.low, 0)
+    phi = tails(law, main, [t - k * step for k in range(last, first - 1, -1)])[::-1]
+    phi, slope = _flattened(layout.chord if halved else 0, phi, t - first * step, step, main, law)
+    value = total.infinite
+    for j, mass in enumerate(total.masses):
+        k = total.low + j
+        value += mass if k > last else mass * phi[max(k - first, 0)]
+    if halved:
+        many = sum(other.count for other in layout.others)
+        near = _near_threshold(cells, layout, t / step, many, refined=refined, bits=bits)
+        value += slope * step * many / 4 * near
+    return value
+
+
+def _flattened(chord: int, phi: list[arb], reach: arb, step: arb, main: float, law: NoiseLaw) -> tuple[list[arb], arb]:
+    """Replace phi by its chord over the last cells before t where it is steep; and bound its last slope.
+
+    `reach` is the distance to t from the first place at which phi is given.
+    """
+    if not chord:
+        d = arb(main) / arb(law.scale)
+        return phi, d ** (1 - arb(law.order)) / (1 / arb(law.order)).gamma()
+    start = max(len(phi) - 1 - chord, 0)
+    length = reach - start * step
+    base = phi[start]
+    straight = [base + (1 - base) * j * step / length for j in range(len(phi) - start)]
+    return phi[:start] + straight, 1 / length
+
+
+def _laid(step: arb, cells: list[arb], shares: list[arb], lowest: arb, highest: arb) -> LossDistribution:
+    """Put every cell on its ends, the given share of it on the upper one."""
+    masses = [arb(0)] * (len(cells) + 1)
+    masses[0] = lowest
+    for i, (mass, share) in enumerate(zip(cells, shares, strict=True)):
+        up = mass * share
+        masses[i] += mass - up
+        masses[i + 1] += up
+    return LossDistribution(step, 0, masses, highest)
+
+
+def _shares(law: NoiseLaw, size: float, step: float, from_knot: list[arb]) -> list[arb]:
+    """Bound the mean of Y/h - i in each of the first cells i by taking many parts of it as uniform."""
+    p, d = arb(law.order), arb(size) / arb(law.scale)
+    shares = []
+    for i, inner in enumerate(inner_points(law.order, size / law.scale, step, len(from_knot) - 1)):
+        points = [arb(z) for z in inner]
+        tails = [from_knot[i], *((z**p).gamma_upper(1 / p, regularized=1) for z in points), from_knot[i + 1]]
+        knot = i * arb(step)
+        values = [arb(0), *((z + d) ** p - z**p - d**p - knot for z in points), arb(step)]
+        mean = arb(0)
+        for j in range(len(points) + 1):
+            mean += (tails[j] - tails[j + 1]) * (values[j] + values[j + 1]) / 2
+        share = (mean / (arb(step) * (from_knot[i] - from_knot[i + 1]))).upper()
+        # Half is always enough, and the points are only floats: where they are out of order, half it is.
+        ordered = all(low >= high for low, high in pairwise(tails))
+        shares.append(share if ordered and share <= 0.5 else arb(0.5))
+    return shares
+
+
+def inner_points(order: float, shift: float, step: float, cells: int) -> list[list[float]]:
+    """Return points inside each of the first cells, where the density of Y may be a spike, that cut it into parts."""
+    ends = crossing_points(order, shift, [step * i for i in range(min(cells, _STEEP_CELLS) + 1)])
+    spike = [ends[1] * _RATIO**-i for i in range(_SUBCELLS - 1, 0, -1)]
+    even = [[low + (high - low) * j / _PARTS for j in range(1, _PARTS)] for low, high in pairwise(ends[1:])]
+    return [spike, *even]
+
+
+def crossing_points(order: float, shift: float, levels: list[float]) -> list[float]:
+    """Return roots z >= 0 of (z + d)^p - z^p - d^p = level, in floats, for levels in order."""
+    far, found = _FAR ** (1.0 / order), []
+    z = None
+    try:
+        own = shift**order
+    except OverflowError:
+        own = math.inf
+    for level in levels:
+        z = max(crossing_estimate(order, shift, level + own, low=-shift - far, high=far, start=z), 0.0)
+        found.append(z)
+    return found
+
+
+def _near_threshold(
+    cells: list[tuple[LossDistribution, int]],
+    layout: AbsoluteSumLayout,
+    place: arb,
+    many: int,
+    *,
+    refined: bool,
+    bits: int,
+) -> arb:
+    """Bound B, with place = t/h."""
+    depth = bits * math.log(2.0) / 2.0
+    x = min(math.ceil(math.sqrt((many - 1) / 2.0 * depth)), (many - 1) // 2 + 1)
+    # F stays within (n-1)/2 of its mean, so that Hoeffding is not needed where x is as large.
+    rest = arb(0) if 2 * x >= many - 1 else 2 * (-2 * arb(x) ** 2 / (many - 1)).exp()
+    numbers = sum_of(cells, layout.window)
+    if refined:
+        # F is somewhere between 0 and n - 1.
+        low, high = math.floor(-upper_float(-place)) - many - 1, math.ceil(upper_float(place)) + 1
+        inside = range(max(low, 0), min(high, layout.window.top) + 1)
+        masses = (numbers.masses[(k - numbers.low) % len(numbers.masses)] for k in inside)
+        return sum(masses, numbers.infinite).upper()
+    centre = place - arb(many - 1) / 2
+    low, high = math.floor(-upper_float(-centre)) - x - 2, math.ceil(upper_float(centre)) + x + 2
+    # Above the window a mass is at most the whole tail, below it at most what the circle shows.
+    reached = range(max(low, 0), min(high, layout.window.top) + 1)
+    most = max((upper_float(numbers.masses[(k - numbers.low) % len(numbers.masses)]) for k in reached), default=0.0)
+    return arb(max(most, upper_float(numbers.infinite))) + rest
+
+
+def _real_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
+    """Enclose P(|x| > z) for points z at or just below where Y passes the levels, which are at least 0 and in order."""
+    p, d = arb(law.order), arb(size) / arb(law.scale)
+    own = d**p
+    result = []
+    for level, guess in zip(levels, _guesses(law, size, levels), strict=True):
+        z = max(at_most(p, d, level + own, guess), 0.0) if guess > 0.0 else 0.0
+        result.append((arb(z) ** p).gamma_upper(1 / p, regularized=1) if z > 0.0 else arb(1))
+    return result
+
+
+def _integer_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
+    """Enclose P(|K| >= k) for integers k below which all values of Y are at most the levels, which are at least 0."""
+    p, unit, shift = arb(law.order), arb(law.scale) ** arb(law.order), int(size)
+
+    def value_at(k: int) -> arb:
+        return (power(arb(k + shift), p) - power(arb(k), p) - power(arb(shift), p)) / unit
+
+    found: dict[int, arb] = {}
+    result = []
+    for level, guess in zip(levels, _guesses(law, size, levels), strict=True):
+        k = math.floor(guess * law.scale) + 1
+        jump = 1
+        while k > 1 and not value_at(k - 1) <= level:
+            k, jump = max(k - jump, 1), 4 * jump
+        if k not in found:
+            found[k] = 2 * tail(law.order, law.scale, k)
+        result.append(found[k])
+    return result
+
+
+def _guesses(law: NoiseLaw, size: float, levels: list[arb]) -> list[float]:
+    """Return about where Y passes the levels, in floats."""
+    return crossing_points(law.order, size / law.scale, [max(float(level), 0.0) for level in levels])

@@ -1,0 +1,108 @@
+"""What every bound has in common: a name, a quantity, typed parameters, and an enclosure of the quantity for a law.
+
+A bound is a statement about generalized Gaussian noise: under its parameters (how far a query moves, at which epsilon)
+the quantity, delta or the pure loss epsilon, is at most the upper end of `Bound.enclose(law)`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+
+from ggdp.errors import ArgumentError
+from ggdp.proofs.enclosures import PRECISIONS, narrowest
+
+if TYPE_CHECKING:
+    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.layouts import AbsoluteSumLayout, CornerLayout
+    from ggdp.proofs.noise_law import NoiseLaw, Support
+
+__all__ = ["Bound", "Quantity", "require_unbounded"]
+
+Quantity: TypeAlias = Literal["delta", "epsilon"]
+
+
+class Bound(ABC):
+    """One way to prove a scale; subclasses are frozen dataclasses of the bound's parameters.
+
+    Attributes
+    ----------
+    name : str
+        The name in certificates.
+    quantity : {"delta", "epsilon"}
+        What is bounded.
+    statement : str
+        What the bound says, in words.
+    exact : bool
+        Whether it is the exact quantity rather than an upper bound, so that a smaller scale can be proved to fail.
+    margin : float
+        Relative distance between the computed bound and the one that a certificate states, so that another version of
+        the arithmetic proves the same statement.
+    layout_type : type, optional
+        Type of the field `layout`, where the bound is proved by a convolution.
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    quantity: ClassVar[Quantity]
+    statement: ClassVar[str]
+    exact: ClassVar[bool]
+    margin: ClassVar[float] = 2.0**-40
+    layout_type: ClassVar[type[CornerLayout] | type[AbsoluteSumLayout] | None] = None
+
+    @abstractmethod
+    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
+        """Enclose the quantity for a law, computed with so many bits. Every precision gives a valid enclosure."""
+
+    def precisions(self, law: NoiseLaw) -> tuple[int, ...]:  # noqa: ARG002 - for bounds that need more bits for some laws
+        """Return the precisions that `enclose` tries."""
+        return PRECISIONS
+
+    def enclose(self, law: NoiseLaw) -> Enclosure:
+        """Enclose the quantity for a law, at the first precision that makes it narrow."""
+        return narrowest(lambda bits: self.at_precision(law, bits), self.precisions(law))
+
+    def stated(self, found: Enclosure, target: float) -> float | None:
+        """Return what a certificate states of an enclosure, at most the target; None if that is not reached."""
+        if not found.upper <= target:
+            return None
+        stated = max(found.upper, 0.0) * (1.0 + self.margin)
+        # What is the exact quantity can be proved again by any arithmetic, if only with more bits.
+        return min(stated, target) if self.exact or stated <= target else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters as plain values, fit for JSON."""
+        return {name: _plain(value) for name, value in asdict(self).items()}  # type: ignore[call-overload]
+
+    @classmethod
+    def from_dict(cls, parameters: dict[str, Any]) -> Self:
+        """Return the bound that `to_dict` wrote."""
+        given = {name: _frozen(value) for name, value in parameters.items()}
+        if cls.layout_type is not None and given["layout"] is not None:
+            given["layout"] = cls.layout_type.from_dict(parameters["layout"])
+        return cls(**given)
+
+    @property
+    def claim(self) -> Self:
+        """The same bound without the choices of a proof, such as a grid: what it is about."""
+        return self
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def _frozen(value: object) -> object:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def require_unbounded(law: NoiseLaw, support: Support | None = None) -> None:
+    """Check that a law is without bounds and has the support that a bound is about."""
+    if law.bounding is not None:
+        raise ArgumentError("bounding", law.bounding, "this bound is about unbounded noise")
+    if support is not None and law.support != support:
+        raise ArgumentError("support", law.support, f"this bound is about noise on the {support}s")

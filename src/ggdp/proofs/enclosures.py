@@ -1,0 +1,100 @@
+"""Enclosures: two floats with the exact value between them, and the law of the noise in balls.
+
+=======  =================================================================
+p        order, at least 1, as a ball
+S(z)     survival function of the standard law, Q(1/p, |z|^p) / 2 for z >= 0
+=======  =================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_precision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["EXACT", "PRECISIONS", "Enclosure", "accurate", "enclosed", "narrowest", "survival"]
+
+# The precision of a comparison of rational numbers.
+EXACT = 0
+# 96 bits are enough for most proofs; each next precision is tried where the ball is still too wide.
+PRECISIONS = (96, 192, 384, 768, 1536, 3072)
+# A float has 53 bits: a bound that is known to this relative width is known to its last digits.
+NARROW = 1e-13
+# Close to the least floats there are no digits left to agree in.
+TINY = 1e-290
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enclosure:
+    """Two floats with the exact value of a delta or of a privacy loss between them.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The ends. `lower` is 0 where only an upper bound is proved.
+    precision : int
+        Bits of the ball arithmetic; 0 where rational numbers were compared exactly.
+    exhausted : bool
+        Whether a branch and bound ended at its limit of steps, so that more bits would not make it narrower.
+    """
+
+    lower: float
+    upper: float
+    precision: int
+    exhausted: bool = False
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the ends agree to the digits of a float."""
+        return self.upper - self.lower <= NARROW * abs(self.upper) < math.inf or 0.0 <= self.lower <= self.upper < TINY
+
+
+def enclosed(value: arb) -> Enclosure:
+    """Return the enclosure of a ball, at the working precision."""
+    return Enclosure(lower=lower_float(value), upper=upper_float(value), precision=ctx.prec)
+
+
+def narrowest(at: Callable[[int], Enclosure], precisions: Iterable[int] = PRECISIONS) -> Enclosure:
+    """Return the first enclosure that is narrow (or exhausted), at growing precision, or else the last one.
+
+    Parameters
+    ----------
+    at : callable
+        Returns the enclosure at a precision in bits. Every one of them holds; more bits make it narrower.
+    precisions : iterable of int
+        The precisions to try.
+    """
+    for bits in precisions:
+        found = at(bits)
+        if found.is_narrow or found.exhausted:
+            break
+    return found
+
+
+def accurate(value: Callable[[], arb], bits: int = 50) -> arb:
+    """Return a ball with so many accurate bits, at growing precision, or else the last one."""
+    for precision in PRECISIONS:
+        with BALLS, working_precision(precision):
+            found = value()
+            if found.rel_accuracy_bits() >= bits:
+                break
+    return found
+
+
+def survival(p: arb, z: arb) -> arb:
+    """Enclose S(z) = P(X > z) for the generalized Gaussian of order p and scale 1."""
+    a = 1 / p
+    if z >= 0:
+        return power(z, p).gamma_upper(a, regularized=1) / 2
+    if z <= 0:
+        return 1 - survival(p, -z)
+    if not z.is_finite():
+        return arb(math.nan)
+    return hull(survival(p, z.lower()), survival(p, z.upper()))

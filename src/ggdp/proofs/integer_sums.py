@@ -1,0 +1,273 @@
+"""Rigorous sums of the integer generalized Gaussian law, long or short, near or far.
+
+=======  =========================================================================
+p, b     order (at least 1) and scale; floats, taken as exact
+t(x)     (x / b)^p
+r        power of x in a moment sum; 0 for probabilities
+f(x)     x^r exp(-t(x)), the weight of the integer x >= 0
+R(k)     sum of f(j) over the integers j >= k
+Z        sum of exp(-t(|j|)) over all integers j, the normaliser: 1 + 2 R(1) at r = 0
+T(k)     P(K >= k): R(k) / Z for k >= 1, and 1 - R(1 - k) / Z for k <= 0
+P_m      polynomial with f^(m)(x) = x^(r - m) exp(-t) P_m(t)
+=======  =========================================================================
+
+At p = 1 the sums are geometric. Otherwise a sum is either taken term by term until the rest, bounded by a geometric
+series, is negligible, or term by term up to a few dozen and by the Euler-Maclaurin formula from there. Each step is
+made in balls, so that the result holds the exact sum whatever was chosen; the choices only make it fast and narrow.
+
+Claim (the rest of a direct sum). For p >= 1 the ratio f(j + 1) / f(j) does not rise with j >= 1, since t is convex and
+(1 + 1/j)^r falls. So the sum over j >= N is at most f(N) / (1 - q) with q = f(N) / f(N - 1), if q < 1.
+
+Claim (Euler-Maclaurin). For k >= 1 and n >= 1,
+R(k) = Integral_k^inf f + f(k)/2 - sum_{i=1..n} B_2i/(2i)! f^(2i-1)(k) + E,
+|E| <= |B_2n|/(2n)! Integral_k^inf |f^(2n)|. This is DLMF 2.10.1 with its last term split off, |B_2n(x - [x])| <= |B_2n|
+(DLMF 24.9.1), and all derivatives vanish at infinity. With t' = p t / x, P_0 = 1 and
+P_(m+1)(t) = (r - m - p t) P_m(t) + p t P_m'(t). If P_2n has the coefficients c_j, then substituting t gives
+Integral_k^inf |f^(2n)| <= b^(r+1-2n)/p sum_j |c_j| Gamma(j - (2n-1-r)/p, t(k)).
+
+References
+----------
+NIST Digital Library of Mathematical Functions (DLMF), 2.10(i) and 24.9.1.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import count
+
+from flint import arb, arb_poly, ctx, fmpq
+
+from ggdp._balls import BALLS, hull, working_precision
+
+__all__ = ["log_tail_sum", "normaliser", "partial_sum", "tail", "tail_sum", "weight", "weights"]
+
+_BLOCK = 64
+_CACHED_BLOCKS = 64
+# Terms that cost about as much as one use of the Euler-Maclaurin formula.
+_CHEAP_TERMS = 96
+# Where no formula is narrow and the terms are too many, a wide ball is returned.
+_MOST_TERMS = 1 << 20
+_BOUND_PRECISION = 40
+_MOST_DERIVATIVES = 64
+_FAR_OUT = 4096
+
+
+def weight(p: float, b: float, k: int) -> arb:
+    """Enclose exp(-(|k| / b)^p)."""
+    return (-_exponent(p, b, abs(k))).exp()
+
+
+def weights(p: float, b: float, first: int, stop: int) -> list[arb]:
+    """Enclose exp(-(j / b)^p) for each j from `first` >= 0 up to and without `stop`."""
+    beta = arb(b) ** arb(-p)
+    cached = min(stop, _BLOCK * _CACHED_BLOCKS)
+    result: list[arb] = []
+    for block in range(first // _BLOCK, -(-cached // _BLOCK)):
+        start = block * _BLOCK
+        powers = _powers(p, block, ctx.prec)[max(first - start, 0) : max(cached - start, 0)]
+        result += [(-beta * power).exp() for power in powers]
+    result += [weight(p, b, j) for j in range(max(first, cached), stop)]
+    return result
+
+
+def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
+    """Enclose R(k), the sum of j^moment exp(-(j/b)^p) over the integers j >= k >= 0, with small relative error."""
+    if k == 0:
+        return (1 if moment == 0 else 0) + tail_sum(p, b, 1, moment=moment)
+    if p == 1.0:
+        return _geometric(b, k, moment)
+    terms = _terms_needed(p, b, k)
+    if terms <= _CHEAP_TERMS:
+        return _direct(p, b, k, terms, moment)
+    start = max(k, ctx.prec // 3)
+    few, many = min(ctx.prec // 8, _MOST_DERIVATIVES), min(ctx.prec // 4, 2 * _MOST_DERIVATIVES)
+    tolerance = arb(2) ** -ctx.prec
+    # Far out and at great scales a few derivatives are enough, and they cost as many times less.
+    for n in (few // 4, few, many) if start > _FAR_OUT else (few, many):
+        error = _euler_maclaurin_error(p, b, start, n, moment)
+        integral = _integral(p, b, start, moment)
+        if error <= tolerance * integral or (terms > _MOST_TERMS and n == many):
+            far = integral + _euler_maclaurin_terms(p, b, start, n, moment) + hull(-error, error)
+            return far + _sum_of_terms(p, b, k, start, moment)
+    return _direct(p, b, k, terms, moment)
+
+
+def log_tail_sum(p: float, b: float, k: int) -> arb:
+    """Enclose log R(k) for k >= 0, also where R(k) itself is beyond what a ball tells from 0."""
+    total = tail_sum(p, b, k)
+    if total > 0:
+        return total.log()
+    # R(k) is between f(k) and f(k) / (1 - q), with q = f(k + 1) / f(k).
+    t = _exponent(p, b, k)
+    q = (t - _exponent(p, b, k + 1)).exp()
+    return -t + hull(arb(0), -(-q).log1p())
+
+
+def partial_sum(p: float, b: float, first: int, last: int) -> arb:
+    """Enclose the sum of exp(-(j/b)^p) over first <= j <= last, for first >= 0; 0 when there is nothing to add."""
+    if last < first:
+        return arb(0)
+    if last - first < 2 * _CHEAP_TERMS:
+        return _sum_of_terms(p, b, first, last + 1, 0)
+    return tail_sum(p, b, first) - tail_sum(p, b, last + 1)
+
+
+def normaliser(p: float, b: float) -> arb:
+    """Enclose Z, the sum of exp(-(|j|/b)^p) over all integers j."""
+    return _normaliser(p, b, ctx.prec)
+
+
+def tail(p: float, b: float, k: int) -> arb:
+    """Enclose T(k) = P(K >= k) for any integer k."""
+    if k >= 1:
+        return tail_sum(p, b, k) / normaliser(p, b)
+    return 1 - tail_sum(p, b, 1 - k) / normaliser(p, b)
+
+
+@lru_cache(maxsize=64)
+def _normaliser(p: float, b: float, precision: int) -> arb:
+    with BALLS, working_precision(precision):
+        return 1 + 2 * tail_sum(p, b, 1)
+
+
+@lru_cache(maxsize=4 * _CACHED_BLOCKS)
+def _powers(p: float, block: int, precision: int) -> tuple[arb, ...]:
+    """Enclose j^p for a block of integers j; a search tries many scales with the same powers."""
+    with BALLS, working_precision(precision):
+        return tuple(arb(j) ** arb(p) if j else arb(0) for j in range(block * _BLOCK, (block + 1) * _BLOCK))
+
+
+def _exponent(p: float, b: float, k: int) -> arb:
+    """Enclose t(k) for k >= 0."""
+    return (arb(k) / arb(b)) ** arb(p) if k else arb(0)
+
+
+def _geometric(b: float, k: int, moment: int) -> arb:
+    """Enclose the sum of j^moment q^j over j >= k, with q = exp(-1/b)."""
+    q, gap = (-1 / arb(b)).exp(), -(-1 / arb(b)).expm1()
+    series = (1 / gap, k / gap + q / gap**2, arb(k) ** 2 / gap + 2 * k * q / gap**2 + q * (1 + q) / gap**3)
+    return (-arb(k) / arb(b)).exp() * series[moment]
+
+
+def _terms_needed(p: float, b: float, k: int) -> int:
+    """Estimate how many terms from k >= 1 on make up the sum to the working precision."""
+    depth = (ctx.prec + 16) * math.log(2.0)
+    log_t = p * (math.log(k) - math.log(b))
+    # e^-t falls by e^-depth from k to k (1 + depth/t)^(1/p).
+    stretch = depth * math.exp(-log_t) if log_t > -700.0 else math.inf
+    log_end = math.log1p(stretch) / p if stretch < math.inf else (math.log(depth) - log_t) / p
+    return 4 + (math.ceil(k * math.expm1(log_end)) if log_end < 300.0 else _MOST_TERMS + 1)
+
+
+def _sum_of_terms(p: float, b: float, first: int, stop: int, moment: int) -> arb:
+    """Enclose the sum of f(j) over first <= j < stop."""
+    total = arb(0)
+    if moment:
+        for j, term in zip(count(first), weights(p, b, first, stop), strict=False):
+            total += arb(j) ** moment * term
+    else:
+        for term in weights(p, b, first, stop):
+            total += term
+    return total
+
+
+def _direct(p: float, b: float, k: int, terms: int, moment: int) -> arb:
+    """Enclose R(k) by its first terms and a geometric bound of the rest; infinite if that bound fails."""
+    stop = k + terms
+    step = _exponent(p, b, stop) - _exponent(p, b, stop - 1)
+    growth = arb(stop) / arb(stop - 1)
+    q = (-step).exp() * growth**moment
+    rest = (arb(stop) ** moment * weight(p, b, stop) / (1 - q)).upper() if q < 1 else arb("inf")
+    return _sum_of_terms(p, b, k, stop, moment) + hull(arb(0), rest)
+
+
+def _integral(p: float, b: float, k: int, moment: int) -> arb:
+    """Enclose Integral_k^inf f = b^(r+1)/p Gamma((r+1)/p, t(k)), with bits to spare where Gamma loses them."""
+    wanted = ctx.prec
+    for extra in (0, 64, 128, 256):
+        with BALLS, working_precision(wanted + extra):
+            integral = arb(b) ** (moment + 1) / arb(p) * _exponent(p, b, k).gamma_upper((moment + 1) / arb(p))
+        if integral.rel_accuracy_bits() >= wanted - 16:
+            break
+    return integral
+
+
+def _euler_maclaurin_terms(p: float, b: float, k: int, n: int, moment: int) -> arb:
+    """Enclose f(k)/2 - sum_{i=1..n} B_2i/(2i)! f^(2i-1)(k)."""
+    t, nearness = _exponent(p, b, k), arb(k) ** -2
+    total = arb(0)
+    for polynomial in reversed(_weighted_derivatives(p, n, moment, ctx.prec)):
+        total = total * nearness + polynomial(t)
+    return (-t).exp() * arb(k) ** moment * (arb(0.5) - total / k)
+
+
+def _euler_maclaurin_error(p: float, b: float, k: int, n: int, moment: int) -> arb:
+    """Return an upper bound of |E|, as a ball with one point."""
+    sizes = _last_derivative_sizes(p, n, moment)
+    with BALLS, working_precision(_BOUND_PRECISION):
+        # Gamma(s, y) falls with y, so the lower end of t(k) is safe.
+        y = _exponent(p, b, k).lower()
+        shift = (2 * n - 1 - moment) / arb(p)
+        total, bound = arb(0), arb(0)
+        power = y ** (-shift)
+        for j, size in enumerate(sizes):
+            s = j - shift
+            # Gamma(s, y) = (s - 1) Gamma(s - 1, y) + y^(s-1) e^-y; |s - 1|, as s - 1 may come out just below 0.
+            bound = _gamma_bound(s, y, power) if s <= 1 else abs(s - 1) * bound + power / y * (-y).exp()
+            total += size * bound
+            power *= y
+        return (total * arb(b) ** (moment + 1 - 2 * n) / arb(p) * _bernoulli_weight(n)).upper()
+
+
+def _gamma_bound(s: arb, y: arb, power: arb) -> arb:
+    """Return an upper bound of Gamma(s, y) for s <= 1 and an exact y > 0, where power = y^s.
+
+    For y >= 1 it is y^(s-1) e^-y. For y < 1 split the integral at 1: the part beyond is at most e^-1; up to 1, u^(s-1)
+    is at most max(y^s, 1) / u, or its integral is at most y^s / |s| for s < 0.
+    """
+    if y >= 1:
+        return power / y * (-y).exp()
+    if s < -0.5:
+        return power / -s + arb(-1).exp()
+    return -y.log() * (1 if s >= 0 else hull(power, arb(1))) + arb(-1).exp()
+
+
+@lru_cache(maxsize=256)
+def _derivatives(p: float, n: int, moment: int, precision: int) -> tuple[arb_poly, ...]:
+    """Enclose P_0, ..., P_2n."""
+    with BALLS, working_precision(precision):
+        t = arb_poly([0, 1])
+        scaled = arb(p) * t
+        result = [arb_poly([1])]
+        for m in range(2 * n):
+            last = result[-1]
+            result.append((moment - m - scaled) * last + scaled * last.derivative())
+        return tuple(result)
+
+
+@lru_cache(maxsize=256)
+def _weighted_derivatives(p: float, n: int, moment: int, precision: int) -> tuple[arb_poly, ...]:
+    """Enclose B_2i/(2i)! P_(2i-1) for i = 1, ..., n."""
+    derivatives = _derivatives(p, n, moment, precision)
+    with BALLS, working_precision(precision):
+        return tuple(_bernoulli(i) * derivatives[2 * i - 1] for i in range(1, n + 1))
+
+
+@lru_cache(maxsize=256)
+def _last_derivative_sizes(p: float, n: int, moment: int) -> tuple[arb, ...]:
+    """Return upper bounds of the absolute values of the coefficients of P_2n."""
+    # Their terms nearly cancel for some orders, so they are made at more bits than they are kept with.
+    coefficients = _derivatives(p, n, moment, (16 + 2 * math.ceil(math.log2(p))) * n + 64)[-1].coeffs()
+    with BALLS, working_precision(_BOUND_PRECISION):
+        return tuple(abs(coefficient).upper() for coefficient in coefficients)
+
+
+def _bernoulli(i: int) -> arb:
+    """Enclose B_2i/(2i)!."""
+    return arb(fmpq.bernoulli(2 * i)) / arb(math.factorial(2 * i))
+
+
+def _bernoulli_weight(n: int) -> arb:
+    """Enclose |B_2n|/(2n)!."""
+    return abs(_bernoulli(n))
