@@ -16,7 +16,7 @@ P, Q     regularised lower and upper incomplete gamma functions P(a, x), Q(a, x)
 =======  =================================================================
 
 These are numbers to report and to plot with, good to about 1e-12 of their value (the tests say where). No proof rests
-on them: a scale is certified with `ggdp.distributions.enclosures`.
+on them: a scale is certified with `ggdp.proofs`.
 
 References
 ----------

@@ -13,7 +13,7 @@ beside the noise the boundary-inflated law can be better at every s: it needs th
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Defs. 5 and 6. The scales are not the paper's but the least: `ggdp.loss.bounded`.
+Liu, arXiv 1602.06028 v5, Defs. 5 and 6. The scales are not the paper's but the least: `ggdp.proofs.bounded`.
 """
 
 from __future__ import annotations
