@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["absolute_sum_excess", "least_for_absolute_sum"]
 
-TOLERANCE = 2e-9
-LOOSE_TOLERANCE = 1e-6
-# Above so many coordinates an estimate takes long, and its last digits are not worth it.
-MANY = 8
+TOLERANCE = 1e-6
+# The scale on the fine grid is found to about this relative distance, by so many steps at most.
+CLOSE = 2e-9
+POLISHES = 6
 PROBE = 1e-3
 # How often a proof that misses its target is tried again with a larger scale.
 CORRECTIONS = 12
@@ -50,15 +50,20 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
         return proved_or_raised(bound, law.with_scale(_pure_scale(bound.corner, bound.epsilon, bound.joint)), target)
     delta = target * (1.0 - 2.0 * bound.margin)
 
-    def excess(scale: float) -> float:
-        return absolute_sum_excess(bound, law.with_scale(scale), delta)
+    def rough(scale: float) -> float:
+        return absolute_sum_excess(bound, law.with_scale(scale), delta, rough=True)
 
     mean = law.order * sum(size * count for size, count in bound.corner)
-    found = bracketed(excess, mean / (math.gamma(1.0 / law.order) * bound.epsilon))
-    many = sum(count for _, count in bound.corner) > MANY
-    scale = passing_end(excess, **found._asdict(), tolerance=LOOSE_TOLERANCE if many else TOLERANCE)
+    found = bracketed(rough, mean / (math.gamma(1.0 / law.order) * bound.epsilon))
+    scale = passing_end(rough, **found._asdict(), tolerance=TOLERANCE)
+    slope = max((rough(scale) - rough(scale * (1.0 + PROBE))) / PROBE, 1.0)
+    # The fine grid moves the scale by little, along the slope of the rough one.
+    for _ in range(POLISHES):
+        value = absolute_sum_excess(bound, law.with_scale(scale), delta)
+        if -CLOSE * slope <= value <= 0.0:
+            break
+        scale *= math.exp((value + 0.5 * CLOSE * slope) / slope)
     # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss.
-    slope = max((excess(scale) - excess(scale * (1.0 + PROBE))) / PROBE, 1.0)
     for _ in range(CORRECTIONS):
         proved = _proof(bound, law.with_scale(scale))
         upper = proved.found.upper
@@ -69,9 +74,9 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
     raise SearchError(message)
 
 
-def absolute_sum_excess(bound: AbsoluteSumDelta, law: NoiseLaw, delta: float) -> float:
+def absolute_sum_excess(bound: AbsoluteSumDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
     """Return log(bound(b) / delta), estimated in floats."""
-    planned = absolute_sum_layout(bound, law)
+    planned = absolute_sum_layout(bound, law, rough=rough)
     value = 1.0 if planned is None else estimate(planned, law)
     return math.log(max(value, LEAST_DELTA)) - math.log(delta)
 

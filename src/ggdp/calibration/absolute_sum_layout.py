@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.calibration.corner_estimate import spectrum_of
+from ggdp.calibration.corner_estimate import first_above, spectrum_of
 from ggdp.calibration.corner_layout import TILTS, precision_for, rounded_step, smooth_length
 from ggdp.calibration.crossing_estimates import crossings, loss_estimates
 from ggdp.calibration.sampled_loss import FAR, Sample, integer_tails_estimate, saddle, summed
@@ -39,6 +39,9 @@ HOPELESS = -80.0
 FEW = 8
 MOST_POINTS = 1 << 17
 MOST_KNOTS = 24_000
+LEAST_POINTS = 4096
+# How many times as wide the step of a rough grid is.
+ROUGHER = 16
 # A step of a normal float, where all losses are almost 0.
 LEAST_STEP = 1e-290
 
@@ -55,8 +58,8 @@ class PlannedSum:
     precision: int
 
 
-def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw) -> PlannedSum | None:
-    """Choose a grid; None where the bound is 1."""
+def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool = False) -> PlannedSum | None:
+    """Choose a grid; None where the bound is 1. A rough grid is a quick one."""
     t = _threshold(bound, law)
     if not t > 0.0:
         return None
@@ -73,10 +76,11 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw) -> PlannedSum | 
     main_end, *ends = (min(_high_end(sample, budget), t) for sample in both)
     many = sum(count for _, count in rest)
     top, bottom, tilt = _ends_of_sum(samples, theta, budget)
-    step = _step(law, t, many, both, theta)
+    step = _step(law, t, many, both, theta) * (ROUGHER if rough else 1.0)
     if not (math.isfinite(step) and math.isfinite(top - bottom)):
         return None
-    knots, points = (MOST_KNOTS, MOST_POINTS) if many <= FEW else (MOST_KNOTS // 2, MOST_POINTS // 2)
+    share = (1 if many <= FEW else 2) * (ROUGHER if rough else 1)
+    knots, points = MOST_KNOTS // share, max(MOST_POINTS // share, LEAST_POINTS)
     step = rounded_step(
         max(step, LEAST_STEP, (top - bottom) / (points - 64), *(end / knots for end in (main_end, *ends)))
     )
@@ -86,7 +90,7 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw) -> PlannedSum | 
     )
     last = min(math.ceil(top / step) + 2, sum(other.count * other.high for other in others))
     halved = is_halved(law)
-    steep = math.exp(min((1.0 - law.order) * math.log(main / law.scale) - math.lgamma(1.0 / law.order), 700.0))
+    steep = _steepest(law, main)
     layout = AbsoluteSumLayout(
         step=step,
         others=others,
@@ -96,6 +100,11 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw) -> PlannedSum | 
         window=Window(top=last, points=smooth_length(last - math.floor(bottom / step) + 3), tilt=tilt),
     )
     return PlannedSum(layout=layout, main=main, threshold=t, tilt=theta, level=level, precision=precision_for(level))
+
+
+def _steepest(law: NoiseLaw, main: float) -> float:
+    """Return the height of the density of Y of the main coordinate at 0."""
+    return math.exp(min((1.0 - law.order) * math.log(main / law.scale) - math.lgamma(1.0 / law.order), 700.0))
 
 
 def _threshold(bound: AbsoluteSumDelta, law: NoiseLaw) -> float:
@@ -164,13 +173,21 @@ def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
     below = values <= t
     reach = np.ones(len(indices))
     reach[below] = _tails(law, planned.main, t - values[below])
+    last = max(int(below.sum()) - 1, 0)
+    slope = _steepest(law, planned.main)
     if layout.chord:
-        last = int(below.sum()) - 1
         start = max(last - layout.chord, 0)
         share = (values[start : last + 1] - values[start]) / (t - values[start])
         reach[start : last + 1] = reach[start] + (1.0 - reach[start]) * share
-    terms = composed[indices % points] * reach * np.exp(np.minimum(level - theta * values, 700.0))
-    return min(max(float(terms.sum()), 0.0) - math.expm1(infinite), 1.0)
+        slope = 1.0 / (t - float(values[start]))
+    masses = composed[indices % points] * np.exp(np.minimum(level - theta * values, 700.0))
+    total = max(float((masses * reach).sum()), 0.0) - math.expm1(infinite)
+    if is_halved(law) and layout.others:
+        # What putting cells on their ends costs near t: the mass of the sum there, for each coordinate.
+        many = sum(other.count for other in layout.others)
+        near = masses[max(last - (many if layout.refined else 2), 0) : last + 2]
+        total += slope * layout.step * many / 4.0 * float(near.sum() if layout.refined else near.max(initial=0.0))
+    return min(total, 1.0)
 
 
 def _shares(law: NoiseLaw, size: float, step: float, tails: Floats) -> Floats:
@@ -194,9 +211,10 @@ def _tails(law: NoiseLaw, size: float, levels: Floats) -> Floats:
     from scipy import special
 
     shift, largest = size / law.scale, FAR ** (1.0 / law.order)
-    z = np.maximum(crossings(law.order, shift, levels + shift**law.order, largest=largest), 0.0)
     if law.support == "integer":
-        return np.minimum(2.0 * integer_tails_estimate(law.order, law.scale, np.floor(z * law.scale) + 1.0), 1.0)
+        k = np.maximum(first_above(law, size, levels + shift**law.order), 1.0)
+        return np.minimum(2.0 * integer_tails_estimate(law.order, law.scale, k), 1.0)
+    z = np.maximum(crossings(law.order, shift, levels + shift**law.order, largest=largest), 0.0)
     return np.asarray(special.gammaincc(1.0 / law.order, z**law.order))
 
 

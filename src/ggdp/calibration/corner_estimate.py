@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.calibration.crossing_estimates import crossings
-from ggdp.calibration.sampled_loss import FAR, integer_tails_estimate, survival_estimate
+from ggdp.calibration.crossing_estimates import crossings, loss_estimates
+from ggdp.calibration.sampled_loss import FAR, SMALL_SCALE, integer_tails_estimate, survival_estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import SizeLayout
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["estimate", "spectrum_of"]
+__all__ = ["estimate", "first_above", "spectrum_of"]
+
+# A loss that is a level but for its rounding is not above it.
+ROUNDING = 1e-14
 
 
 def estimate(planned: PlannedCorner, law: NoiseLaw, epsilon: float) -> float:
@@ -68,15 +71,25 @@ def _thresholds(law: NoiseLaw, size: float, levels: Floats) -> Floats:
     return z
 
 
+def first_above(law: NoiseLaw, size: float, levels: Floats) -> Floats:
+    """Return the least integer noise whose loss is above each level, about."""
+    if law.scale >= SMALL_SCALE:
+        return np.floor(_thresholds(law, size, levels) * law.scale) + 1.0
+    reach = math.ceil(FAR ** (1.0 / law.order) * law.scale) + 1
+    noises = np.arange(-reach - math.ceil(size), reach + 1.0)
+    losses = loss_estimates(law.order, noises / law.scale, size / law.scale)
+    return noises[0] + np.searchsorted(np.maximum.accumulate(losses), levels * (1.0 + ROUNDING), side="right")
+
+
 def _masses(law: NoiseLaw, size: SizeLayout, step: float) -> tuple[Floats, float]:
     """Return masses on the knots by connecting the dots, and the mass above the highest knot."""
     knots = np.array(size.knots(), dtype=np.int64)
     levels = step * knots.astype(np.float64)
-    z = _thresholds(law, size.size, levels)
     if law.support == "integer":
-        k = np.floor(z * law.scale) + 1.0
+        k = first_above(law, size.size, levels)
         first, second = (integer_tails_estimate(law.order, law.scale, at) for at in (k, k + size.size))
     else:
+        z = _thresholds(law, size.size, levels)
         first, second = (survival_estimate(law.order, at) for at in (z, z + size.size / law.scale))
     here, there = first[:-1] - first[1:], second[:-1] - second[1:]
     with np.errstate(all="ignore"):

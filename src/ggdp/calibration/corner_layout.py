@@ -125,7 +125,7 @@ def corner_layout(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool 
 
 def precision_for(level: float) -> int:
     """Return bits for a proof of a delta of e^level: a transform is accurate relative to masses of about 1."""
-    return max(128, 64 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 64.0))
+    return max(96, 32 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 32.0))
 
 
 def _losses(law: NoiseLaw, corner: Corner, epsilon: float) -> _Losses | None:

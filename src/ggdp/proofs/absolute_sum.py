@@ -60,7 +60,7 @@ from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
 from ggdp.proofs.corner import Corner, require_corner, require_whole
-from ggdp.proofs.crossing import at_most, crossing_estimate
+from ggdp.proofs.crossing import at_most, crossing_estimates
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.integer_sums import tail
 from ggdp.proofs.layouts import AbsoluteSumLayout
@@ -279,17 +279,13 @@ def inner_points(order: float, shift: float, step: float, cells: int) -> list[li
 
 
 def crossing_points(order: float, shift: float, levels: list[float]) -> list[float]:
-    """Return roots z >= 0 of (z + d)^p - z^p - d^p = level, in floats, for levels in order."""
-    far, found = _FAR ** (1.0 / order), []
-    z = None
+    """Return roots z >= 0 of (z + d)^p - z^p - d^p = level, in floats, for levels in rising order."""
     try:
         own = shift**order
     except OverflowError:
         own = math.inf
-    for level in levels:
-        z = max(crossing_estimate(order, shift, level + own, low=-shift - far, high=far, start=z), 0.0)
-        found.append(z)
-    return found
+    found = crossing_estimates(order, shift, [level + own for level in levels], far=_FAR ** (1.0 / order))
+    return [max(z, 0.0) for z in found]
 
 
 def _near_threshold(

@@ -31,13 +31,14 @@ Distributions", PETS 2022, Section 3 (the splitting).
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
 
 from ggdp._balls import power
-from ggdp.proofs.crossing import at_most, crossing_estimate, loss
+from ggdp.proofs.crossing import at_most, crossing_estimates, loss, loss_estimate
 from ggdp.proofs.enclosures import survival
 from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
 from ggdp.proofs.loss_distribution import LossDistribution
@@ -89,12 +90,11 @@ def _integer_dominating(law: NoiseLaw, shift: int, knots: list[int], step: arb) 
     def loss_at(k: int) -> arb:
         return (power(arb(abs(k + shift)), p) - power(arb(abs(k)), p)) / unit
 
-    guesses = _thresholds(law, float(shift), knots, step)
-    bottom = math.floor(min(guesses) * law.scale) - 2 * shift - 2
+    guesses = _first_above(law, shift, knots, step)
+    bottom = min(guesses) - 2 * shift - 2
     cuts: list[int] = []
     for index, guess in zip(reversed(knots), reversed(guesses), strict=True):
-        k = math.floor(guess * law.scale) + 1
-        k, jump = min(k, cuts[-1]) if cuts else k, 1
+        k, jump = min(guess, cuts[-1]) if cuts else guess, 1
         # All losses below the cut are at most the knot; an undecided tie is counted as above it.
         while k > bottom and not loss_at(k - 1) <= index * step:
             k, jump = k - jump, 4 * jump
@@ -161,16 +161,22 @@ def _integer_cells(law: NoiseLaw, shift: float, knots: list[int], step: arb) -> 
 
 def _thresholds(law: NoiseLaw, shift: float, knots: list[int], step: arb) -> list[float]:
     """Return about where the loss passes each knot, in units of the scale, in floats."""
-    d, h, far = shift / law.scale, float(step), _FAR ** (1.0 / law.order)
-    found: list[float] = []
-    z = None
-    for index in knots:
-        level = h * index
-        z = crossing_estimate(law.order, d, level, low=-d - far, high=far, start=z)
-        if law.order == 1.0 and abs(level / d - 1.0) < _ON_KNOT:
-            z = 0.0
-        found.append(z)
+    d, h = shift / law.scale, float(step)
+    found = crossing_estimates(law.order, d, [h * index for index in knots], far=_FAR ** (1.0 / law.order))
+    if law.order == 1.0:
+        found = [0.0 if abs(h * index / d - 1.0) < _ON_KNOT else z for index, z in zip(knots, found, strict=True)]
     return found
+
+
+def _first_above(law: NoiseLaw, shift: int, knots: list[int], step: arb) -> list[int]:
+    """Return about the least integer noise whose loss is above each knot."""
+    reach = math.ceil(_FAR ** (1.0 / law.order) * law.scale) + 1
+    if reach > len(knots):
+        return [math.floor(z * law.scale) + 1 for z in _thresholds(law, float(shift), knots, step)]
+    d, h = shift / law.scale, float(step)
+    noises = range(-reach - shift, reach + 1)
+    losses = [loss_estimate(law.order, k / law.scale, d) for k in noises]
+    return [noises[0] + bisect_right(losses, h * index) for index in knots]
 
 
 def integer_tails(law: NoiseLaw, points: set[int]) -> dict[int, arb]:
@@ -198,6 +204,9 @@ def _on_knots(knots: list[int], step: arb, first: list[arb], second: list[arb], 
     else:
         masses[reached - low] += 1 - first[0]
     for i, (lower, upper) in enumerate(pairwise(knots)):
+        if first[i] is first[i + 1] and second[i] is second[i + 1]:
+            # An empty cell, as most are on the integers.
+            continue
         here, there = first[i] - first[i + 1], second[i] - second[i + 1]
         knot = lower * step
         short = knot - least[i]

@@ -12,16 +12,22 @@ Estimates in floats only say where to look: a proof uses `at_most` and `at_least
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from flint import arb
 
 from ggdp._balls import power
 
-__all__ = ["at_least", "at_most", "crossing_estimate", "loss", "loss_estimate"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["at_least", "at_most", "crossing_estimate", "crossing_estimates", "loss", "loss_estimate"]
 
 # Newton's method takes about five steps from a nearby start; bisection, where it is not taken, halves 60 times.
 _MOST_STEPS = 200
 _RELATIVE_WIDTH = 1e-14
+# The error of a step of Newton's method is about the square of the step.
+_SETTLED = 1e-8
 
 
 def loss(p: arb, z: arb, d: arb) -> arb:
@@ -50,6 +56,8 @@ def crossing_estimate(
     Newton's method from `start`, and a bisection whenever a step leaves the bracket or does not halve the distance to
     the level.
     """
+    if order == 2.0:
+        return min(max((level / shift - shift) / 2.0, low), high)
     z, last = 0.5 * (low + high) if start is None else min(max(start, low), high), math.inf
     for _ in range(_MOST_STEPS):
         miss = loss_estimate(order, z, shift) - level
@@ -58,12 +66,31 @@ def crossing_estimate(
         if abs(miss) <= 0.5 * last:
             slope = _slope(order, z, shift)
             step = z - miss / slope if 0.0 < slope < math.inf else math.nan
-            new = step if low < step < high else new
+            if low < step < high:
+                new = step
+                if abs(step - z) <= _SETTLED * abs(step):
+                    return step
         last = abs(miss)
         if abs(new - z) <= _RELATIVE_WIDTH * abs(new):
             return new
         z = new
     return z
+
+
+def crossing_estimates(order: float, shift: float, levels: Iterable[float], *, far: float) -> list[float]:
+    """Return the roots of L(z) = level between -shift - far and far, for levels in rising order, in floats.
+
+    Each search starts from the parabola through the last three roots: for levels that are equally far apart one step of
+    Newton's method is then enough.
+    """
+    found: list[float] = []
+    low, high = -shift - far, far
+    for level in levels:
+        start = found[-1] if found else None
+        if len(found) >= 3:
+            start = found[-3] + 3.0 * (found[-1] - found[-2])
+        found.append(crossing_estimate(order, shift, level, low=low, high=high, start=start))
+    return found
 
 
 def _slope(order: float, z: float, shift: float) -> float:
