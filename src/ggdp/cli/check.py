@@ -115,9 +115,12 @@ def _print_text(text: TextCheck) -> None:
     rows = [
         ("records", f"{text.records:,}"),
         (f"text that is not valid {text.encoding}", _rows(text.invalid)),
-        ("more fields than the header", _rows(text.surplus)),
-        ("line ends inside records, blank lines", f"{text.further_lines:,}"),
     ]
+    if text.not_objects is None:
+        rows.append(("more fields than the header", _rows(text.surplus)))
+        rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
+    else:
+        rows.append(("not JSON objects", _rows(text.not_objects)))
     print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
 
 

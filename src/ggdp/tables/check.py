@@ -18,12 +18,12 @@ import numpy as np
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP
-from ggdp.tables.check_bounds import bounding, quantiles
+from ggdp.tables.check_max_cells import max_cells_choices, quantiles
 from ggdp.tables.check_text import TextCheck, text_check
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines import plan as engine_plan
+from ggdp.tables.engines.cells import keys
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import for_the_curator
 from ggdp.tables.engines.text_files import text_format
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.engines import TableSource
-    from ggdp.tables.engines.native import Frame
+    from ggdp.tables.engines.frames import Frame
     from ggdp.tables.request import Regime
 
 __all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "TextCheck", "UnitCheck", "check_table"]
@@ -154,7 +154,7 @@ class TableCheck:
     units : UnitCheck or None
         The units, if a column of them was named.
     text : TextCheck or None
-        How records were read, of CSV files.
+        How records were read, of CSV and JSON files.
     """
 
     rows: int
@@ -308,13 +308,13 @@ def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
 
 def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple[str, int]] | None:
     """Return the values that match nothing, most frequent first; None of columns that cannot be listed."""
-    if source.column_kinds[column.name] not in _LISTED:
+    if source.engine.kinds[column.name] not in _LISTED:
         return None
 
     def others(found: Frame) -> Frame:
         if column.kind != "bins":
             return found
-        return found.filter(binned(nw.col("t0"), "text", probe, nw.String()) == probe.other_code)
+        return found.filter(binned(nw.col("t0"), "text", probe, nw.String(), source.engine.dialect) == probe.other_code)
 
     table = _aggregated(source, Domain([Column(name=column.name)]), others)
     known = set(column.texts)
@@ -367,7 +367,7 @@ def _units(
         tables.append(
             {
                 "by": marginal.names,
-                **bounding(cells, units, checked.filled, request.sizes, epsilon),
+                **max_cells_choices(cells, units, checked.filled, request.sizes, epsilon),
                 "row_quantiles": quantiles(most, number),
             }
         )
@@ -388,5 +388,5 @@ def _cells_of_units(found: Frame) -> Frame:
 
 def _aggregated(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:
     """Return what an engine makes of the non-empty keys of a marginal (`t0` or `k0`, ..., `count`)."""
-    (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda asked: then(engine_plan.keys(asked)))
+    (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda query: then(keys(query)))
     return table

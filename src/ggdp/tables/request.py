@@ -37,7 +37,15 @@ from ggdp.privacy.neighbours import validated_neighbours
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines.text_files import TextFormat
-from ggdp.tables.request_checks import COVERS, check_cut, check_regime, check_rows, check_total, check_units
+from ggdp.tables.request_rules import (
+    COVERS,
+    check_cut,
+    check_order,
+    check_regime,
+    check_rows,
+    check_total,
+    check_units,
+)
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
@@ -50,7 +58,7 @@ Counting: TypeAlias = Literal["units", "rows"]
 AUTO = "auto"
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
-# So many cells of a declared table are released in memory, in a few seconds and some gigabytes.
+# Up to this many cells of a declared table are released in memory, in a few seconds and some gigabytes.
 MOST_IN_MEMORY = 50_000_000
 # Above these a publisher is warned.
 _LARGE_DELTA = 1e-5
@@ -73,7 +81,7 @@ class TableRequest:
     order : float or "auto"
         Order of the noise.
     unit : str, optional
-        Column that says whose row it is; None if each row is a unit of its own.
+        Column that identifies whose row it is; None if each row is a unit of its own.
     max_cells : int, optional
         In how many cells of each marginal one unit is counted; more than a marginal has are as many as it has.
     count : {"units", "rows"}
@@ -120,12 +128,13 @@ class TableRequest:
         set_(self, "domain", _domain(self.domain))
         if self.order != AUTO:
             set_(self, "order", _validate.order(order=self.order))
+        check_order(self)
         set_(self, "neighbours", validated_neighbours(self.neighbours))
         if self.goal.neighbours not in (None, self.neighbours):
             raise ArgumentError(
                 "goal",
                 str(self.goal),
-                f"is not for the table's neighbours, {self.neighbours!r}; give neighbours={self.goal.neighbours!r}",
+                f'is not for {self.neighbours!r} neighbours; pass `neighbours="{self.goal.neighbours}"`',
             )
         if not isinstance(self.nonnegative, bool):
             raise ArgumentTypeError("nonnegative", self.nonnegative, "must be True or False")

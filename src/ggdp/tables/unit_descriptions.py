@@ -1,16 +1,27 @@
-"""What tables count, in words: for the statement, the columns' descriptions, plots and printed tables."""
+"""What tables count and whom they protect, in words: for statements, descriptions of columns, plots and prints."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
 
-__all__ = ["bounded", "called", "counted", "covered", "protected_unit"]
+__all__ = ["counted", "covered", "limits", "number_of", "protected_unit", "table_properties", "units_noun"]
 
 
-def called(request: TableRequest) -> str:
+def number_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> number_of(1, "cell"), number_of(1200, "row")
+    ('1 cell', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def units_noun(request: TableRequest) -> str:
     """Return what units are called: the name that was given, or units."""
     return request.unit_name or "units"
 
@@ -33,17 +44,16 @@ def counted(request: TableRequest) -> str:
     return request.unit_name or f"different values of {request.unit!r}"
 
 
-def bounded(request: TableRequest, table: int) -> str:
+def limits(request: TableRequest, table: int) -> str:
     """Return how much of a unit is counted in one of the tables; nothing where all of it is."""
     if not request.can_cut[table]:
         return ""
     most, size = request.most_cells[table], request.sizes[table]
-    cells = "1 cell" if most == 1 else f"{most:,} cells"
+    cells = number_of(most, "cell")
     if request.count == "units":
         return f"at most {cells} each"
-    rows = "1 row" if request.most_in_a_cell == 1 else f"{request.most_in_a_cell:,} rows"
     within = "a cell" if most == size else f"each of at most {cells}"
-    return f"at most {rows} in {within} for each of the {called(request)}"
+    return f"at most {number_of(request.most_in_a_cell, 'row')} in {within} for each of the {units_noun(request)}"
 
 
 def covered(request: TableRequest, table: int) -> str | None:
@@ -61,12 +71,22 @@ def covered(request: TableRequest, table: int) -> str | None:
     >>> covered(TableRequest(**asked, max_cells=3), 0) is None
     True
     """
-    bound = bounded(request, table)
-    if not bound:
+    limited = limits(request, table)
+    if not limited:
         return None
     if request.count_cut is not None:
-        return f"all {called(request)}; counts: {bound}"
-    return f"{called(request) if request.count == 'units' else 'rows'} counted, {bound}"
+        return f"all {units_noun(request)}; counts: {limited}"
+    return f"{units_noun(request) if request.count == 'units' else 'rows'} counted, {limited}"
+
+
+def table_properties(request: TableRequest, table: int) -> dict[str, Any]:
+    """Return what is known of one table beforehand, as plans and manifests have it."""
+    return {
+        "regime": request.regimes[table],
+        "cells": request.sizes[table],
+        "max_cells": request.most_cells[table],
+        "covers": covered(request, table),
+    }
 
 
 def protected_unit(request: TableRequest) -> str:

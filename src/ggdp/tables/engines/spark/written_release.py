@@ -1,8 +1,8 @@
-"""Releases too large for the driver of a Spark cluster: counted, drawn and written by its executors.
+"""Tables too large for the driver of a Spark cluster: counted, drawn and written by its executors.
 
 =======  =============================================================================================
 N, m     number of declared cells, and of those that are not empty; m never leaves the driver
-tau      from which noisy count on a cell of a sparse table is shown
+tau      the least noisy count of a cell that a sparse table shows
 k        Binomial(N - m, P(K >= tau)), how many empty cells of it are shown; K the noise of one cell
 =======  =============================================================================================
 
@@ -28,22 +28,22 @@ from ggdp.distributions.integer_sums import tail
 from ggdp.errors import ArgumentError
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import released
-from ggdp.sampling import Binomial, ConditionalNoise
+from ggdp.sampling import Binomial, ConditionalNoise, IntegerNoise
 from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.uniform import uniform_integers
-from ggdp.tables.engines.native import quietly
-from ggdp.tables.engines.plan import impossible_codes
+from ggdp.tables.engines.cells import impossible_codes
+from ggdp.tables.engines.frames import quietly
+from ggdp.tables.engines.spark.executor_noise import NoiseTask
+from ggdp.tables.engines.spark.executor_release import digests, release_cells
 from ggdp.tables.intervals import allowance, level_of
 from ggdp.tables.manifest import table_manifest
-from ggdp.tables.release import TableRelease, tables_of
-from ggdp.tables.words import covered
+from ggdp.tables.release import ArrowViews, TableRelease, tables_of
+from ggdp.tables.unit_descriptions import covered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -54,18 +54,15 @@ if TYPE_CHECKING:
     from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines import CountQuery, TableSource
-    from ggdp.tables.engines.spark_release import WrittenCells
-    from ggdp.tables.plan import TablePlan
+    from ggdp.tables.engines.spark.executor_release import WrittenCells
     from ggdp.tables.request import TableRequest
+    from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["MOST_ON_DRIVER", "WrittenRelease", "release_on_executors"]
-
-# So many cells of a table that Spark counts are drawn by the driver.
-MOST_ON_DRIVER = 5_000_000
+__all__ = ["WrittenRelease", "release_on_executors"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class WrittenRelease:
+class WrittenRelease(ArrowViews):
     """A private table that Spark has written, with its guarantee. Made by `ggdp.release_table`.
 
     Attributes
@@ -73,9 +70,9 @@ class WrittenRelease:
     plan : TablePlan
         What was asked for, and how it was answered.
     path : Path
-        The folder of Parquet files.
+        The directory of Parquet files.
     manifest : dict
-        All that a reader must know, as it stands beside the folder.
+        All that a reader must know, as it stands beside the directory.
     cut : tuple of CutCount
         With `count_cut`: how many units are in more cells than they are counted in, privately.
     guarantee : PureDP, ApproxDP or None
@@ -105,22 +102,15 @@ class WrittenRelease:
                 if hashlib.file_digest(content, "sha256").hexdigest() != digest:
                     raise ArgumentError("path", str(self.path), f"{file.name} is not the file that was released")
         table = pq.ParquetDataset([file for file, _ in files], partitioning=None).read().replace_schema_metadata(None)
-        release = _adjusted(released(table["noisy_count"].to_numpy(), self.plan.facts, self.guarantee), self.request)
+        noisy = released(table["noisy_count"].to_numpy(), self.plan.described_mechanism, self.guarantee)
+        release = _adjusted(noisy, self.request)
         keys = table.select(list(self.request.by[0])).combine_chunks()
         tables = tables_of(release, self.plan, [keys], self.cut)
-        return TableRelease(request=self.request, release=release, tables=tables, cut=self.cut)
+        return TableRelease(plan=self.plan, release=release, tables=tables, cut=self.cut)
 
     def to_arrow(self) -> pa.Table:
         """Read the table as an Arrow table."""
         return self.load().to_arrow()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Read the table as a pandas frame."""
-        return self.load().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Read the table as a polars frame."""
-        return self.load().to_polars()
 
     def to_numpy(self) -> NDArray[np.int64]:
         """Read the counts as an array."""
@@ -136,25 +126,20 @@ class WrittenRelease:
 
 
 def release_on_executors(
-    opened: TableSource,
-    query: CountQuery,
-    plan: TablePlan,
-    bits: Source,
-    out: Path,
-    cut: tuple[CutCount, ...] = (),
+    opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source, cut: tuple[CutCount, ...] = ()
 ) -> WrittenRelease:
     """Draw and write a table of one marginal on the executors, with its manifest beside it.
 
-    Claim: as that of `ggdp.tables.entry`, for counts that are drawn elsewhere (`ggdp.tables.engines.spark_release`).
-    Clamping for the sake of probabilistic DP is not done there, so approximate DP is what is left of it.
+    Claim: as that of `ggdp.release_table`, for counts that are drawn elsewhere (`executor_release`). Clamping for the
+    sake of probabilistic DP is not done there, so approximate DP is what is left of it.
     """
-    counted = opened.counted_frame(query)
-    written = quietly(opened.name, lambda: _written(counted, plan, bits, out, cut))
+    counted = opened.lazy_cells(query)
+    written = quietly(opened.name, lambda: _written(counted, plan, bits, cut))
     promise = plan.guarantee.after_postprocessing() if written.private else None
     try:
         manifest = _manifest(written, plan, promise, cut)
         text = json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-        write_together({out.with_name(f"{out.stem}.manifest.json"): text.encode()}, overwrite=False)
+        write_together({plan.files[1]: text.encode()}, overwrite=False)
     except BaseException:
         # A table without its manifest is half a release.
         shutil.rmtree(written.path, ignore_errors=True)
@@ -168,40 +153,31 @@ def _written(
     counted: Any,  # noqa: ANN401 - Spark's frame
     plan: TablePlan,
     bits: Source,
-    out: Path,
     cut: Sequence[CutCount],
 ) -> WrittenCells:
     """Draw on the executors and write, false cells included."""
-    from ggdp.tables.engines.spark_release import release_cells
-
     (domain,) = plan.request.domains
-    threshold, level, extra = plan.threshold, level_of(plan, 0), {}
-    if threshold is not None:
-        counted = counted.persist()
-        extra = {
-            "threshold": threshold.value,
-            "false_cells": _false_cells(counted, plan, domain, bits),
-            "certain_above": threshold.last_maybe_empty(plan.mechanism.law, level),
-        }
+    law, threshold, level = plan.mechanism.law, plan.threshold, level_of(plan, 0)
+    assert plan.out is not None
+    task = NoiseTask(
+        columns=tuple((column.name, column.values) for column in domain),
+        noise=IntegerNoise(order=plan.mechanism.order, scale=plan.mechanism.scale),
+        half_width=int(law.half_width(level)),
+        nonnegative=plan.request.nonnegative,
+        threshold=None if threshold is None else threshold.value,
+        certain_above=None if threshold is None else threshold.last_maybe_empty(law, level),
+        allowance=allowance(cut, 0),
+        covers=covered(plan.request, 0),
+        impossible=impossible_codes(domain),
+        source=None if bits is SECURE else bits,
+    )
+    if threshold is None:
+        return release_cells(counted, task, plan.out)
+    counted = counted.persist()
     try:
-        return release_cells(
-            counted,
-            total_cells=domain.size,
-            order=plan.mechanism.order,
-            scale=plan.mechanism.scale,
-            columns=[(column.name, column.values) for column in domain],
-            half_width=int(plan.mechanism.law.half_width(level)),
-            allowance=allowance(cut, 0),
-            covers=covered(plan.request, 0),
-            impossible=impossible_codes(domain),
-            adjust="nonnegative" if plan.request.nonnegative else "none",
-            path=out,
-            source=None if bits is SECURE else bits,
-            **extra,
-        )
+        return release_cells(counted, task, plan.out, _false_cells(counted, plan, domain, bits))
     finally:
-        if threshold is not None:
-            counted.unpersist()
+        counted.unpersist()
 
 
 def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) -> pa.Table:  # noqa: ANN401
@@ -228,8 +204,6 @@ def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) ->
 def _manifest(
     written: WrittenCells, plan: TablePlan, promise: Guarantee | None, cut: Sequence[CutCount]
 ) -> dict[str, Any]:
-    from ggdp.tables.engines.spark_release import digests
-
     sums = digests(written)
     listing = "".join(f"{digest}  {name}\n" for name, digest in sums.items())
     file = {
@@ -238,8 +212,8 @@ def _manifest(
         "parts": [{"url": f"{written.path.name}/{name}", "sha256": digest} for name, digest in sums.items()],
     }
     # The values are on disk: all else that a manifest says is said by a release of none of them.
-    empty = _adjusted(released(np.empty(0, dtype=np.int64), plan.facts, promise), plan.request)
-    manifest = table_manifest(plan.request, empty, files=[file], cut=cut)
+    empty = _adjusted(released(np.empty(0, dtype=np.int64), plan.described_mechanism, promise), plan.request)
+    manifest = table_manifest(plan, empty, files=[file], cut=cut)
     manifest["values"]["shape"] = [_rows(written) if written.rows is None else written.rows]
     return manifest
 

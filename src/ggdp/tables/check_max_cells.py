@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["bounding", "quantiles"]
+__all__ = ["max_cells_choices", "quantiles"]
 
 _QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
 
-def bounding(
+def max_cells_choices(
     cells: NDArray[np.int64], units: NDArray[np.int64], filled: int, sizes: Sequence[int | None], epsilon: float
 ) -> dict[str, Any]:
-    """Return quantiles of the cells of units, what each bound leaves and costs, and the bound to recommend."""
+    """Return quantiles of the cells of units, what each `max_cells` leaves and costs, and the one to recommend."""
     whole = int((cells * units).sum())
     choices = []
-    for bound in _bounds(int(cells.max())):
-        kept = int((np.minimum(cells, bound) * units).sum())
-        moving = sum(bound if size is None else min(bound, size) for size in sizes)
+    for limit in _candidates(int(cells.max())):
+        kept = int((np.minimum(cells, limit) * units).sum())
+        moving = sum(limit if size is None else min(limit, size) for size in sizes)
         noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
         choices.append(
             {
-                "max_cells": bound,
+                "max_cells": limit,
                 "kept": kept / whole if whole else 1.0,
                 "cut": (whole - kept) / filled if filled else 0.0,
-                "units_cut": int(units[cells > bound].sum()),
+                "units_cut": int(units[cells > limit].sum()),
                 "plus_minus": int(noise.law.half_width(LEVEL)),
             }
         )
@@ -67,12 +67,12 @@ def quantiles(values: NDArray[np.int64], weights: NDArray[np.int64]) -> dict[str
     return {f"{q:g}": int(values[place]) for q, place in places.items()}
 
 
-def _bounds(most: int) -> list[int]:
+def _candidates(most: int) -> list[int]:
     """Return 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing."""
     found, power = [], 1
     while True:
-        for step in (1, 2, 3, 5):
-            found.append(step * power)
+        for digit in (1, 2, 3, 5):
+            found.append(digit * power)
             if found[-1] >= most:
                 return found
         power *= 10

@@ -1,4 +1,4 @@
-"""Frames of pandas as Arrow tables, which they are counted as.
+"""Frames of pandas, converted to Arrow and counted as Arrow tables.
 
 Most columns are taken over without a copy. A column of Python objects has no type of its own, and the type of
 categories follows from which there are, so that these values are read one by one, as the declared column would have
@@ -17,30 +17,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from ggdp.tables.engines.arrow import ARROW, ArrowTable
+from ggdp.tables.engines.files import require_columns
+from ggdp.tables.engines.frames import declared_columns, require_one_declaration
 from ggdp.tables.engines.kinds import NOWHERE, NUMBER, unparsable
+from ggdp.tables.engines.protocol import Engine
 from ggdp.tables.periods import instant, instant_of_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ggdp.tables.column import Column
+    from ggdp.tables.engines.frames import Frame
+    from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["arrow_schema", "arrow_table"]
+__all__ = ["PandasFrame"]
 
 _NUMBER = re.compile(NUMBER)
 
 
-def arrow_schema(frame: Any, columns: Sequence[str]) -> tuple[pa.Schema, set[str]]:  # noqa: ANN401 - pandas is untyped
-    """Return the Arrow types of columns, from their pandas types alone, and which are of Python objects."""
-    empty = frame.iloc[:0]
-    objects = {name for name in columns if _of_objects(empty[name].dtype)}
-    texts = {*objects, *(name for name in columns if _of_categories(empty[name].dtype))}
-    return pa.schema([(name, pa.string() if name in texts else _type(empty[name])) for name in columns]), objects
+class PandasFrame(Engine):
+    """A frame of pandas."""
 
+    name, dialect = "pandas", ARROW
 
-def arrow_table(frame: Any, declared: Mapping[str, Column | None]) -> pa.Table:  # noqa: ANN401 - pandas is untyped
-    """Return columns of a frame as Arrow; those of Python objects and of categories read as they are declared."""
-    return pa.table({name: _array(frame[name], column) for name, column in declared.items()})
+    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - pandas is untyped
+        require_columns(source, columns, list(data.columns))
+        self._data, empty = data, data.iloc[:0]
+        # The Arrow types follow from the pandas types alone.
+        objects = {name for name in columns if _of_objects(empty[name].dtype)}
+        texts = {*objects, *(name for name in columns if _of_categories(empty[name].dtype))}
+        schema = pa.schema([(name, pa.string() if name in texts else _type(empty[name])) for name in columns])
+        self.kinds = ArrowTable("", schema.empty_table(), columns).kinds | dict.fromkeys(objects, "object")
+
+    def frame(self, query: CountQuery) -> Frame:
+        """Return the columns of a query as Arrow, with Python objects and categories read as they are declared."""
+        require_one_declaration(query, self.kinds)
+        declared = declared_columns(query)
+        table = pa.table({name: _array(self._data[name], column) for name, column in declared.items()})
+        return ArrowTable("", table, list(declared)).frame(query)
 
 
 def _of_objects(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type

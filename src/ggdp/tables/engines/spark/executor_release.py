@@ -10,15 +10,15 @@ Non-empty cells are shuffled to the part that their file is made by; there every
 stream (`ggdp.sampling.entropy`), and Spark writes what comes out as Parquet. Cells that nobody is in never travel: a
 part knows which cells it has.
 
-Claim (one draw). Each cell of the written folder has noise of exactly one draw, and no other draw is left anywhere.
+Claim (one draw). Each cell of the written directory has noise of exactly one draw, and no other draw is left anywhere.
 Proof: the noise is drawn in the writing stage itself; after it there is no shuffle, sort, cache or second action, so
-nothing evaluates it again. An attempt of a task (a retry, or a speculative copy) writes to a folder of its own. With
-version 1 of Hadoop's committer an attempt's folder is renamed as a whole when Spark's output commit coordinator lets
+nothing evaluates it again. An attempt of a task (a retry, or a speculative copy) writes to a directory of its own. With
+version 1 of Hadoop's committer an attempt's directory is renamed as a whole when Spark's output commit coordinator lets
 it, which it does for one attempt of a part; all are moved to the output when all parts are done. (Version 2 moves each
 attempt's files to the output at once: if its executor then dies before it can say so, the output has files of an
-attempt that Spark takes for failed.) All of this happens in a hidden folder, which is renamed onto the asked path
+attempt that Spark takes for failed.) All of this happens in a hidden directory, which is renamed onto the asked path
 after the last attempt has ended, or removed with all it holds. Executors that cannot be reached, or do not stop within
-a minute, may leave draws in the hidden folder's place, never in the asked one: it is no folder to publish.
+a minute, may leave draws in the hidden directory's place, never in the asked one: it is no directory to publish.
 
 Claim (nothing else is told). Number and names of the files, but for random digits, the cells that each may hold, types
 and metadata are functions of the request. Which rows a file holds, how they are encoded and grouped is a function of
@@ -29,28 +29,24 @@ too. Marks of success and checksums of Spark's own are removed.
 from __future__ import annotations
 
 import hashlib
-import math
 import secrets
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.sampling import IntegerNoise
-from ggdp.sampling.entropy import checked_source, is_private
-from ggdp.tables.engines.spark import quiet
-from ggdp.tables.engines.spark_folder import free, hidden, publish, tidied
-from ggdp.tables.engines.spark_noise import NUMBERS, CellPlan, noised
+from ggdp.sampling.entropy import is_private
+from ggdp.tables.engines.spark.executor_noise import NoiseTask, noised
+from ggdp.tables.engines.spark.local_session import quiet
+from ggdp.tables.engines.spark.output_directory import free, hidden, publish, tidied
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import DataFrame
@@ -60,11 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WrittenCells", "digests", "release_cells"]
 
-_CELLS_OF_A_FILE = 1 << 20
-_THRESHOLDED_FILES = 16
-_MOST_CELLS = 10**18
-# Spark numbers files with five digits; their names sort as numbers do up to here.
-_MOST_FILES = 99_999
 _WRITER = {
     "compression": "snappy",
     "maxRecordsPerFile": "0",
@@ -78,7 +69,6 @@ _COMMITTER = {
     ),
     "spark.hadoop.outputCommitCoordination.enabled": "true",
 }
-_TYPES = (pa.string(), pa.int64(), pa.bool_(), pa.date32())
 _LONGEST_WAIT = 60.0
 
 
@@ -89,7 +79,7 @@ class WrittenCells:
     Attributes
     ----------
     path : Path
-        The folder.
+        The directory.
     files : tuple of str
         Names of its files, in the order of their cells.
     rows : int, optional
@@ -105,60 +95,21 @@ class WrittenCells:
 
 
 def release_cells(
-    counted: DataFrame,
-    *,
-    total_cells: int,
-    order: float,
-    scale: float,
-    columns: Sequence[tuple[str, pa.Array]],
-    half_width: int,
-    path: str | os.PathLike[str],
-    adjust: Literal["none", "nonnegative"] = "none",
-    threshold: int | None = None,
-    false_cells: pa.Table | None = None,
-    certain_above: int | None = None,
-    allowance: int = 0,
-    covers: str | None = None,
-    impossible: Sequence[dict[int, int]] = (),
-    files: int | None = None,
-    source: Source | None = None,
+    counted: DataFrame, task: NoiseTask, path: str | os.PathLike[str], false_cells: pa.Table | None = None
 ) -> WrittenCells:
-    """Draw the noise of a table of counts on Spark's executors, and write the noisy table as a folder of Parquet files.
+    """Draw the noise of a table of counts on Spark's executors, and write the table as a directory of Parquet files.
 
     Parameters
     ----------
     counted : pyspark.sql.DataFrame
         The non-empty cells: ``cell``, the index in domain order, and ``count``, both 64-bit integers. It may be
         evaluated more than once, so it must be the same each time.
-    total_cells : int
-        How many cells the domain has: the product of the lengths of all columns' values.
-    order, scale : float
-        The integer noise.
-    columns : sequence of (str, pyarrow.Array)
-        Name and values of each column of keys, the first changing slowest with the index.
-    half_width : int
-        How far the interval of a cell reaches from its noisy count.
+    task : NoiseTask
+        The noise, and the columns that are written.
     path : path
-        The folder to make, on a file system that the driver and all executors share; it must not exist.
-    adjust : {"none", "nonnegative"}
-        What is done to ``count``, ``lower`` and ``upper``; ``noisy_count`` stays as it was drawn.
-    threshold : int, optional
-        The least noisy count that is kept. Without it every cell of the domain gets noise and is kept.
+        The directory to create, on a file system that the driver and all executors share; it must not exist.
     false_cells : pyarrow.Table, optional
         With a threshold: empty cells that are released, ``cell`` and ``noisy``, as their law has them.
-    certain_above : int, optional
-        With a threshold: up to this noisy count an interval is made to hold 0.
-    allowance : int, default 0
-        By how much the upper ends of intervals are raised.
-    covers : str, optional
-        What the intervals cover, in words: a column of its own, the same in every row.
-    impossible : sequence of dict, default ()
-        Cells that cannot occur and are left out: places of columns and the codes that they have there together.
-    files : int, optional
-        How many files at most. By default one for each 2^20 cells, or 16 with a threshold.
-    source : Source, optional
-        Where the random bits come from. A seeded one gives each part a stream of its own, made from the seed. Any other
-        is copied to each part as it is: nobody knows whether its copies are independent, so it is not private.
 
     Returns
     -------
@@ -168,43 +119,42 @@ def release_cells(
     Raises
     ------
     ArgumentError
-        If the path exists, the arguments do not fit together, or the session was told to commit files in a way of its
-        own. Whether it is raised never depends on the counts.
+        If the path exists, or the session was told to commit files in a way of its own. Whether it is raised never
+        depends on the counts.
 
     Notes
     -----
     Claim. The written table has the law of independent noise on the counts (of all cells, or of those in `counted`,
-    kept from the threshold on and joined with the false cells). See the module's text for the draws, and for what else
-    the folder tells. What Spark raises is passed on as it is, and holds values: whoever calls must not show it.
+    kept if they are at or above the threshold and joined with the false cells). See the module's text for the draws,
+    and for what else the directory tells. What Spark raises is passed on as it is, and holds values: whoever calls must
+    not show it.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from ggdp.tables.engines.spark import session
+    >>> from ggdp import IntegerNoise
+    >>> from ggdp.tables.engines.spark.local_session import session
     >>> counted = session().createDataFrame([(0, 12), (2, 30)], "cell long, count long")  # doctest: +SKIP
-    >>> keys = [("sex", pa.array(["f", "m"])), ("smokes", pa.array(["no", "yes"]))]
-    >>> release_cells(
-    ...     counted, total_cells=4, order=1, scale=1.0, columns=keys, half_width=3, path="table.parquet"
-    ... ).rows  # doctest: +SKIP
+    >>> keys = (("sex", pa.array(["f", "m"])), ("smokes", pa.array(["no", "yes"])))
+    >>> task = NoiseTask(columns=keys, noise=IntegerNoise(order=1, scale=1.0), half_width=3)
+    >>> release_cells(counted, task, "table.parquet").rows  # doctest: +SKIP
     4
     """
     target = free(path)
-    plan = _planned(total_cells, order, scale, columns, half_width, adjust, threshold, certain_above, files, source)
-    plan = replace(plan, allowance=allowance, covers=covers, impossible=tuple(impossible))
-    if false_cells is not None and threshold is None:
+    if false_cells is not None and task.threshold is None:
         raise ArgumentError("false_cells", "a table", "needs a threshold")
     _require_committer(counted)
-    with quiet(), hidden(target) as folder:
+    with quiet(), hidden(target) as directory:
         with _followed(counted):
-            noisy = _noised_frame(counted, plan, false_cells)
-            noisy.write.mode("errorifexists").options(**_WRITER).parquet(f"file://{folder / 'cells'}")
-        names = tidied(folder / "cells", plan)
-        publish(folder / "cells", target)
+            noisy = _noised_frame(counted, task, false_cells)
+            noisy.write.mode("errorifexists").options(**_WRITER).parquet(f"file://{directory / 'cells'}")
+        names = tidied(directory / "cells", task)
+        publish(directory / "cells", target)
     return WrittenCells(
         path=target,
         files=names,
-        rows=None if threshold is not None or plan.impossible else plan.total_cells,
-        private=_is_private(plan.source),
+        rows=None if task.threshold is not None or task.impossible else task.total_cells,
+        private=_is_private(task.source),
     )
 
 
@@ -224,77 +174,31 @@ def digests(written: WrittenCells) -> dict[str, str]:
 
 
 def _is_private(source: Source | None) -> bool:
-    """Tell whether parts have independent bits of the operating system, whatever a source says of itself."""
+    """Return whether parts have independent bits of the operating system, whatever a source says of itself."""
     return source is None or is_private(source)
 
 
-def _planned(
-    total_cells: int,
-    order: float,
-    scale: float,
-    columns: Sequence[tuple[str, pa.Array]],
-    half_width: int,
-    adjust: str,
-    threshold: int | None,
-    certain_above: int | None,
-    files: int | None,
-    source: Source | None,
-) -> CellPlan:
-    """Check all that was asked for, and say how it is cut into files."""
-    total = _validate.integer(total_cells=total_cells, at_least=1)
-    keys = tuple(columns)
-    for name, values in keys:
-        if values.type not in _TYPES:
-            raise ArgumentError("columns", name, "values must be text, 64-bit integers, true and false, or dates")
-    size = math.prod(len(values) for _, values in keys)
-    if size != total or total > _MOST_CELLS:
-        raise ArgumentError("total_cells", total, f"must be the {size} cells of the columns, at most {_MOST_CELLS:.0e}")
-    names = sorted(name.casefold() for name in (*(name for name, _ in keys), *NUMBERS))
-    for name, following in pairwise(names):
-        if name == following:
-            raise ArgumentError(
-                "columns", name, "names must differ, also without regard to case, and from the numbers'"
-            )
-    if threshold is None and certain_above is not None:
-        raise ArgumentError("certain_above", certain_above, "needs a threshold")
-    by_default = -(-total // _CELLS_OF_A_FILE) if threshold is None else _THRESHOLDED_FILES
-    parts = by_default if files is None else _validate.integer(files=files, at_least=1)
-    if source is not None:
-        checked_source(source)
-    return CellPlan(
-        total_cells=total,
-        width=-(-total // min(parts, total, _MOST_FILES)),
-        noise=IntegerNoise(order=order, scale=scale),
-        columns=keys,
-        half_width=_validate.integer(half_width=half_width, at_least=0),
-        nonnegative=_validate.choice(adjust=adjust, among=("none", "nonnegative")) == "nonnegative",
-        threshold=threshold,
-        certain_above=certain_above,
-        source=source,
-    )
-
-
-def _noised_frame(counted: DataFrame, plan: CellPlan, false_cells: pa.Table | None) -> DataFrame:
+def _noised_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | None) -> DataFrame:
     """Return the frame whose evaluation draws the noise; it is given to the writer and to nobody else."""
     from pyspark.sql import functions
 
     session, cell = counted.sparkSession, functions.col("cell")
     nothing = functions.lit(None).cast("long")
     rows = counted.select(cell.cast("long"), functions.col("count").cast("long"), nothing.alias("noisy"))
-    rows = rows.where(cell.between(0, plan.total_cells - 1))
+    rows = rows.where(cell.between(0, task.total_cells - 1))
     if false_cells is not None:
         drawn = pa.table({name: false_cells[name].cast(pa.int64()) for name in ("cell", "noisy")})
         rows = rows.union(session.createDataFrame(drawn).select("cell", nothing, "noisy"))
     # A row for each part, lest Spark leave out parts that have none, or the whole plan if nobody is in any cell.
-    marks = session.range(plan.files).select((functions.col("id") * plan.width).alias("cell"), nothing, nothing)
-    part = functions.expr(f"cast(cell div {plan.width} as int)")
-    rows = rows.union(marks).repartitionById(plan.files, part)
-    if plan.threshold is not None:
+    marks = session.range(task.files).select((functions.col("id") * task.width).alias("cell"), nothing, nothing)
+    part = functions.expr(f"cast(cell div {task.width} as int)")
+    rows = rows.union(marks).repartitionById(task.files, part)
+    if task.threshold is not None:
         rows = rows.sortWithinPartitions("cell")
-    return rows.mapInArrow(partial(noised, plan=plan), _spark_schema(plan))
+    return rows.mapInArrow(partial(noised, task=task), _spark_schema(task))
 
 
-def _spark_schema(plan: CellPlan) -> StructType:
+def _spark_schema(task: NoiseTask) -> StructType:
     """Return the schema of the released rows as Spark has it."""
     from pyspark.sql import types
 
@@ -304,7 +208,7 @@ def _spark_schema(plan: CellPlan) -> StructType:
         pa.bool_(): types.BooleanType(),
         pa.date32(): types.DateType(),
     }
-    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in plan.schema])
+    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in task.schema])
 
 
 def _require_committer(frame: DataFrame) -> None:

@@ -1,4 +1,7 @@
-"""Which requests for tables are refused, and why: by the request alone, before any data are opened."""
+"""Which requests for tables are refused, and why: by the request alone, before any data are opened.
+
+Messages name other arguments in backticks, as in Python; the command line writes them as flags.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,16 @@ from ggdp.tables.domain import MOST_CELLS
 if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
 
-__all__ = ["COVERS", "check_cut", "check_regime", "check_rows", "check_total", "check_units", "too_many_cells"]
+__all__ = [
+    "COVERS",
+    "check_cut",
+    "check_order",
+    "check_regime",
+    "check_rows",
+    "check_total",
+    "check_units",
+    "too_many_cells",
+]
 
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
 COVERS = "covers"
@@ -22,11 +34,11 @@ MOST_ROWS = 10**12
 
 
 def check_units(request: TableRequest) -> None:
-    """Refuse a column of units without a bound on their cells, or that is counted by."""
+    """Refuse a column of units without a limit on their cells, or that is counted by."""
     if request.unit is None:
         if request.max_cells is not None:
             raise ArgumentError(
-                "max_cells", request.max_cells, "needs a unit: name the column that says whose row it is"
+                "max_cells", request.max_cells, "needs `unit`: name the column that identifies whose row it is"
             )
         return
     if not isinstance(request.unit, str) or not request.unit:
@@ -36,7 +48,7 @@ def check_units(request: TableRequest) -> None:
         raise ArgumentError(
             "unit",
             request.unit,
-            "needs max_cells: in how many cells one unit is counted at most. More cells of a unit are left out at "
+            "needs `max_cells`: in how many cells one unit is counted at most. More cells of a unit are left out at "
             "random, and the noise grows with the number; `ggdp check` shows how many cells units are in",
         )
     if any(request.unit in names for names in request.by):
@@ -47,24 +59,30 @@ def check_units(request: TableRequest) -> None:
         raise ArgumentError("by", COVERS, "is the name of a published column; rename it in the source")
 
 
+def check_order(request: TableRequest) -> None:
+    """Refuse noise that no pure goal can have."""
+    if request.goal.delta == 0.0 and request.order not in ("auto", 1.0):
+        raise ArgumentError("order", request.order, "needs a goal with a `delta` above 0; pure DP needs `order=1`")
+
+
 def check_rows(request: TableRequest) -> None:
-    """Refuse rows of units without a bound on them."""
+    """Refuse rows of units without a limit on them."""
     _validate.choice(count=request.count, among=("units", "rows"))
     if request.count == "rows" and request.unit is None:
         raise ArgumentError(
-            "count", request.count, "needs a unit: without one each row is a unit, and rows are what is counted"
+            "count", request.count, "needs `unit`: without one each row is a unit, and rows are what is counted"
         )
     if request.count == "rows" and request.max_rows_per_cell is None:
         raise ArgumentError(
             "count",
             request.count,
-            "needs max_rows_per_cell: how many rows of a unit are counted in one cell at most. The noise grows "
+            "needs `max_rows_per_cell`: how many rows of a unit are counted in one cell at most. The noise grows "
             "with the number; `ggdp check` shows how many rows units have in a cell",
         )
     if (request.max_rows_per_cell or 1) > MOST_ROWS:
         raise ArgumentError("max_rows_per_cell", request.max_rows_per_cell, "must be at most 10^12")
     if request.count != "rows" and request.max_rows_per_cell is not None:
-        raise ArgumentError("max_rows_per_cell", request.max_rows_per_cell, "needs count = 'rows'")
+        raise ArgumentError("max_rows_per_cell", request.max_rows_per_cell, 'needs `count="rows"`')
 
 
 def check_regime(request: TableRequest) -> None:
@@ -74,14 +92,15 @@ def check_regime(request: TableRequest) -> None:
         raise ArgumentError(
             "false_cells",
             request.false_cells,
-            f"needs a declared domain, and column {unknown[0]!r} has none; without one no false cell is drawn",
+            f"needs a declared domain, and column {unknown[0]!r} is not declared in `domain`",
         )
     if unknown and request.goal.delta == 0.0:
+        declared = "the domain does not declare this column" if len(request.domain) else "no domain is given"
         raise ArgumentError(
-            "domain",
-            "nothing" if not len(request.domain) else ", ".join(request.domain.names),
-            f"does not declare column {unknown[0]!r}. Declare its levels or edges; or give a delta above 0, "
-            "then its levels are chosen privately and those of few units do not show",
+            "by",
+            unknown[0],
+            f"{declared}: declare its levels or edges with `domain`; or give a `delta` above 0, then its levels are "
+            "chosen privately and those of few units do not show",
         )
     for names, size in zip(request.by, request.sizes, strict=True):
         if size == 0:
@@ -100,24 +119,23 @@ def check_regime(request: TableRequest) -> None:
 
 
 def check_cut(request: TableRequest) -> None:
-    """Refuse to count the units that are cut where that bounds nothing, or none can be."""
+    """Refuse to count the units that are cut where that limits nothing, or none can be."""
     share = request.count_cut
     if share is None:
         return
     if share >= 1.0:
         raise ArgumentError("count_cut", share, "must be below 1: the rest of epsilon is for the cells")
     if request.unit is None:
-        raise ArgumentError("count_cut", share, "needs a unit: without one each row is counted in its one cell")
+        raise ArgumentError("count_cut", share, "needs `unit`: without one each row is counted in its one cell")
     if request.count == "rows":
         raise ArgumentError(
             "count_cut",
             share,
-            "needs count = 'units': how many rows a unit loses has no bound, so that the number of such units "
-            "bounds nothing",
+            'needs `count="units"`: a unit may lose any number of rows, so the number of such units limits nothing',
         )
     if not any(request.can_cut):
         raise ArgumentError(
-            "count_cut", share, f"is not needed: max_cells = {request.max_cells} leaves nobody out of any cell"
+            "count_cut", share, f"is not needed: `max_cells={request.max_cells}` leaves nobody out of any cell"
         )
 
 
@@ -127,19 +145,19 @@ def check_total(request: TableRequest) -> None:
         raise ArgumentError(
             "total",
             request.total,
-            "needs neighbours 'replace-one': with a unit more or less the total would not be what it is",
+            'needs `neighbours="replace-one"`: with a unit more or less the total would not be what it is',
         )
     if request.regime != "declared":
         raise ArgumentError(
-            "total", request.total, "needs all cells: it goes with a declared domain, without false_cells"
+            "total", request.total, "needs all cells: it goes with a declared domain, without `false_cells`"
         )
     if request.count == "rows":
-        raise ArgumentError("total", request.total, "needs count = 'units': units may have different numbers of rows")
+        raise ArgumentError("total", request.total, 'needs `count="units"`: units may have different numbers of rows')
     if request.max_cells is not None and request.max_cells > 1:
         raise ArgumentError(
             "total",
             request.total,
-            f"needs max_cells = 1: with {request.max_cells} a unit may be in more cells than another",
+            f"needs `max_cells=1`: with {request.max_cells} a unit may be in more cells than another",
         )
 
 
@@ -148,6 +166,6 @@ def too_many_cells(request: TableRequest, most: int) -> ArgumentError:
     return ArgumentError(
         "by",
         request.by,
-        f"spans {request.numbered_cells:,} cells, and at most {most:,} are released one by one; give false_cells (such "
-        "as 1) for a sparse table, which leaves out those with small noisy counts, or leave out columns",
+        f"spans {request.numbered_cells:,} cells, and at most {most:,} are released one by one; give `false_cells` "
+        "(such as 1) for a sparse table, which leaves out those with small noisy counts, or leave out columns",
     )
