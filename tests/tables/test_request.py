@@ -9,8 +9,8 @@ import pytest
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.tables.domain import Domain
-from ggdp.tables.plan import plan_table
 from ggdp.tables.request import TableRequest
+from ggdp.tables.table_plan import plan_request
 
 PURE, APPROX = ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 1e-6)
 DOMAIN = Domain({"sex": ["f", "m"], "smokes": ["no", "yes"], "age": {"edges": [0, 18, 65, 120]}})
@@ -191,7 +191,7 @@ def test_noise_threshold_and_units_cut_stay_together_within_the_goal(neighbours,
     request = request_of(
         by=by, goal=APPROX, unit="person", max_cells=2, neighbours=neighbours, order=order, count_cut=share
     )
-    plan = plan_table(request)
+    plan = plan_request(request)
     parts = [plan.mechanism.guarantee, plan.cut.mechanism.guarantee]
     assert plan.guarantee.implies(APPROX.under(neighbours))
     assert Fraction(plan.guarantee.epsilon) >= sum(Fraction(part.epsilon) for part in parts)
@@ -202,13 +202,13 @@ def test_noise_threshold_and_units_cut_stay_together_within_the_goal(neighbours,
 
 
 def test_pure_laplace_noise_is_taken_where_it_is_as_good_and_said_to_be_pure():
-    plan = plan_table(request_of(goal=APPROX))
+    plan = plan_request(request_of(goal=APPROX))
     assert (plan.mechanism.order, plan.guarantee) == (1.0, ggdp.PureDP(1.0, "add-remove"))
 
 
 def test_where_many_cells_move_approximate_noise_is_taken_and_better_than_laplace():
     request = request_of(by=["town"], domain={"town": list(range(50))}, goal=APPROX, unit="person", max_cells=50)
-    plan = plan_table(request)
+    plan = plan_request(request)
     pure = ggdp.calibrate(PURE, request.sensitivity, order=1, support="integer")
     assert isinstance(plan.guarantee, ggdp.ApproxDP)
     assert plan.mechanism.std < 0.9 * pure.std
@@ -217,10 +217,10 @@ def test_where_many_cells_move_approximate_noise_is_taken_and_better_than_laplac
 
 def test_a_probabilistic_goal_is_approximate_after_an_adjustment_and_a_threshold():
     goal = ggdp.ProbabilisticDP(1.0, 1e-6)
-    assert isinstance(plan_table(request_of(goal=goal, order=2)).guarantee, ggdp.ProbabilisticDP)
-    assert isinstance(plan_table(request_of(goal=goal, order=2, nonnegative=True)).guarantee, ggdp.ApproxDP)
+    assert isinstance(plan_request(request_of(goal=goal, order=2)).guarantee, ggdp.ProbabilisticDP)
+    assert isinstance(plan_request(request_of(goal=goal, order=2, nonnegative=True)).guarantee, ggdp.ApproxDP)
     sparse = request_of(by=["sex", "age"], goal=goal, order=2, false_cells=1)
-    assert isinstance(plan_table(sparse).guarantee, ggdp.ApproxDP)
+    assert isinstance(plan_request(sparse).guarantee, ggdp.ApproxDP)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
@@ -230,7 +230,7 @@ def test_an_open_table_keeps_the_whole_of_its_goal(neighbours, max_cells, order)
     request = request_of(
         by=["town"], goal=APPROX, unit="person", max_cells=max_cells, neighbours=neighbours, order=order
     )
-    plan = plan_table(request)
+    plan = plan_request(request)
     assert isinstance(plan.guarantee, ggdp.ApproxDP)
     assert plan.guarantee.implies(APPROX)
     assert plan.guarantee.delta > 0.0

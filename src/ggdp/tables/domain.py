@@ -162,6 +162,11 @@ class Domain:
         )
 
     @property
+    def impossible_codes(self) -> tuple[dict[int, int], ...]:
+        """What cannot occur: the places of some columns, and the codes that they do not have together."""
+        return tuple(dict(pattern) for pattern in self._patterns)
+
+    @property
     def possible_size(self) -> int:
         """How many cells can occur."""
         if "possible" not in self._kept:

@@ -62,7 +62,7 @@ def check_units(request: TableRequest) -> None:
 def check_order(request: TableRequest) -> None:
     """Refuse noise that no pure goal can have."""
     if request.goal.delta == 0.0 and request.order not in ("auto", 1.0):
-        raise ArgumentError("order", request.order, "needs a goal with a `delta` above 0; pure DP needs `order=1`")
+        raise ArgumentError("order", request.order, "needs a delta: give a `delta` above 0, or `order=1`")
 
 
 def check_rows(request: TableRequest) -> None:
@@ -112,7 +112,7 @@ def check_regime(request: TableRequest) -> None:
         )
     if request.false_cells is not None and request.false_cells >= (request.cells or 0):
         raise ArgumentError(
-            "false_cells", request.false_cells, f"must be below the {request.cells:,} cells of the domain"
+            "false_cells", request.false_cells, f"must be below the number of cells, {request.cells:,}"
         )
     if request.false_cells is None and numbered > MOST_ON_EXECUTORS:
         raise too_many_cells(request, MOST_ON_EXECUTORS)

@@ -2,9 +2,9 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-ENTRY = "tests/tables/test_entry.py::"
+ENTRY = "tests/tables/test_plan_and_release.py::"
 REQUESTS = "tests/tables/test_request.py::"
-BOUNDED = "tests/tables/engines/test_bounded_counting.py::"
+BOUNDED = "tests/tables/engines/test_contributions.py::"
 CUT = "tests/tables/test_cut.py::"
 THRESHOLDS = "tests/tables/test_thresholds.py::"
 VIEWS = "tests/tables/test_views.py::"

@@ -2,7 +2,7 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-TABLES = "tests/tables/test_entry.py::"
+TABLES = "tests/tables/test_plan_and_release.py::"
 REQUESTS = "tests/tables/test_request.py::"
 COUNTING = "tests/tables/engines/test_counting.py::"
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Dialect, Engine
 
-__all__ = ["CELL", "COUNT", "MarginalQuery", "cells", "crowded", "impossible_codes", "keys", "writable"]
+__all__ = ["CELL", "COUNT", "MarginalQuery", "cells", "crowded", "keys", "writable"]
 
 COUNT, CELL = "count", "cell"
 _FIRST_DAY, _LAST_DAY = date.min, date.max
@@ -128,16 +128,7 @@ def _coded(query: MarginalQuery) -> Frame:
         ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
         for place, column in columns
     ]
-    return found.filter(*counted, *(_falls_elsewhere(pattern) for pattern in impossible_codes(marginal)))
-
-
-def impossible_codes(marginal: Domain) -> tuple[dict[int, int], ...]:
-    """Return for each pattern of cells that cannot occur the places of its columns and their codes."""
-    places = {column.name: (place, column) for place, column in enumerate(marginal)}
-    return tuple(
-        {places[name][0]: _code_of(places[name][1], level) for name, level in pattern.items()}
-        for pattern in marginal.impossible
-    )
+    return found.filter(*counted, *(_falls_elsewhere(pattern) for pattern in marginal.impossible_codes))
 
 
 def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
@@ -145,13 +136,6 @@ def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
     return nw.any_horizontal(
         *(nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items()), ignore_nulls=False
     )
-
-
-def _code_of(column: Column, level: object) -> int:
-    """Return the code of a published level; labels are text where `other` or `missing` is declared."""
-    if level in column.labels:
-        return column.labels.index(level)
-    return [str(label) for label in column.labels].index(str(level).lower() if isinstance(level, bool) else str(level))
 
 
 def _joined(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from ggdp.tables.engines.cells import CELL, COUNT, impossible_codes, writable
+from ggdp.tables.engines.cells import CELL, COUNT, writable
 from ggdp.tables.engines.contributions import DIGITS, ROWS, UNIT, UnitLimits
 from ggdp.tables.engines.frames import framed, joined, safe_name
 from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing
@@ -73,7 +73,7 @@ class _Duckdb(Dialect):
                 code = f"CASE WHEN a{place} THEN {missing} ELSE coalesce(j{place}, {other}) END"
             codes.append(f"CAST({code} AS BIGINT)")
             index = f"({index}) * {column.size} + CAST({code} AS BIGINT)"
-        for pattern in impossible_codes(marginal):
+        for pattern in marginal.impossible_codes:
             falls = " AND ".join(f"{codes[place]} = {code}" for place, code in pattern.items())
             index = f"CASE WHEN {falls} THEN NULL ELSE {index} END"
         # A row that is counted nowhere in a column has no index: arithmetic with a null gives a null.

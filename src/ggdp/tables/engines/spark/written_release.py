@@ -31,7 +31,6 @@ from ggdp.releases.release import released
 from ggdp.sampling import Binomial, ConditionalNoise, IntegerNoise
 from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.uniform import uniform_integers
-from ggdp.tables.engines.cells import impossible_codes
 from ggdp.tables.engines.frames import quietly
 from ggdp.tables.engines.spark.executor_noise import NoiseTask
 from ggdp.tables.engines.spark.executor_release import digests, release_cells
@@ -168,7 +167,7 @@ def _written(
         certain_above=None if threshold is None else threshold.last_maybe_empty(law, level),
         allowance=allowance(cut, 0),
         covers=covered(plan.request, 0),
-        impossible=impossible_codes(domain),
+        impossible=domain.impossible_codes,
         source=None if bits is SECURE else bits,
     )
     if threshold is None:

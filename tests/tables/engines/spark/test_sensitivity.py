@@ -5,8 +5,8 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tables.engines import spark_cluster
-from tests.tables.engines.test_spark_counting import frame_of
+from tests.tables.engines.spark import cluster as spark_cluster
+from tests.tables.engines.spark.test_counting import frame_of
 from tests.tables.test_sensitivity import (
     NULLS,
     PHASES,

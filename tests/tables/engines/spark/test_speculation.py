@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.tables.engines.spark_cluster import ROOT, Straggles
+from tests.tables.engines.spark.cluster import ROOT, Straggles
 
-from ggdp.tables.engines.spark import _java_version
+from ggdp.tables.engines.spark.local_session import _java_version
 
 _SCRIPT = """
 import sys
 import pyarrow as pa
-from tests.tables.engines import spark_cluster
-from ggdp.tables.engines.spark_release import release_cells
+from tests.tables.engines.spark import cluster as spark_cluster
+from ggdp import IntegerNoise
+from ggdp.tables.engines.spark.executor_noise import NoiseTask
+from ggdp.tables.engines.spark.executor_release import release_cells
 
 master, path, reports = sys.argv[1:]
 spark = spark_cluster.started(
@@ -28,11 +30,11 @@ spark = spark_cluster.started(
     ("spark.speculation.quantile", "0.1"),
     ("spark.speculation.efficiency.enabled", "false"),
 )
-release_cells(
-    spark.range(0, 200_000, 7).selectExpr("id as cell", "id as count"),
-    total_cells=200_000, columns=[("k", pa.array(range(200_000)))], order=2, scale=5.0, half_width=7, files=2,
-    path=path, source=spark_cluster.Straggles(reports),
+task = NoiseTask(
+    columns=(("k", pa.array(range(200_000))),), noise=IntegerNoise(order=2, scale=5.0), half_width=7, most_files=2,
+    source=spark_cluster.Straggles(reports),
 )
+release_cells(spark.range(0, 200_000, 7).selectExpr("id as cell", "id as count"), task, path)
 """
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tables.engines import spark_cluster
+from tests.tables.engines.spark import cluster as spark_cluster
 
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines import spark as engine
 from ggdp.tables.engines.files import found_files
+from ggdp.tables.engines.spark import local_session as engine
+from ggdp.tables.engines.spark import reading
 
 DECLARED = Column(name="x", levels=["1"])
 
@@ -28,7 +29,7 @@ def spark():
 def read(spark, path, columns):
     declared = dict.fromkeys(columns, DECLARED)
     with engine.quiet():
-        return [tuple(row) for row in engine.read_text(spark, found_files(path), declared).collect()]
+        return [tuple(row) for row in reading.read_text(spark, found_files(path), declared).collect()]
 
 
 def test_a_csv_record_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
@@ -104,7 +105,7 @@ def test_parquet_files_are_read_as_they_are(spark, tmp_path):
     paths = [tmp_path / f"{part}.parquet" for part in (0, 1)]
     for table, path in zip(tables, paths, strict=True):
         pq.write_table(table, path)
-    frame = engine.read_parquet(spark, list(map(str, paths)))
+    frame = reading.read_parquet(spark, list(map(str, paths)))
     assert frame.dtypes == [("n", "bigint"), ("day", "date")]
     assert sorted(row.n for row in frame.collect() if row.n) == [2**62, 2**62 + 1]
 
@@ -138,7 +139,7 @@ def test_text_of_parquet_files_that_is_no_utf8_is_no_level_no_key_and_no_unit(tm
 )
 def test_a_file_that_spark_would_pass_over_is_refused(name, said):
     with pytest.raises(ArgumentError, match=said):
-        engine.read_parquet(None, [name])
+        reading.read_parquet(None, [name])
 
 
 def test_the_active_session_is_used(spark):
@@ -173,9 +174,10 @@ def test_without_java_17_what_is_missing_is_told(monkeypatch, tmp_path, says, to
 _SCRIPT = """
 import logging, os, sys
 import pyarrow as pa
-from ggdp.sampling import SecureSource
-from ggdp.tables.engines.spark import quiet, session
-from ggdp.tables.engines.spark_release import release_cells
+from ggdp import IntegerNoise
+from ggdp.tables.engines.spark.executor_noise import NoiseTask
+from ggdp.tables.engines.spark.executor_release import release_cells
+from ggdp.tables.engines.spark.local_session import quiet, session
 
 assert "pyspark" not in sys.modules
 spark = session()
@@ -198,15 +200,16 @@ class Fails:
 
 with quiet():
     counted = spark.createDataFrame(pa.table({"cell": [1], "count": [5]}))
-asked = {"total_cells": 3, "order": 1, "scale": 1.0, "half_width": 3, "columns": [("k", pa.array(["a", "b", "c"]))]}
+columns = (("k", pa.array(["a", "b", "c"])),)
+law = {"columns": columns, "noise": IntegerNoise(order=1, scale=1.0), "half_width": 3}
 try:
-    release_cells(counted, path="x.parquet", source=Fails(), **asked)
+    release_cells(counted, NoiseTask(**law, source=Fails()), "x.parquet")
 except Exception:
     pass
 else:
     raise AssertionError
 assert not os.listdir(".")
-release_cells(counted, path="x.parquet", **asked)
+release_cells(counted, NoiseTask(**law), "x.parquet")
 assert spark.sparkContext.getConf().get("spark.ui.enabled") == "false"
 assert logging.getLogger("SQLQueryContextLogger").filters == []
 print("done")

@@ -14,7 +14,7 @@ from tests.tables.engines.zoo import ENGINES, KEY, counted, expected, expected_k
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.plan import crowded
+from ggdp.tables.engines.cells import crowded
 
 OPEN = Domain([Column(name="word"), Column(name="n", levels=(3, 1), other="rest")])
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ggdp.sampling import SeededSource
-from ggdp.tables.engines.spark import _java_version, quiet
+from ggdp.tables.engines.spark.local_session import _java_version, quiet
 
 ROOT = Path(__file__).parents[3]
 _CONF = {

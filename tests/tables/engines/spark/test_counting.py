@@ -1,7 +1,7 @@
 """Spark counts the zoo as every other engine does, units and all."""
 
 import pytest
-from tests.tables.engines import spark_cluster
+from tests.tables.engines.spark import cluster as spark_cluster
 from tests.tables.engines.test_counting import DECLARED, PEOPLE
 from tests.tables.engines.zoo import KEY, ZOO, counted, expected, expected_keys, keyed
 
@@ -15,7 +15,7 @@ def spark():
 
 
 def frame_of(spark, table):
-    from ggdp.tables.engines.spark import quiet
+    from ggdp.tables.engines.spark.local_session import quiet
 
     with quiet():
         return spark.createDataFrame(table)

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.tables.engines import spark_cluster
-from tests.tables.engines.spark_cluster import Reporting
-from tests.tables.test_entry import BARRED, DOMAIN, PEOPLE, REQUESTS
+from tests.tables.engines.spark import cluster as spark_cluster
+from tests.tables.engines.spark.cluster import Reporting
+from tests.tables.test_plan_and_release import BARRED, DOMAIN, PEOPLE, REQUESTS
 
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.releases import manifest_schema
-from ggdp.tables import entry
+from ggdp.tables import noisy_counts
 
 # Small tables show keys only at a delta that no publisher should take.
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
@@ -30,7 +30,7 @@ def spark():
 
 @pytest.fixture(scope="module")
 def people(spark):
-    from ggdp.tables.engines.spark import quiet
+    from ggdp.tables.engines.spark.local_session import quiet
 
     with quiet():
         return spark.createDataFrame(PEOPLE)
@@ -65,7 +65,7 @@ def test_files_are_read_by_spark_when_it_is_asked_for(tmp_path):
 @pytest.fixture
 def small_driver(monkeypatch):
     """A driver that has no room for a table of 13 cells."""
-    monkeypatch.setattr(entry, "MOST_ON_DRIVER", 12)
+    monkeypatch.setattr(noisy_counts, "MOST_ON_DRIVER", 12)
 
 
 LARGE = {"by": ["sex", "age", "town"], "goal": PURE, "domain": DOMAIN}

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tests.tables.engines import spark_cluster
-from tests.tables.engines.test_spark_counting import frame_of
-from tests.tables.engines.test_spark_release import told
+from tests.tables.engines.spark import cluster as spark_cluster
+from tests.tables.engines.spark.test_counting import frame_of
+from tests.tables.engines.spark.test_executor_release import told
 from tests.tables.test_side_door import (
     CHANGES,
     FLAGS,
@@ -23,7 +23,7 @@ from tests.tables.test_side_door import (
 
 import ggdp
 from ggdp.sampling import Binomial
-from ggdp.tables import entry
+from ggdp.tables import noisy_counts
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ COMMON = [row for row in ROWS for _ in range(90)]
 def test_executors_write_the_same_of_neighbours_that_differ_below_the_threshold(
     spark, tmp_path, monkeypatch, capfd, stranger, change
 ):
-    monkeypatch.setattr(entry, "MOST_ON_DRIVER", 1)
+    monkeypatch.setattr(noisy_counts, "MOST_ON_DRIVER", 1)
     # No empty cell shows; cells that are not empty are drawn elsewhere.
     monkeypatch.setattr(Binomial, "sample", lambda *_, **__: [0])
     outcomes = []

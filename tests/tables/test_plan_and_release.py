@@ -140,14 +140,14 @@ def test_with_the_same_bits_every_engine_gives_the_same_release(name, tmp_path):
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_seeded_release_is_not_private_and_a_fresh_one_carries_the_guarantee_of_its_plan(name):
-    from ggdp.tables.plan import plan_table
+    from ggdp.tables.table_plan import plan_request
 
     request = {"domain": DOMAIN} | REQUESTS[name]
     seeded = ggdp.release_table(PEOPLE, **request, source=ggdp.SeededSource(seed=1))
     assert seeded.guarantee is None
     assert "NOT private" in seeded.manifest["statement"]
     fresh = ggdp.release_table(PEOPLE, **request)
-    assert fresh.guarantee == plan_table(fresh.request).guarantee
+    assert fresh.guarantee == plan_request(fresh.request).guarantee
     assert fresh.guarantee.implies(request["goal"].after_postprocessing())
 
 
@@ -191,7 +191,7 @@ def test_levels_of_a_categorical_column_are_not_the_domain():
 @pytest.mark.usefixtures("noiseless")
 def test_marginals_are_one_query_with_its_joint_sensitivity():
     release = ggdp.release_table(PEOPLE, by=[["sex"], ["town"]], goal=PURE, domain=DOMAIN)
-    assert release.scale == 2.0
+    assert release.plan.mechanism.scale == 2.0
     assert [table.to_numpy().tolist() for table in release.tables] == [[3, 2], [3, 3, 1]]
     assert release.guarantee == ggdp.PureDP(1.0, "add-remove")
     with pytest.raises(ArgumentError, match=r"release\.tables\[0\]"):
@@ -317,16 +317,16 @@ def test_a_column_that_is_not_there_is_named():
 
 
 def test_the_key_that_chooses_the_cells_of_units_is_new_for_every_release(monkeypatch):
-    from ggdp.tables import entry
+    from ggdp.tables import noisy_counts
 
     keys = []
-    asked = entry.CountQuery
+    asked = noisy_counts.CountQuery
 
     def recorded(**given):
         keys.append(given["key"])
         return asked(**given)
 
-    monkeypatch.setattr(entry, "CountQuery", recorded)
+    monkeypatch.setattr(noisy_counts, "CountQuery", recorded)
     for _ in range(3):
         ggdp.release_table(PEOPLE, by="town", goal=PURE, domain=DOMAIN, unit="person", max_cells=1)
     assert len(set(keys)) == 3
@@ -449,10 +449,10 @@ def test_what_intervals_cover_stands_in_the_table_only_where_bounding_can_cut():
 def test_more_cells_than_a_table_has_cost_no_more_than_it_has():
     wards = {"by": "town", "goal": PURE, "domain": DOMAIN, "unit": "person"}
     release = ggdp.release_table(PEOPLE, **wards, max_cells=1000)
-    assert release.scale == 3.0
+    assert release.plan.mechanism.scale == 3.0
     said = release.manifest["table"]
     assert (said["request"]["max_cells"], said["tables"][0]["max_cells"]) == (1000, 3)
-    assert ggdp.release_table(PEOPLE, **wards, max_cells=1000, neighbours="replace-one").scale == 3.0
+    assert ggdp.release_table(PEOPLE, **wards, max_cells=1000, neighbours="replace-one").plan.mechanism.scale == 3.0
 
 
 def test_a_statement_does_not_say_that_fitted_counts_are_negative_or_do_not_add_up():

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tables.engines import spark_cluster
-from tests.tables.engines.spark_cluster import AlwaysFails, DiesOnce, FailsOnce, Meets, Reporting, Same
+from tests.tables.engines.spark import cluster as spark_cluster
+from tests.tables.engines.spark.cluster import AlwaysFails, DiesOnce, FailsOnce, Meets, Reporting, Same
 
 from ggdp import IntegerNoise
 from ggdp.errors import ArgumentError
@@ -30,14 +30,18 @@ def reports(tmp_path):
     return folder
 
 
-def release_cells(*arguments, **named):
-    from ggdp.tables.engines import spark_release
+def release_cells(counted, *, path, columns, false_cells=None, **changed):
+    from ggdp.tables.engines.spark import executor_release
+    from ggdp.tables.engines.spark.executor_noise import NoiseTask
 
-    return spark_release.release_cells(*arguments, **{**LAW, **named})
+    named = {**LAW, **changed}
+    noise = IntegerNoise(order=named.pop("order"), scale=named.pop("scale"))
+    task = NoiseTask(columns=tuple(columns), noise=noise, **named)
+    return executor_release.release_cells(counted, task, path, false_cells)
 
 
 def frame(spark, cells):
-    from ggdp.tables.engines.spark import quiet
+    from ggdp.tables.engines.spark.local_session import quiet
 
     with quiet():
         table = pa.table(
@@ -74,10 +78,9 @@ def test_every_cell_has_its_count_and_the_noise_of_its_part(spark, tmp_path):
     columns = [("letter", LETTERS), ("half", pa.array([False, True])), ("day", pa.array(range(100), pa.date32()))]
     written = release_cells(
         frame(spark, counts),
-        total_cells=1600,
         columns=columns,
-        files=4,
-        adjust="nonnegative",
+        most_files=4,
+        nonnegative=True,
         path=tmp_path / "a %20 [1]*? é.parquet",
         source=SeededSource(seed=3),
     )
@@ -99,7 +102,7 @@ def test_a_cell_is_drawn_once_and_never_by_looking_at_the_result(spark, tmp_path
     # Fewer than 512 draws at a time take 8 bytes each.
     source = Reporting(reports)
     written = release_cells(
-        frame(spark, {5: 5}), total_cells=1000, columns=keys(1000), files=4, path=tmp_path / "x.parquet", source=source
+        frame(spark, {5: 5}), columns=keys(1000), most_files=4, path=tmp_path / "x.parquet", source=source
     )
 
     def drawn():
@@ -121,9 +124,8 @@ def test_a_cell_is_drawn_once_and_never_by_looking_at_the_result(spark, tmp_path
 def test_both_workers_take_part_with_noise_of_their_own(spark, tmp_path, reports):
     written = release_cells(
         frame(spark, {}),
-        total_cells=400,
         columns=keys(400),
-        files=2,
+        most_files=2,
         path=tmp_path / "x.parquet",
         source=Meets(reports),
     )
@@ -134,9 +136,7 @@ def test_both_workers_take_part_with_noise_of_their_own(spark, tmp_path, reports
 def test_noise_differs_between_parts_and_between_releases(spark, tmp_path):
     counted, seen = frame(spark, {}), set()
     for place in range(2):
-        written = release_cells(
-            counted, total_cells=1200, columns=keys(1200), files=4, path=tmp_path / f"{place}.parquet"
-        )
+        written = release_cells(counted, columns=keys(1200), most_files=4, path=tmp_path / f"{place}.parquet")
         assert written.private
         seen |= {tuple(pq.read_table(written.path / name)["noisy_count"].to_pylist()) for name in written.files}
     # Two draws of 300 are equal with a probability below 10^-200.
@@ -147,9 +147,8 @@ def test_noise_differs_between_parts_and_between_releases(spark, tmp_path):
 def test_a_task_that_fails_after_drawing_leaves_one_committed_draw(spark, tmp_path, reports, kind):
     written = release_cells(
         frame(spark, {0: 5, 199_999: 6}),
-        total_cells=200_000,
         columns=keys(200_000),
-        files=2,
+        most_files=2,
         path=tmp_path / "x.parquet",
         source=kind(reports),
     )
@@ -166,9 +165,8 @@ def test_thresholded_cells_are_kept_from_the_threshold_on_and_mixed_with_false_o
     false = {total // 3 * 2: 30, 17: 31, total - 1: 44}
     written = release_cells(
         frame(spark, counts),
-        total_cells=total,
         columns=keys(10**6, 10**6, 10**6),
-        files=8,
+        most_files=8,
         threshold=30,
         certain_above=40,
         false_cells=pa.table({"cell": list(false), "noisy": list(false.values())}),
@@ -205,9 +203,8 @@ def test_a_file_holds_the_cells_of_its_part_in_order_however_spark_would_cut_the
         dense, kept = (
             release_cells(
                 frame(spark, dict.fromkeys(range(950, 1000), 10**6)),
-                total_cells=1000,
                 columns=keys(1000),
-                files=10,
+                most_files=10,
                 path=tmp_path / f"{threshold}.parquet",
                 threshold=threshold,
             )
@@ -228,9 +225,8 @@ def test_cells_that_are_left_out_leave_no_trace_in_the_files(spark, tmp_path):
     written = [
         release_cells(
             frame(spark, counts),
-            total_cells=1000,
             columns=[*keys(125), ("letter", LETTERS)],
-            files=5,
+            most_files=5,
             threshold=400,
             path=tmp_path / f"{place}.parquet",
             source=Same(),
@@ -248,9 +244,8 @@ def test_a_table_of_nobody_has_all_its_cells_and_files(spark, tmp_path):
     dense, kept = (
         release_cells(
             frame(spark, {}),
-            total_cells=60,
             columns=keys(60),
-            files=3,
+            most_files=3,
             threshold=threshold,
             path=tmp_path / f"{threshold}.parquet",
         )
@@ -267,9 +262,8 @@ def test_a_failure_leaves_no_files(spark, tmp_path, reports):
     with pytest.raises(PySparkException):
         release_cells(
             frame(spark, {}),
-            total_cells=900,
             columns=keys(900),
-            files=3,
+            most_files=3,
             path=tmp_path / "x.parquet",
             source=AlwaysFails(reports),
         )
@@ -283,7 +277,7 @@ def test_a_path_that_exists_is_refused_before_any_draw(spark, tmp_path, reports)
     taken[1].write_text("")
     for path in (*taken, "hdfs://host/x.parquet"):
         with pytest.raises(ArgumentError, match="path"):
-            release_cells(frame(spark, {}), total_cells=9, columns=keys(9), path=path, source=Reporting(reports))
+            release_cells(frame(spark, {}), columns=keys(9), path=path, source=Reporting(reports))
     assert not list(reports.iterdir())
     assert sorted(os.listdir(tmp_path)) == ["file.parquet", "folder.parquet", "reports"]
 
@@ -293,24 +287,24 @@ def test_another_way_of_committing_files_is_refused(spark, tmp_path):
     spark.conf.set(setting, "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol")
     try:
         with pytest.raises(ArgumentError, match="two draws"):
-            release_cells(frame(spark, {}), total_cells=9, columns=keys(9), path=tmp_path / "x.parquet")
+            release_cells(frame(spark, {}), columns=keys(9), path=tmp_path / "x.parquet")
     finally:
         spark.conf.unset(setting)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_path_that_somebody_makes_meanwhile_is_refused(spark, tmp_path, monkeypatch):
-    from ggdp.tables.engines import spark_release
+    from ggdp.tables.engines.spark import executor_release
 
-    tidied = spark_release.tidied
+    tidied = executor_release.tidied
 
     def makes_it(folder, plan):
         (tmp_path / "x.parquet").mkdir()
         return tidied(folder, plan)
 
-    monkeypatch.setattr(spark_release, "tidied", makes_it)
+    monkeypatch.setattr(executor_release, "tidied", makes_it)
     with pytest.raises(ArgumentError, match="exists"):
-        release_cells(frame(spark, {}), total_cells=9, columns=keys(9), path=tmp_path / "x.parquet")
+        release_cells(frame(spark, {}), columns=keys(9), path=tmp_path / "x.parquet")
     assert os.listdir(tmp_path) == ["x.parquet"]
     assert not os.listdir(tmp_path / "x.parquet")
 
@@ -325,7 +319,7 @@ def test_nothing_of_a_table_comes_to_the_driver(spark, tmp_path, monkeypatch, ce
     counted = spark.range(0, cells, 3).selectExpr("id as cell", "id % 100 as count")
     for name in ("collect", "toArrow", "toPandas", "toLocalIterator", "take", "head", "count", "cache", "persist"):
         monkeypatch.setattr(DataFrame, name, refused)
-    written = release_cells(counted, total_cells=cells, columns=keys(cells), path=tmp_path / "x.parquet")
+    written = release_cells(counted, columns=keys(cells), path=tmp_path / "x.parquet")
     assert sum(pq.read_metadata(written.path / name).num_rows for name in written.files) == written.rows == cells
     assert len(written.files) == -(-cells // 2**20)
     assert not any(isinstance(getattr(written, name), DataFrame) for name in written.__slots__)
@@ -333,12 +327,12 @@ def test_nothing_of_a_table_comes_to_the_driver(spark, tmp_path, monkeypatch, ce
 
 def test_cells_outside_the_domain_are_counted_nowhere(spark, tmp_path):
     counted = frame(spark, {-1: 50, 2: 60, 10: 70, 10**17: 80})
-    written = release_cells(counted, total_cells=10, columns=keys(10), path=tmp_path / "x.parquet", source=Same())
+    written = release_cells(counted, columns=keys(10), path=tmp_path / "x.parquet", source=Same())
     assert rows(written)["count"].to_pylist() == [0, 0, 60, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_only_the_operating_systems_bits_are_private():
-    from ggdp.tables.engines.spark_release import _is_private
+    from ggdp.tables.engines.spark.executor_release import _is_private
 
     class Claims(Same):
         private = True
@@ -351,14 +345,12 @@ def test_only_the_operating_systems_bits_are_private():
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"total_cells": 8}, "total_cells"),
-        ({"total_cells": 0}, "total_cells"),
+        ({"columns": [("k", pa.array([], pa.int64()))]}, "columns"),
         ({"columns": [("k", pa.array([1.5, 2.5, 3.5]))]}, "columns"),
         ({"columns": [("Count", pa.array([1, 2, 3]))]}, "columns"),
         ({"columns": [("k", pa.array([1, 2, 3])), ("K", pa.array([1]))]}, "columns"),
         ({"half_width": -1}, "half_width"),
-        ({"adjust": "clip"}, "adjust"),
-        ({"files": 0}, "files"),
+        ({"most_files": 0}, "most_files"),
         ({"certain_above": 5}, "certain_above"),
         ({"false_cells": pa.table({"cell": [1], "noisy": [2]})}, "false_cells"),
         ({"order": 0.5}, "order"),
@@ -366,7 +358,7 @@ def test_only_the_operating_systems_bits_are_private():
     ],
 )
 def test_what_does_not_fit_is_refused_by_name_without_a_look_at_the_counts(tmp_path, changed, named):
-    asked = {"total_cells": 3, "columns": keys(3), "path": tmp_path / "x.parquet", **changed}
+    asked = {"columns": keys(3), "path": tmp_path / "x.parquet", **changed}
     with pytest.raises(ArgumentError) as refused:
         release_cells(None, **asked)
     assert refused.value.argument == named
