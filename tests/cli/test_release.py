@@ -264,6 +264,14 @@ def test_a_dry_run_opens_nothing(capsys):
     assert written() == []
 
 
+def test_the_dry_run_prints_the_plan_of_python(capsys):
+    flags = "--by town --domain people.toml --unit person --max-cells 2 --count-cut 0.1 --dry-run --json --out out.csv"
+    assert release(*flags.split(), "--plot", "out.png", source="none.csv") == 0
+    asked = {"by": [["town"]], "goal": ggdp.PureDP(1.0), "domain": "people.toml", "unit": "person", "max_cells": 2}
+    plan = ggdp.plan_table(**asked, count_cut=0.1, out="out.csv", plot="out.png")
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(plan.to_dict()))
+
+
 def test_a_dry_run_says_what_it_would_cost(capsys):
     flags = "--by town --delta 1e-4 --order 1 --unit person --max-cells 3 --dry-run --out out.csv"
     assert release(*flags.split(), source="none.csv") == 0
@@ -574,3 +582,13 @@ def test_flags_of_files_are_refused_by_their_names(flags, said, capsys):
     assert release("--by", "sex", "--levels", "sex=f,m", "--epsilon", "1", "--out", "out.csv", *flags) == 1
     assert said in capsys.readouterr().err
     assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(("mark", "typed"), [(";", "';'"), ("\t", r"'\t'"), ("|", "'|'")])
+def test_a_header_of_one_field_hints_at_its_delimiter(capsys, mark, typed):
+    Path("other.csv").write_text(PEOPLE.replace(",", mark))
+    assert release(*BY_TOWN, "--out", "out.csv", source="other.csv") == 1
+    assert f"try --delimiter {typed}\n" in capsys.readouterr().err
+    assert run(["check", "other.csv", *BY_TOWN]) == 1
+    assert f"try --delimiter {typed}\n" in capsys.readouterr().err
+    assert release(*BY_TOWN, "--out", "out.csv", "--delimiter", typed.strip("'"), source="other.csv") == 0

@@ -154,7 +154,9 @@ def test_manifest_and_statement_tell_the_number_and_its_price():
     assert said["tables"][0]["noisy_count"] == release.cut[0].noisy
     assert said["tables"][0]["lower"] < release.cut[0].noisy < said["tables"][0]["upper"] < release.cut[0].allowance
     assert said["guarantee"]["epsilon"] == 0.5
-    assert f"The number of patients in more than 1 cell is about {release.cut[0].noisy:,} (95 %" in manifest["statement"]
+    assert (
+        f"The number of patients in more than 2 cells is about {release.cut[0].noisy:,} (95 %" in manifest["statement"]
+    )
     assert "they cover all patients of a cell" in manifest["statement"]
 
 

@@ -184,7 +184,7 @@ def test_levels_of_a_categorical_column_are_not_the_domain():
     release = ggdp.release_table(frame, by="town", goal=PURE, domain={"town": ["a", "b"]})
     assert release.to_arrow().to_pylist()[0]["noisy_count"] == 2
     assert release.to_pandas()["town"].tolist() == ["a", "b"]
-    with pytest.raises(ArgumentError, match="does not declare column 'town'"):
+    with pytest.raises(ArgumentError, match="no domain is given: declare its levels"):
         ggdp.release_table(frame, by="town", goal=PURE)
 
 
@@ -356,7 +356,7 @@ def test_a_cell_counts_so_many_rows_of_a_unit():
     assert every.to_numpy().tolist() == [51, 5, 1]
     few = ggdp.release_table(visits, **request, max_cells=3, max_rows_per_cell=3)
     assert few.to_numpy().tolist() == [3, 4, 1]
-    assert (few.scale, every.scale) == (9.0, 300.0)
+    assert (few.plan.mechanism.scale, every.plan.mechanism.scale) == (9.0, 300.0)
     assert "at most 3 rows are counted in a cell" in few.manifest["statement"]
     assert set(few.to_arrow()["covers"].to_pylist()) == {"rows counted, at most 3 rows in a cell for each of the units"}
 

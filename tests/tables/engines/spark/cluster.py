@@ -17,7 +17,7 @@ import pytest
 from ggdp.sampling import SeededSource
 from ggdp.tables.engines.spark.local_session import _java_version, quiet
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 _CONF = {
     "spark.app.name": "ggdp tests",
     "spark.master": "local-cluster[2,1,1024]",
