@@ -183,7 +183,7 @@ def _run(plan: TablePlan, source: str, temp_dir: Path | None, *, overwrite: bool
     except (GgdpError, MemoryError):
         raise
     except Exception:
-        message = "the release failed, and nothing was published. Why is not shown, since it might tell of the data"
+        message = "the release failed, and nothing was published. The reason is not shown, since it might reveal data"
         raise GgdpError(message) from None
 
 

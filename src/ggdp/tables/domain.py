@@ -317,7 +317,7 @@ def _patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern,
         pattern = []
         for name, label in declared.items():
             if name not in places:
-                raise ArgumentError("impossible", name, "is no column of the domain")
+                raise ArgumentError("impossible", name, "is not a column of the domain")
             if columns[places[name]].kind == "open":
                 raise ArgumentError("impossible", name, "has no declared levels")
             pattern.append((places[name], columns[places[name]].code(label)))

@@ -25,7 +25,7 @@ Without a column of units every row is a unit, in one cell of each marginal or i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -74,34 +74,14 @@ class TableRequest:
     ----------
     by : tuple of tuple of str
         The columns of each marginal.
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised.
     domain : Domain
         The declared columns.
-    order : float or "auto"
-        Order of the noise.
-    unit : str, optional
-        Column that identifies whose row it is; None if each row is a unit of its own.
-    max_cells : int, optional
-        In how many cells of each marginal one unit is counted; more than a marginal has are as many as it has.
-    count : {"units", "rows"}
-        With `unit`: whether a cell counts different units, or their rows.
-    max_rows_per_cell : int, optional
-        With rows: how many rows of a unit are counted in one cell.
-    count_cut : float, optional
-        Share of epsilon that pays for a private count of the units that are in more than `max_cells` cells.
-    unit_name : str, optional
-        What units are called in statements and plots, in the plural, such as patients.
-    neighbours : {"add-remove", "replace-one"}
-        The relation of neighbours.
-    total : int, optional
-        What the counts of each marginal add up to, asserted to be public.
-    nonnegative : bool
-        Whether counts below 0 are published as 0.
-    false_cells : float, optional
-        How many empty cells may be expected to show in a sparse table.
     text : TextFormat, optional
-        How text files are read: encoding, delimiter, longest record.
+        How text files are read: encoding, delimiter, quotes, longest record.
+    goal, order, unit, max_cells, count, max_rows_per_cell, count_cut, unit_name
+        What to count and for whom, as in `ggdp.plan_table`.
+    neighbours, total, nonnegative, false_cells
+        What to promise and publish, as in `ggdp.plan_table`.
     """
 
     by: tuple[tuple[str, ...], ...]
@@ -257,27 +237,15 @@ class TableRequest:
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, fit for JSON; of the domain what is used."""
         used = [column for column in self.domain if column.name in self.columns]
-        return {
+        patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
+        return {part.name: getattr(self, part.name) for part in fields(self)} | {
             "by": [list(names) for names in self.by],
             "goal": self.goal.under(self.neighbours).to_dict(),
             "domain": Domain(used).to_dict(),
-            "order": self.order,
-            "unit": self.unit,
             "impossible": [
                 {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
-                for pattern in dict.fromkeys(
-                    tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible
-                )
+                for pattern in patterns
             ],
-            "max_cells": self.max_cells,
-            "count": self.count,
-            "max_rows_per_cell": self.max_rows_per_cell,
-            "count_cut": self.count_cut,
-            "unit_name": self.unit_name,
-            "neighbours": self.neighbours,
-            "total": self.total,
-            "nonnegative": self.nonnegative,
-            "false_cells": self.false_cells,
             "text": (self.text or TextFormat()).to_dict(),
         }
 

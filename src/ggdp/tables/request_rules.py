@@ -111,9 +111,7 @@ def check_regime(request: TableRequest) -> None:
             "by", request.by, f"spans {numbered:.3g} cells; at most 10^18 can be numbered: leave out columns"
         )
     if request.false_cells is not None and request.false_cells >= (request.cells or 0):
-        raise ArgumentError(
-            "false_cells", request.false_cells, f"must be below the number of cells, {request.cells:,}"
-        )
+        raise ArgumentError("false_cells", request.false_cells, f"must be below the number of cells, {request.cells:,}")
     if request.false_cells is None and numbered > MOST_ON_EXECUTORS:
         raise too_many_cells(request, MOST_ON_EXECUTORS)
 

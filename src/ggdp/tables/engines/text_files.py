@@ -193,7 +193,7 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
         raise ArgumentError("data", path, "has no header: the first line must name the columns")
     if size > _LONGEST_HEADER:
         raise ArgumentError(
-            "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is no header"
+            "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is too long for a header"
         )
     if len(set(names)) < len(names):
         raise ArgumentError("data", path, "names two columns alike in its header")

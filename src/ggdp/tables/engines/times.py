@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["require_exact_times", "time_conditions"]
 
 # Microseconds of a unit. Nanoseconds are compared with whole microseconds, which are ticks of theirs.
-_STEPS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
+_TICKS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
 _DAY = 86_400_000_000
 _FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
 # What nanoseconds of 64 bits can hold, in microseconds.
@@ -42,7 +42,7 @@ def time_conditions(
 ) -> list[nw.Expr | bool]:
     """Return whether days or time stamps reach each edge; times before year 1 reach none, those after 9999 all."""
     unit = getattr(dtype, "time_unit", None)
-    step = _DAY if unit is None else _STEPS[unit]
+    step = _DAY if unit is None else _TICKS[unit]
 
     def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
         least = periods.instant(edge)

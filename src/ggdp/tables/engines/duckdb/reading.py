@@ -44,9 +44,11 @@ def require_readable(files: Files) -> None:
         try:
             os.path.abspath(path).encode()
         except UnicodeEncodeError:
-            raise ArgumentError("data", ascii(path), "DuckDB reads no file whose name is no UTF-8: rename it") from None
+            message = "DuckDB does not read files whose names are not UTF-8; rename it"
+            raise ArgumentError("data", ascii(path), message) from None
         if os.sep != "\\" and "\\" in path and re.search(r"[\[*?]", os.path.abspath(path)):
-            raise ArgumentError("data", path, "DuckDB reads no file with a backslash and one of *, ? and [: rename it")
+            message = "DuckDB does not read files with a backslash and *, ? or [ in their names; rename it"
+            raise ArgumentError("data", path, message)
 
 
 def text_rows(connection: Any, files: Files, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401

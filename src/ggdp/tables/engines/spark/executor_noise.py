@@ -27,6 +27,7 @@ from ggdp.errors import ArgumentError, GgdpError
 from ggdp.mechanisms.saturation import add_saturating
 from ggdp.sampling import SeededSource
 from ggdp.sampling.entropy import checked_source
+from ggdp.tables.request import COUNTS, COVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NoiseTask", "noised"]
 
-NUMBERS = ("count", "noisy_count", "lower", "upper")
-COVERS = "covers"
 # Rows that are drawn and handed to the writer together.
 _BATCH = 1 << 16
 _CELLS_OF_A_FILE = 1 << 20
@@ -100,7 +99,7 @@ class NoiseTask:
                 raise ArgumentError("columns", name, "values must be text, 64-bit integers, true and false, or dates")
         if not 1 <= self.total_cells <= _MOST_CELLS:
             raise ArgumentError("columns", self.total_cells, f"must have at least 1 cell and at most {_MOST_CELLS:.0e}")
-        names = sorted(name.casefold() for name in (*(name for name, _ in self.columns), *NUMBERS))
+        names = sorted(name.casefold() for name in (*(name for name, _ in self.columns), *COUNTS))
         for name, following in pairwise(names):
             if name == following:
                 raise ArgumentError(
@@ -136,7 +135,7 @@ class NoiseTask:
         """Names and types of the released columns."""
         keys = [pa.field(name, values.type) for name, values in self.columns]
         covers = [] if self.covers is None else [pa.field(COVERS, pa.string())]
-        return pa.schema(keys + [pa.field(name, pa.int64()) for name in NUMBERS] + covers)
+        return pa.schema(keys + [pa.field(name, pa.int64()) for name in COUNTS] + covers)
 
 
 def noised(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator[pa.RecordBatch]:

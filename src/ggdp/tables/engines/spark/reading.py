@@ -116,9 +116,9 @@ def require_readable(paths: Sequence[str]) -> None:
     """Refuse names of files that Spark does not read."""
     for path in paths:
         if Path(path).name.startswith(("_", ".")):
-            raise ArgumentError("data", path, "Spark reads no file whose name begins with _ or a dot: rename it")
+            raise ArgumentError("data", path, "Spark does not read files whose names begin with _ or a dot; rename it")
         if ":" in Path(path).name:
-            raise ArgumentError("data", path, "Spark reads no file with a colon in its name: rename it")
+            raise ArgumentError("data", path, "Spark does not read files with a colon in their names; rename it")
 
 
 def _literal(path: str) -> str:
