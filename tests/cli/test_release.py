@@ -501,7 +501,7 @@ def test_of_a_long_table_the_first_rows_are_printed(capsys):
 
 
 @pytest.mark.exhaustive
-def test_a_large_table_of_spark_is_a_folder_and_what_is_checked_there_is_the_same(monkeypatch, capsys):
+def test_a_large_table_of_spark_is_a_directory_and_what_is_checked_there_is_the_same(monkeypatch, capsys):
     spark_cluster.cluster()
     assert run(["check", "people.csv", *BY_TOWN, "--unit", "person", "--json"]) == 0
     checked = capsys.readouterr().out
@@ -516,7 +516,7 @@ def test_a_large_table_of_spark_is_a_folder_and_what_is_checked_there_is_the_sam
     assert written() == ["out.manifest.json", "out.parquet", "out.png"]
     assert pq.read_table("out.parquet")["town"].to_pylist() == ["Aach, Bodensee", "Zell", "elsewhere"]
     assert release(*BY_TOWN, "--engine", "spark", "--out", "out.parquet", "--overwrite") == 1
-    assert "'out.parquet' is a folder" in capsys.readouterr().err
+    assert "'out.parquet' is a directory" in capsys.readouterr().err
 
 
 def commands(text):

@@ -154,10 +154,11 @@ def release(
         if dry_run:
             _print_plan(plan, as_json=as_json)
             return
-        if overwrite and any(file.exists() for file in plan.files):
-            typer.echo("warning: an earlier output is replaced; each run spends the privacy budget again", err=True)
+        replaces = any(file.exists() for file in plan.files)
         with working("counting"):
             released = _run(plan, source, temp_dir, overwrite=overwrite)
+        if replaces:
+            typer.echo("warning: an earlier output is replaced; each run spends the privacy budget again", err=True)
     manifest = json.loads(plan.files[len(marginals)].read_bytes())
     if as_json:
         print_json({"files": [str(file) for file in plan.files], "manifest": manifest})
