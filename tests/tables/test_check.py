@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.tables.check import NOTICE, check_table
+from ggdp.tables.check import check_table
+from ggdp.tables.check_result import NOTICE
 
 VISITS = {
     "person": ["p1", "p1", "p1", "p2", "p3", None, "p4"],

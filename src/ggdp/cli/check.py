@@ -32,7 +32,8 @@ from ggdp.cli.columns import (
 from ggdp.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from ggdp.tables.check import ColumnCheck, TableCheck, TextCheck, UnitCheck
+    from ggdp.tables.check_result import ColumnCheck, TableCheck, UnitCheck
+    from ggdp.tables.check_text import TextCheck
 
 __all__ = ["check"]
 
@@ -68,7 +69,8 @@ def check(
     with named_as_flags(unit):
         marginals = marginals_of(by)
         declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
-        from ggdp.tables.check import NOTICE, check_table
+        from ggdp.tables.check import check_table
+        from ggdp.tables.check_result import NOTICE
 
         with working("counting"):
             found = check_table(

@@ -1,6 +1,7 @@
 """Private tables: counts by public columns, from any engine, with the guarantee they carry."""
 
-from ggdp.tables.check import TableCheck, check_table
+from ggdp.tables.check import check_table
+from ggdp.tables.check_result import TableCheck
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines.spark.written_release import WrittenRelease
