@@ -55,8 +55,8 @@ SABOTAGES = [
     Sabotage(
         "rows that are not valid text are left out",
         "tables/engines/text_files.py",
-        "        values = [None if value is None else decoded(value, instead) for value in array.to_pylist()]\n",
-        "        values = [decoded(value, None) if value else None for value in array.to_pylist()]\n",
+        "[None if value is None else _decoded(value, instead) for value in raw.to_pylist()]",
+        "[_decoded(value, None) if value else None for value in raw.to_pylist()]",
         (f"{TEXT}test_rows_in_another_encoding_than_the_declared_one_are_other_rows_not_none",),
     ),
     Sabotage(

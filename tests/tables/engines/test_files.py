@@ -309,7 +309,7 @@ def test_a_name_is_no_pattern_where_a_file_has_it(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there are no such names")
-@pytest.mark.parametrize(("name", "said"), [(b"a\\[.csv", "backslash"), (b"\xff.csv", "no UTF-8")])
+@pytest.mark.parametrize(("name", "said"), [(b"a\\[.csv", "backslash"), (b"\xff.csv", "not UTF-8")])
 def test_a_name_that_duckdb_cannot_be_told_is_refused(tmp_path, name, said):
     path = tmp_path / os.fsdecode(name)
     path.write_bytes(b"a,b\n1,2\n")

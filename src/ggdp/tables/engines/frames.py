@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ggdp.errors import ArgumentError, GgdpError, OutOfMemoryError, SourceError
 from ggdp.tables.engines.kinds import kind_of, unparsable
-from ggdp.tables.engines.text_files import decoded
+from ggdp.tables.engines.text_files import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,8 +125,7 @@ def readable(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table
         try:
             table[field.name].validate(full=True)
         except pa.ArrowInvalid:
-            raw = table[field.name].cast(pa.large_binary()).to_pylist()
-            no_text = instead.get(field.name)
-            texts = pa.array([None if text is None else decoded(text, no_text) for text in raw], pa.large_string())
+            raw = table[field.name].cast(pa.large_binary())
+            texts = valid_text(raw, instead.get(field.name), pa.large_string())
             table = table.set_column(place, field.name, texts)
     return table

@@ -20,7 +20,7 @@ from ggdp.errors import ArgumentError
 from ggdp.tables.engines.duckdb.database import Stream
 from ggdp.tables.engines.frames import safe_name
 from ggdp.tables.engines.kinds import unparsable
-from ggdp.tables.engines.text_files import decoded, json_line_batches, record_batches
+from ggdp.tables.engines.text_files import json_line_batches, record_batches, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,12 +160,7 @@ def _type(schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
 def _utf8(texts: pa.Array, instead: str | None) -> pa.Array:
     """Return texts, with another one for those that are not valid UTF-8."""
     texts = texts.dictionary_decode() if pa.types.is_dictionary(texts.type) else texts
-    raw = texts.cast(pa.large_binary())
-    try:
-        return raw.cast(pa.large_string())
-    except pa.ArrowInvalid:
-        values = [None if text is None else decoded(text, instead) for text in raw.to_pylist()]
-        return pa.array(values, pa.large_string())
+    return valid_text(texts.cast(pa.large_binary()), instead, pa.large_string())
 
 
 def _paths(paths: Sequence[str]) -> str:
