@@ -44,13 +44,13 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     if plan.cut is not None:
         said = f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {request.count_cut:.3g} of epsilon"
         rows.append(("units cut", said))
-    rows += [("warning", warning) for warning in request.warnings]
     return rows + [("would write", str(file)) for file in plan.files]
 
 
 def as_text(plan: TablePlan) -> str:
     """Return a plan as lines of text."""
-    return "\n".join([f"TablePlan: {TITLE}", *(f"  {name}: {said}" for name, said in summary_rows(plan))])
+    rows = [*summary_rows(plan), *(("warning", warning) for warning in plan.request.warnings)]
+    return "\n".join([f"TablePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
 
 
 def _are(number: float) -> str:
