@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -81,7 +82,7 @@ def test_a_line_of_json_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
         b'{"a":\r1}\n{"a": "\xc3\xa9"}\n[]\n'
         b"{'a': '1'}"
     )
-    assert read(spark, path, ["a", "b"]) == [
+    expected = [
         ("1", "x"),
         (None, None),
         ("12345678901234567890123", '{"c":[1]}'),
@@ -96,6 +97,8 @@ def test_a_line_of_json_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
         (None, None),
         (None, None),
     ]
+    # In any order: DuckDB, which parses them, keeps none.
+    assert Counter(read(spark, path, ["a", "b"])) == Counter(expected)
 
 
 def test_parquet_files_are_read_as_they_are(spark, tmp_path):
