@@ -20,7 +20,7 @@ import duckdb
 import ggdp
 import tables_data as data
 from ggdp.tables.engines import CountQuery, TableSource, open_source
-from ggdp.tables.engines.duckdb import NO_STATISTICS
+from ggdp.tables.engines.duckdb.database import NO_STATISTICS
 from ratios import extra, ratio, timed_in_turn
 from timing import calls_time
 from worker import serve
@@ -260,7 +260,7 @@ def _pandas(path: str, by: list[str]) -> tuple[Any, Callable[[], object]]:
 
 
 def _spark(path: str, by: list[str]) -> tuple[Any, Callable[[], object]]:
-    from ggdp.tables.engines.spark import session
+    from ggdp.tables.engines.spark.local_session import session
 
     source = session().read.parquet(path)
     return source, lambda: source.groupBy(*by).count().toArrow()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
-    from ggdp.tables import Column, Domain, TableRelease, release_table
+    from ggdp.tables import Column, Domain, TablePlan, TableRelease, check_table, plan_table, release_table
 
 __all__ = [
     "ApproxDP",
@@ -56,12 +56,15 @@ __all__ = [
     "SecureSource",
     "SeededSource",
     "Sensitivity",
+    "TablePlan",
     "TableRelease",
     "TruncatedGeneralizedGaussian",
     "__version__",
     "calibrate",
+    "check_table",
     "guarantee_of",
     "plan",
+    "plan_table",
     "release_table",
     "verify",
 ]
@@ -89,7 +92,10 @@ _LAZY = {
     "SeededSource": "ggdp.sampling",
     "Column": "ggdp.tables",
     "Domain": "ggdp.tables",
+    "TablePlan": "ggdp.tables",
     "TableRelease": "ggdp.tables",
+    "check_table": "ggdp.tables",
+    "plan_table": "ggdp.tables",
     "release_table": "ggdp.tables",
 }
 

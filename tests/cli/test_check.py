@@ -90,7 +90,7 @@ def test_values_of_the_data_move_no_cursor(capsys):
         (["--by", "ward", "--unit", "who"], "--unit = 'who': there is no such column in visits.csv"),
         (["--by", "ward", "--by", "ward"], "--by ward --by ward: asks for the same table twice"),
         (["--by", "ward", "--unit", "ward"], "--unit = 'ward': cannot be counted by as well"),
-        (["--by", "ward", "--levels", "age=1"], "--levels = 'age=1': 'age' is none of the columns of --by"),
+        (["--by", "ward", "--levels", "age=1"], "--levels = 'age=1': 'age' is not one of the columns of --by"),
     ],
 )
 def test_errors_name_the_flag(capsys, flags, message):

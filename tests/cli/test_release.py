@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.tables.engines import spark_cluster
+from tests.tables.engines.spark import cluster as spark_cluster
 
 import ggdp
 from ggdp.cli.app import run
 from ggdp.datasets import czech
-from ggdp.tables import entry
+from ggdp.tables import noisy_counts, table_plan
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
@@ -97,7 +97,7 @@ def test_units_that_are_cut_are_counted_for_a_share_of_epsilon(capsys):
     assert release(*UNITS, "--max-cells", "1", "--count-cut", "0.25", "--unit-name", "people", "--out", "out.csv") == 0
     manifest = json.loads(Path("out.manifest.json").read_text("utf-8"))
     (count,) = manifest["table"]["cut"]["tables"]
-    assert f"About {max(count['noisy_count'], 0):,} people" in capsys.readouterr().out
+    assert f" is about {max(count['noisy_count'], 0):,} (95 % interval" in capsys.readouterr().out
     assert manifest["guarantee"]["epsilon"] == 1.0
     assert {row["covers"] for row in rows_of("out.csv")} == {"all people; counts: at most 1 cell each"}
     assert all(int(row["upper"]) - int(row["noisy_count"]) >= count["allowance"] for row in rows_of("out.csv"))
@@ -118,10 +118,10 @@ def test_a_dry_run_says_what_units_cut_cost_and_which_cells_are_all_there_are(ca
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ("--count rows", "error: --count = 'rows': needs a unit"),
+        ("--count rows", "error: --count = 'rows': needs --unit COL"),
         ("--unit person --max-cells 1 --count rows", "error: --count = 'rows': needs --max-rows-per-cell"),
-        ("--unit person --max-cells 1 --max-rows-per-cell 2", "error: --max-rows-per-cell = 2: needs count = 'rows'"),
-        ("--unit person --max-cells 9 --count-cut 0.1", "error: --count-cut = 0.1: is not needed: --max-cells = 9"),
+        ("--unit person --max-cells 1 --max-rows-per-cell 2", "error: --max-rows-per-cell = 2: needs --count rows"),
+        ("--unit person --max-cells 9 --count-cut 0.1", "error: --count-cut = 0.1: is not needed: --max-cells 9"),
         ("--unit-name ,", None),
     ],
 )
@@ -233,7 +233,7 @@ def test_a_sparse_table_is_asked_for_by_false_cells(capsys):
     assert release("--by", "town", "--levels", levels, "--false-cells", "1e-6", "--out", "out.csv") == 0
     assert json.loads(Path("out.manifest.json").read_text("utf-8"))["table"]["regime"] == "sparse"
     assert rows_of("out.csv") == []
-    assert "(no cell has a noisy count from the threshold on)" in capsys.readouterr().out
+    assert "(no cell has a noisy count at or above the threshold)" in capsys.readouterr().out
 
 
 def test_undeclared_levels_need_delta(capsys):
@@ -242,12 +242,12 @@ def test_undeclared_levels_need_delta(capsys):
     assert release("--by", "town,age", "--levels", "town=a", "--out", "out.csv") == 1
     assert "error: --by = 'age': the domain does not declare this column: " in capsys.readouterr().err
     assert release("--by", "town", "--delta", "1e-6", "--out", "out.csv") == 0
-    assert "(no cell has a noisy count from the threshold on)" in capsys.readouterr().out
+    assert "(no cell has a noisy count at or above the threshold)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_picture_is_the_same_bytes_for_the_same_table(monkeypatch, suffix):
-    monkeypatch.setattr(entry, "checked_source", lambda _: ggdp.SeededSource(seed=3))
+    monkeypatch.setattr(table_plan, "checked_source", lambda _: ggdp.SeededSource(seed=3))
     for name in ("one", "other"):
         Path(name).mkdir()
         assert release(*BY_TOWN, "--out", f"{name}/t.csv", "--plot", f"{name}/t.{suffix}") == 0
@@ -262,6 +262,14 @@ def test_a_dry_run_opens_nothing(capsys):
     assert plan["guarantee"] == {"notion": "pure", "epsilon": 1.0, "delta": 0.0, "neighbours": "add-remove"}
     assert (plan["threshold"], plan["files"]) == (None, [])
     assert written() == []
+
+
+def test_the_dry_run_prints_the_plan_of_python(capsys):
+    flags = "--by town --domain people.toml --unit person --max-cells 2 --count-cut 0.1 --dry-run --json --out out.csv"
+    assert release(*flags.split(), "--plot", "out.png", source="none.csv") == 0
+    asked = {"by": [["town"]], "goal": ggdp.PureDP(1.0), "domain": "people.toml", "unit": "person", "max_cells": 2}
+    plan = ggdp.plan_table(**asked, count_cut=0.1, out="out.csv", plot="out.png")
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(plan.to_dict()))
 
 
 def test_a_dry_run_says_what_it_would_cost(capsys):
@@ -299,16 +307,16 @@ def test_the_dry_run_promises_what_the_release_then_has(capsys):
     ("flags", "message"),
     [
         ("--by town --levels town=a --unit person", "--unit = 'person': needs --max-cells: "),
-        ("--by town --levels town=a --max-cells 2", "--max-cells = 2: needs a unit"),
-        ("--by town --levels town=a --total 3", "--total = 3: needs neighbours 'replace-one'"),
+        ("--by town --levels town=a --max-cells 2", "--max-cells = 2: needs --unit COL: "),
+        ("--by town --levels town=a --total 3", "--total = 3: needs --neighbours replace-one"),
         ("--by town --domain none.toml", "--domain = 'none.toml': cannot be read"),
         (
             "--by town --domain people.toml --levels town=a",
-            "--levels = 'town=a': 'town' is declared already, by the file",
+            "--levels = 'town=a': 'town' is already declared by the file",
         ),
-        ("--by town --levels town=a --levels town=b", "--levels = 'town=b': 'town' is declared already, by --levels"),
-        ("--by town --levels town=a --bins town=1,2", "--bins = 'town=1,2': 'town' is declared already, by --levels"),
-        ("--by town --levels city=a", "--levels = 'city=a': 'city' is none of the columns of --by"),
+        ("--by town --levels town=a --levels town=b", "--levels = 'town=b': 'town' is already declared by --levels"),
+        ("--by town --levels town=a --bins town=1,2", "--bins = 'town=1,2': 'town' is already declared by --levels"),
+        ("--by town --levels city=a", "--levels = 'city=a': 'city' is not one of the columns of --by"),
         ("--by town --levels town", "--levels = 'town': must be a column, '=' and its values"),
         ("--by town --levels =a", "--levels = '=a': must be a column, '=' and its values"),
         ("--by town --levels town=", "--levels = 'town=': must be values separated by ','"),
@@ -325,9 +333,9 @@ def test_the_dry_run_promises_what_the_release_then_has(capsys):
             "--unit = 'who': there is no such column in people.csv",
         ),
         ("--by town --levels town=a --order 2", "--order = 2.0: needs a delta: give a --delta above 0, or --order 1\n"),
-        ("--by town --levels town=a --order fast", "--order = 'fast': must be a number from 1 on, or auto"),
+        ("--by town --levels town=a --order fast", "--order = 'fast': must be a number of at least 1, or auto"),
         ("--by town --levels town=a --order 0.5", "--order = 0.5"),
-        ("--by town --levels town=a --false-cells 1", "--false-cells = 1.0: must be below the 1 cells"),
+        ("--by town --levels town=a --false-cells 1", "--false-cells = 1.0: must be below the number of cells, 1"),
         (
             "--by town --levels town=a --notion approximate",
             "--delta = None: a goal of the notion 'approximate' needs one",
@@ -454,7 +462,7 @@ def test_a_full_disk_leaves_nothing_behind(monkeypatch, capsys, fails_at):
 
 def test_without_matplotlib_no_budget_is_spent_on_a_picture(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(entry, "release_planned", lambda *_, **__: pytest.fail("the data were opened"))
+    monkeypatch.setattr(table_plan, "release_counts", lambda *_, **__: pytest.fail("the data were opened"))
     assert release(*BY_TOWN, "--out", "out.csv", "--plot", "out.png") == 1
     assert "pip install 'ggdp[plots]'" in capsys.readouterr().err
     assert written() == []
@@ -465,7 +473,7 @@ def test_whatever_fails_inside_is_not_repeated(monkeypatch, capsys):
         message = "could not convert 'the secret'"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(entry, "release_planned", fails)
+    monkeypatch.setattr(table_plan, "release_counts", fails)
     assert release(*BY_TOWN, "--out", "out.csv") == 1
     said = capsys.readouterr()
     assert "secret" not in said.out + said.err
@@ -493,13 +501,13 @@ def test_of_a_long_table_the_first_rows_are_printed(capsys):
 
 
 @pytest.mark.exhaustive
-def test_a_large_table_of_spark_is_a_folder_and_what_is_checked_there_is_the_same(monkeypatch, capsys):
+def test_a_large_table_of_spark_is_a_directory_and_what_is_checked_there_is_the_same(monkeypatch, capsys):
     spark_cluster.cluster()
     assert run(["check", "people.csv", *BY_TOWN, "--unit", "person", "--json"]) == 0
     checked = capsys.readouterr().out
     assert run(["check", "people.csv", *BY_TOWN, "--unit", "person", "--json", "--engine", "spark"]) == 0
     assert capsys.readouterr().out == checked
-    monkeypatch.setattr(entry, "MOST_ON_DRIVER", 2)
+    monkeypatch.setattr(noisy_counts, "MOST_ON_DRIVER", 2)
     assert release(*BY_TOWN, "--engine", "spark", "--out", "out.csv") == 1
     assert "error: --out = 'out.csv': must end in .parquet" in capsys.readouterr().err
     assert release(*BY_TOWN, "--engine", "spark", "--out", "out.parquet", "--plot", "out.png", "--json") == 0
@@ -574,3 +582,13 @@ def test_flags_of_files_are_refused_by_their_names(flags, said, capsys):
     assert release("--by", "sex", "--levels", "sex=f,m", "--epsilon", "1", "--out", "out.csv", *flags) == 1
     assert said in capsys.readouterr().err
     assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(("mark", "typed"), [(";", "';'"), ("\t", r"'\t'"), ("|", "'|'")])
+def test_a_header_of_one_field_hints_at_its_delimiter(capsys, mark, typed):
+    Path("other.csv").write_text(PEOPLE.replace(",", mark))
+    assert release(*BY_TOWN, "--out", "out.csv", source="other.csv") == 1
+    assert f"try --delimiter {typed}\n" in capsys.readouterr().err
+    assert run(["check", "other.csv", *BY_TOWN]) == 1
+    assert f"try --delimiter {typed}\n" in capsys.readouterr().err
+    assert release(*BY_TOWN, "--out", "out.csv", "--delimiter", typed.strip("'"), source="other.csv") == 0

@@ -14,7 +14,7 @@ from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, d
 from tests.fuzz.tables import Case, Field, Limits, Table, random_case
 from tests.fuzz.writers import FILES, FRAMES, SPARK_FRAMES, WRITERS, Writer
 
-from ggdp.tables.engines import duckdb, plan
+from ggdp.tables.engines.duckdb import database, dialect
 
 ON_SPARK = tuple(
     WRITERS[name]
@@ -64,7 +64,7 @@ def test_frames_of_neighbours_are_counted_alike(tmp_path, writer):
 
 
 @pytest.mark.parametrize("name", ["csv by csv.writer, lf", "parquet by Arrow"])
-@pytest.mark.parametrize(("module", "constant"), [(plan, "_MANY_CELLS"), (duckdb, "_FEW")])
+@pytest.mark.parametrize(("module", "constant"), [(dialect, "_MANY_CELLS"), (database, "_FEW_GROUPS")])
 def test_neighbours_are_counted_alike_where_cells_are_many(tmp_path, monkeypatch, module, constant, name):
     monkeypatch.setattr(module, constant, 0)
     assert_close(WRITERS[name], tmp_path, [2, 7, 10, 34])

@@ -30,7 +30,7 @@ def undecodable(*texts):
 
 @pytest.fixture(scope="module")
 def spark():
-    from ggdp.tables.engines.spark import session
+    from ggdp.tables.engines.spark.local_session import session
 
     return session()
 

@@ -22,7 +22,7 @@ from tests.fuzz.neighbours import outcome
 
 @pytest.fixture(scope="module")
 def spark():
-    from ggdp.tables.engines.spark import session
+    from ggdp.tables.engines.spark.local_session import session
 
     return session()
 

@@ -206,13 +206,13 @@ def _ibis_parquet(table: Table, folder: Path) -> Any:
 
 
 def _spark_frame(table: Table, _: Path) -> Any:
-    from ggdp.tables.engines.spark import session
+    from ggdp.tables.engines.spark.local_session import session
 
     return session().createDataFrame(table.arrow())
 
 
 def _spark_parquet_frame(table: Table, folder: Path) -> Any:
-    from ggdp.tables.engines.spark import session
+    from ggdp.tables.engines.spark.local_session import session
 
     return session().read.parquet(str(_parquet(table, folder)))
 

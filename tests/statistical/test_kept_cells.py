@@ -12,7 +12,7 @@ from tests.statistical.fit import CHI_SQUARE, assert_fits, assert_seen
 from tests.tables.engines.zoo import counted
 
 from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery, bounding
+from ggdp.tables.engines import CountQuery, contributions
 
 CELLS, KEPT = 5, 2
 
@@ -34,7 +34,7 @@ def test_kept_cells_are_chosen_uniformly(case, size, allowance):
     pairs = np.array(sorted(kept)).reshape(size, KEPT) % CELLS
     drawn = np.array([subsets[tuple(pair)] for pair in pairs.tolist()])
     assert_fits(drawn, laws.dense(0, np.full(len(subsets), 1.0 / len(subsets))), allowance)
-    biased, other = _by_one_digit(bounding.subkey(key, 0), size)
+    biased, other = _by_one_digit(contributions.subkey(key, 0), size)
     assert_seen(biased, uniform, other.below, allowance, by=[CHI_SQUARE])
 
 

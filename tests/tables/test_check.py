@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.tables.check import NOTICE, check_table
+from ggdp.tables.check import check_table
+from ggdp.tables.check_result import NOTICE
 
 VISITS = {
     "person": ["p1", "p1", "p1", "p2", "p3", None, "p4"],
@@ -209,3 +210,18 @@ def test_units_and_their_cells_are_those_of_a_plain_count(rows):
         kept = sum(min(c, choice["max_cells"]) for c in cells)
         assert choice["kept"] == (kept / len(pairs) if pairs else 1.0)
     assert choices[-1]["kept"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("others", "said"), [(1, "1 record is not a JSON object and counts as a row"), (2, "2 records")]
+)
+def test_records_that_are_not_json_objects_are_counted(tmp_path, others, said):
+    file = tmp_path / "people.jsonl"
+    file.write_bytes(b'{"a": "x"}\n\n{"a": null}\n' + b'[{"a": "x"}, {"a": "y"}]\n' * others + b'{"a": "\xff"}\n')
+    text = check_table(file, "a", {"a": ["x"]}).text
+    assert (text.records, text.invalid, text.not_objects) == (3 + others, 1, others)
+    assert said in text.advice[-1]
+    assert text.advice[-1].endswith(" without values; write one object per line")
+    file.write_text('{"a": "x"}\n')
+    text = check_table(file, "a", {"a": ["x"]}).text
+    assert (text.records, text.not_objects, text.advice) == (1, 0, ())

@@ -16,8 +16,8 @@ from ggdp.releases import manifest_schema
 from ggdp.releases.facts import LEVEL
 from ggdp.tables import cut
 from ggdp.tables.cut import CELL_LEVEL, CUT_LEVEL
-from ggdp.tables.plan import plan_table
 from ggdp.tables.request import TableRequest
+from ggdp.tables.table_plan import plan_request
 
 WARDS = [f"w{k}" for k in range(6)]
 DOMAIN = {"ward": WARDS}
@@ -93,7 +93,7 @@ def test_intervals_cover_the_units_that_are_there_and_not_just_those_counted():
 def test_the_upper_end_is_raised_by_the_units_cut_and_the_lower_is_not(monkeypatch):
     with_noise_of(monkeypatch, 3)
     release = ggdp.release_table(visits([range(6)] * 10), **asked())
-    plan, (crowded,) = plan_table(release.request), release.cut
+    plan, (crowded,) = plan_request(release.request), release.cut
     h, g = plan.mechanism.law.half_width(CELL_LEVEL), plan.cut.mechanism.law.half_width(CUT_LEVEL)
     assert (crowded.noisy, crowded.allowance) == (13, 13 + g)
     table = release.tables[0]
@@ -111,7 +111,7 @@ def test_fewer_than_no_units_cut_raise_nothing(monkeypatch):
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 def test_the_coverage_of_every_true_count_is_at_least_the_level(neighbours):
     """Exactly, from the laws: for the worst b and c that are possible, and any K."""
-    plan = plan_table(request_of(neighbours=neighbours))
+    plan = plan_request(request_of(neighbours=neighbours))
     h, g = int(plan.mechanism.law.half_width(CELL_LEVEL)), int(plan.cut.mechanism.law.half_width(CUT_LEVEL))
     k = np.arange(-400, 401)
     cells = ggdp.IntegerGeneralizedGaussian(order=plan.mechanism.order, scale=plan.mechanism.scale).pmf(k)
@@ -126,7 +126,7 @@ def test_the_coverage_of_every_true_count_is_at_least_the_level(neighbours):
 
 def test_epsilon_is_the_sum_of_both_and_not_above_the_goal():
     for epsilon, share in product([0.1, 1.0, 3.3], [0.01, 0.1, 1 / 3, 0.9]):
-        plan = plan_table(request_of(goal=ggdp.PureDP(epsilon), count_cut=share))
+        plan = plan_request(request_of(goal=ggdp.PureDP(epsilon), count_cut=share))
         parts = [Fraction(part.guarantee.epsilon) for part in (plan.mechanism, plan.cut.mechanism)]
         assert sum(parts) <= Fraction(plan.guarantee.epsilon) <= Fraction(epsilon)
         assert float(parts[1]) == pytest.approx(share * epsilon)
@@ -135,13 +135,13 @@ def test_epsilon_is_the_sum_of_both_and_not_above_the_goal():
 
 def test_a_release_carries_the_sum_and_a_seeded_one_nothing():
     release = ggdp.release_table(visits([range(6)]), **asked())
-    assert release.guarantee == plan_table(release.request).guarantee
+    assert release.guarantee == plan_request(release.request).guarantee
     assert release.guarantee.epsilon > 0.99
     assert ggdp.release_table(visits([range(6)]), **asked(), source=ggdp.SeededSource(seed=1)).guarantee is None
 
 
 def test_the_notion_of_the_cells_is_kept():
-    probabilistic = plan_table(request_of(goal=ggdp.ProbabilisticDP(1.0, 1e-6), order=2.0, max_cells=1))
+    probabilistic = plan_request(request_of(goal=ggdp.ProbabilisticDP(1.0, 1e-6), order=2.0, max_cells=1))
     assert isinstance(probabilistic.guarantee, ggdp.ProbabilisticDP)
     assert probabilistic.guarantee.delta == probabilistic.mechanism.guarantee.delta
 
@@ -154,7 +154,9 @@ def test_manifest_and_statement_tell_the_number_and_its_price():
     assert said["tables"][0]["noisy_count"] == release.cut[0].noisy
     assert said["tables"][0]["lower"] < release.cut[0].noisy < said["tables"][0]["upper"] < release.cut[0].allowance
     assert said["guarantee"]["epsilon"] == 0.5
-    assert f"About {release.cut[0].noisy:,} patients" in manifest["statement"]
+    assert (
+        f"The number of patients in more than 2 cells is about {release.cut[0].noisy:,} (95 %" in manifest["statement"]
+    )
     assert "they cover all patients of a cell" in manifest["statement"]
 
 
@@ -162,7 +164,7 @@ def test_manifest_and_statement_tell_the_number_and_its_price():
 @pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars"])
 def test_one_unit_moves_the_number_of_units_cut_by_at_most_one(neighbours, engine):
     from ggdp.tables.engines import CountQuery, open_source
-    from ggdp.tables.engines.plan import crowded
+    from ggdp.tables.engines.cells import crowded
 
     others, choices = [range(6), range(1), range(3)], [(), range(1), range(3), range(6)]
     request = request_of()
@@ -176,4 +178,4 @@ def test_one_unit_moves_the_number_of_units_cut_by_at_most_one(neighbours, engin
     assert found == {0: 2, 1: 2, 3: 3, 6: 3}
     changes = {abs(one - other) for one in found.values() for other in found.values()}
     assert changes == {0, 1}
-    assert plan_table(request_of(neighbours=neighbours)).cut.mechanism.sensitivity.lp(1) == 1.0
+    assert plan_request(request_of(neighbours=neighbours)).cut.mechanism.sensitivity.lp(1) == 1.0

@@ -243,7 +243,7 @@ def test_impossible_levels_are_named_as_declared_or_as_published():
         ({"sex": "m"}, "must be a list of mappings"),
         (["sex"], "must give a level"),
         ([{}], "must give a level"),
-        ([{"town": "x"}], "is no column of the domain"),
+        ([{"town": "x"}], "is not a column of the domain"),
         ([{"sex": "d"}], "'d': is not declared; declared are f, m"),
         ([{"sex": None}], "is not declared"),
         ([{"word": "x"}], "has no declared levels"),

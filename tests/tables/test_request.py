@@ -9,8 +9,8 @@ import pytest
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.tables.domain import Domain
-from ggdp.tables.plan import plan_table
 from ggdp.tables.request import TableRequest
+from ggdp.tables.table_plan import plan_request
 
 PURE, APPROX = ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 1e-6)
 DOMAIN = Domain({"sex": ["f", "m"], "smokes": ["no", "yes"], "age": {"edges": [0, 18, 65, 120]}})
@@ -116,36 +116,36 @@ def test_the_regime_follows_from_the_request():
         ({"by": [["sex", "age"], ["age", "sex"]]}, "the same table twice"),
         ({"by": ["count"]}, "is the name of a published column"),
         ({"goal": 1.0}, "must be a goal"),
-        ({"goal": ggdp.PureDP(1.0, "replace-one")}, "give neighbours='replace-one'"),
+        ({"goal": ggdp.PureDP(1.0, "replace-one")}, 'pass `neighbours="replace-one"`'),
         ({"order": 0.5}, "must be at least 1"),
         ({"order": "best"}, "must be a real number"),
-        ({"unit": "person"}, "needs max_cells"),
-        ({"max_cells": 2}, "needs a unit"),
+        ({"unit": "person"}, "needs `max_cells`"),
+        ({"max_cells": 2}, "needs `unit`"),
         ({"unit": "person", "max_cells": 0}, "must be at least 1"),
         ({"unit": "sex", "max_cells": 1}, "cannot be counted by as well"),
         ({"neighbours": "both"}, "neighbours"),
-        ({"total": 10}, "needs neighbours 'replace-one'"),
+        ({"total": 10}, 'needs `neighbours="replace-one"`'),
         ({"total": -1, "neighbours": "replace-one"}, "at least 0"),
         ({"total": 10.0, "neighbours": "replace-one"}, "must be an integer"),
         ({"total": 10, "neighbours": "replace-one", "false_cells": 1}, "needs all cells"),
-        ({"total": 10, "neighbours": "replace-one", "unit": "person", "max_cells": 2}, "needs max_cells = 1"),
-        ({"by": ["town"]}, "does not declare column 'town'"),
+        ({"total": 10, "neighbours": "replace-one", "unit": "person", "max_cells": 2}, "needs `max_cells=1`"),
+        ({"by": ["town"]}, "the domain does not declare this column"),
         ({"by": ["town"], "goal": APPROX, "false_cells": 1}, "needs a declared domain"),
         ({"false_cells": 0}, "greater than 0"),
-        ({"false_cells": 2}, "must be below the 2 cells"),
+        ({"false_cells": 2}, "must be below the number of cells, 2"),
         ({"nonnegative": "yes"}, "True or False"),
-        ({"count": "rows"}, "needs a unit"),
+        ({"count": "rows"}, "needs `unit`"),
         ({"count": "both", "unit": "person", "max_cells": 1}, "must be one of 'units', 'rows'"),
-        ({"count": "rows", "unit": "person", "max_cells": 1}, "needs max_rows_per_cell"),
-        ({"max_rows_per_cell": 2, "unit": "person", "max_cells": 1}, "needs count = 'rows'"),
+        ({"count": "rows", "unit": "person", "max_cells": 1}, "needs `max_rows_per_cell`"),
+        ({"max_rows_per_cell": 2, "unit": "person", "max_cells": 1}, 'needs `count="rows"`'),
         ({"count": "rows", "unit": "person", "max_cells": 1, "max_rows_per_cell": 0}, "must be at least 1"),
         ({"count": "rows", "unit": "person", "max_cells": 1, "max_rows_per_cell": 10**13}, "at most 10.12"),
-        ({"total": 9, "neighbours": "replace-one", **ROWS}, "needs count = 'units'"),
-        ({"count_cut": 0.1}, "needs a unit"),
+        ({"total": 9, "neighbours": "replace-one", **ROWS}, 'needs `count="units"`'),
+        ({"count_cut": 0.1}, "needs `unit`"),
         ({"count_cut": 1.0, "unit": "person", "max_cells": 1}, "must be below 1"),
         ({"count_cut": 0.0, "unit": "person", "max_cells": 1}, "must be greater than 0"),
         ({"count_cut": 0.1, "unit": "person", "max_cells": 2}, "leaves nobody out"),
-        ({"count_cut": 0.1, **ROWS}, "needs count = 'units'"),
+        ({"count_cut": 0.1, **ROWS}, 'needs `count="units"`'),
         ({"unit_name": ""}, "must be a few words"),
         ({"unit_name": "pa\ntients"}, "must be a few words"),
         ({"by": ["covers"], "unit": "person", "max_cells": 1}, "is the name of a published column"),
@@ -160,7 +160,7 @@ HUGE = Domain({f"c{k}": list(range(1000)) for k in range(7)})
 
 
 def test_a_huge_domain_asks_for_a_sparse_table_and_beyond_10_18_for_fewer_columns():
-    with pytest.raises(ArgumentError, match="give false_cells"):
+    with pytest.raises(ArgumentError, match="give `false_cells`"):
         request_of(by=HUGE.names[:5], domain=HUGE)
     with pytest.raises(ArgumentError, match="at most 10\\^18"):
         request_of(by=HUGE.names, domain=HUGE, false_cells=1)
@@ -191,7 +191,7 @@ def test_noise_threshold_and_units_cut_stay_together_within_the_goal(neighbours,
     request = request_of(
         by=by, goal=APPROX, unit="person", max_cells=2, neighbours=neighbours, order=order, count_cut=share
     )
-    plan = plan_table(request)
+    plan = plan_request(request)
     parts = [plan.mechanism.guarantee, plan.cut.mechanism.guarantee]
     assert plan.guarantee.implies(APPROX.under(neighbours))
     assert Fraction(plan.guarantee.epsilon) >= sum(Fraction(part.epsilon) for part in parts)
@@ -202,13 +202,13 @@ def test_noise_threshold_and_units_cut_stay_together_within_the_goal(neighbours,
 
 
 def test_pure_laplace_noise_is_taken_where_it_is_as_good_and_said_to_be_pure():
-    plan = plan_table(request_of(goal=APPROX))
+    plan = plan_request(request_of(goal=APPROX))
     assert (plan.mechanism.order, plan.guarantee) == (1.0, ggdp.PureDP(1.0, "add-remove"))
 
 
 def test_where_many_cells_move_approximate_noise_is_taken_and_better_than_laplace():
     request = request_of(by=["town"], domain={"town": list(range(50))}, goal=APPROX, unit="person", max_cells=50)
-    plan = plan_table(request)
+    plan = plan_request(request)
     pure = ggdp.calibrate(PURE, request.sensitivity, order=1, support="integer")
     assert isinstance(plan.guarantee, ggdp.ApproxDP)
     assert plan.mechanism.std < 0.9 * pure.std
@@ -217,10 +217,10 @@ def test_where_many_cells_move_approximate_noise_is_taken_and_better_than_laplac
 
 def test_a_probabilistic_goal_is_approximate_after_an_adjustment_and_a_threshold():
     goal = ggdp.ProbabilisticDP(1.0, 1e-6)
-    assert isinstance(plan_table(request_of(goal=goal, order=2)).guarantee, ggdp.ProbabilisticDP)
-    assert isinstance(plan_table(request_of(goal=goal, order=2, nonnegative=True)).guarantee, ggdp.ApproxDP)
+    assert isinstance(plan_request(request_of(goal=goal, order=2)).guarantee, ggdp.ProbabilisticDP)
+    assert isinstance(plan_request(request_of(goal=goal, order=2, nonnegative=True)).guarantee, ggdp.ApproxDP)
     sparse = request_of(by=["sex", "age"], goal=goal, order=2, false_cells=1)
-    assert isinstance(plan_table(sparse).guarantee, ggdp.ApproxDP)
+    assert isinstance(plan_request(sparse).guarantee, ggdp.ApproxDP)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
@@ -230,7 +230,7 @@ def test_an_open_table_keeps_the_whole_of_its_goal(neighbours, max_cells, order)
     request = request_of(
         by=["town"], goal=APPROX, unit="person", max_cells=max_cells, neighbours=neighbours, order=order
     )
-    plan = plan_table(request)
+    plan = plan_request(request)
     assert isinstance(plan.guarantee, ggdp.ApproxDP)
     assert plan.guarantee.implies(APPROX)
     assert plan.guarantee.delta > 0.0

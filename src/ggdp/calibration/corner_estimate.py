@@ -78,7 +78,9 @@ def first_above(law: NoiseLaw, size: float, levels: Floats) -> Floats:
     reach = math.ceil(FAR ** (1.0 / law.order) * law.scale) + 1
     noises = np.arange(-reach - math.ceil(size), reach + 1.0)
     losses = loss_estimates(law.order, noises / law.scale, size / law.scale)
-    return noises[0] + np.searchsorted(np.maximum.accumulate(losses), levels * (1.0 + ROUNDING), side="right")
+    return np.asarray(
+        noises[0] + np.searchsorted(np.maximum.accumulate(losses), levels * (1.0 + ROUNDING), side="right")
+    )
 
 
 def _masses(law: NoiseLaw, size: SizeLayout, step: float) -> tuple[Floats, float]:

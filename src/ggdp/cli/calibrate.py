@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate"]
 
-# The words of `ggdp.calibration.record`, which is too heavy to load before it is needed.
+# The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 Method: TypeAlias = Literal["tight", "paper"]
 

@@ -32,7 +32,8 @@ from ggdp.cli.columns import (
 from ggdp.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from ggdp.tables.check import ColumnCheck, TableCheck, TextCheck, UnitCheck
+    from ggdp.tables.check_result import ColumnCheck, TableCheck, UnitCheck
+    from ggdp.tables.check_text import TextCheck
 
 __all__ = ["check"]
 
@@ -68,7 +69,8 @@ def check(
     with named_as_flags(unit):
         marginals = marginals_of(by)
         declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
-        from ggdp.tables.check import NOTICE, check_table
+        from ggdp.tables.check import check_table
+        from ggdp.tables.check_result import NOTICE
 
         with working("counting"):
             found = check_table(
@@ -115,9 +117,12 @@ def _print_text(text: TextCheck) -> None:
     rows = [
         ("records", f"{text.records:,}"),
         (f"text that is not valid {text.encoding}", _rows(text.invalid)),
-        ("more fields than the header", _rows(text.surplus)),
-        ("line ends inside records, blank lines", f"{text.further_lines:,}"),
     ]
+    if text.not_objects is None:
+        rows.append(("more fields than the header", _rows(text.surplus)))
+        rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
+    else:
+        rows.append(("not JSON objects", _rows(text.not_objects)))
     print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -44,7 +45,7 @@ __all__ = [
     "working",
 ]
 
-# The words of `ggdp.tables.entry`, which is too heavy to load before it is needed.
+# The words of `ggdp.tables.plan_table`, which is too heavy to load before it is needed.
 EngineName: TypeAlias = Literal["duckdb", "spark"]
 
 SourceArgument = Annotated[
@@ -91,13 +92,14 @@ Missing = Annotated[
     typer.Option(metavar="COL=LABEL", help="A level that counts the rows without a value (age=unknown)."),
 ]
 Unit = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column that says whose row it is; else a row is a unit.")
+    str | None,
+    typer.Option(metavar="COL", help="Column that identifies whose row it is; without it each row is a unit."),
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Character encoding of text files: utf-8 (default), latin-1, ...")
 ]
 Delimiter = Annotated[
-    str | None, typer.Option(metavar="C", help="What separates the fields of CSV files, such as ';' or '\\t'.")
+    str | None, typer.Option(metavar="C", help="Character between the fields of CSV files, such as ';' or '\\t'.")
 ]
 NoQuotes = Annotated[
     bool, typer.Option("--no-quotes", help="Quotes are plain characters: for files whose writer does not quote fields.")
@@ -109,7 +111,8 @@ Escape = Annotated[
 TempDir = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Where rows go that do not fit in memory; best an encrypted disk. Else none are written."
+        metavar="DIR",
+        help="Directory for rows that do not fit in memory, best on an encrypted disk; without it none are written.",
     ),
 ]
 Engine = Annotated[EngineName | None, typer.Option(help="What reads the source; DuckDB if not given.")]
@@ -134,6 +137,7 @@ _FLAGS = {
         "nonnegative",
         "order",
         "out",
+        "overwrite",
         "plot",
         "temp_dir",
         "total",
@@ -141,12 +145,14 @@ _FLAGS = {
         "unit_name",
     )
 } | {"data": "SOURCE", "source": "SOURCE"}
+# Where a message names an argument that has several flags, or whose value must be said.
+_NAMED = _FLAGS | {"domain": "--domain, --levels or --bins", "unit": "--unit COL"}
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PERIODS = re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9]{4}-[0-9]{2}-[0-9]{2}):(\w+)\s*")
 _MOST_IN_RANGE = 10_000_000
-_WORDS = re.compile(r"\b(false_cells|max_cells|max_rows_per_cell)\b")
+_ARGUMENT = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 
 def text_of(encoding: str | None, delimiter: str | None, escape: str | None, *, no_quotes: bool) -> dict[str, Any]:
@@ -189,9 +195,9 @@ def domain_of(
             if flag == "--levels" and name not in by and name.endswith(":int"):
                 name, kind = name.removesuffix(":int"), "int"
             if name in declared:
-                raise ArgumentError(flag, text, f"{name!r} is declared already, by {known[name]}")
+                raise ArgumentError(flag, text, f"{name!r} is already declared by {known[name]}")
             if name not in by:
-                raise ArgumentError(flag, text, f"{name!r} is none of the columns of --by: {', '.join(sorted(by))}")
+                raise ArgumentError(flag, text, f"{name!r} is not one of the columns of --by: {', '.join(sorted(by))}")
             known[name] = flag
             found = _levels(flag, text, values, kind) if flag == "--levels" else _edges(flag, text, values)
             declared[name] = {"name": name, "levels" if flag == "--levels" else "edges": found}
@@ -236,7 +242,7 @@ def _levels(flag: str, text: str, values: str, kind: str) -> list[str] | list[in
         elif _INTEGER.fullmatch(item):
             found.append(int(item))
         else:
-            raise ArgumentError(flag, text, f"{item!r} is no integer, nor a range such as 1..5")
+            raise ArgumentError(flag, text, f"{item!r} is not an integer, nor a range such as 1..5")
     return found
 
 
@@ -256,7 +262,7 @@ def _time(flag: str, text: str, item: str) -> date:
         return date.fromisoformat(item) if _DATE.fullmatch(item) else datetime.fromisoformat(item)
     except ValueError:
         raise ArgumentError(
-            flag, text, f"{item!r} is no date; write 2024-01-31, or 2024-01-31T12:30 with a time"
+            flag, text, f"{item!r} is not a date; write 2024-01-31, or 2024-01-31T12:30 with a time"
         ) from None
 
 
@@ -270,13 +276,23 @@ def named_as_flags(unit: str | None) -> Iterator[None]:
         if argument == "column":
             # Of the columns that are read all are counted by but the one of units.
             argument = "by" if unit is None or value != unit else "unit"
-        expected = _WORDS.sub(lambda word: _FLAGS[word[0]], refused.expected)
+        expected = _ARGUMENT.sub(_as_flag, refused.expected)
         if argument == "by" and isinstance(value, list | tuple):
             tables = [_typed(names) for names in (value if _is_nested(value) else [value])]
             if len(tables) > 1:
                 raise GgdpError(" ".join(f"--by {names}" for names in tables) + f": {expected}") from None
             (value,) = tables
         raise ArgumentError(_FLAGS.get(argument, argument), value, expected) from None
+
+
+def _as_flag(named: re.Match[str]) -> str:
+    """Return an argument in a message, such as `max_cells` or `count="rows"`, as it is typed."""
+    name, value = named[1], named[2]
+    if name not in _FLAGS:
+        return named[0]
+    if value is None:
+        return _NAMED[name]
+    return _FLAGS[name] if value == "True" else f"{_FLAGS[name]} {shlex.quote(value.strip(chr(34)))}"
 
 
 def _is_nested(value: Sequence[object]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from ggdp._files import write_together
 from ggdp.cli.output import print_json, print_table
-from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.errors import ArgumentError, MissingExtraError, PrivacyWarning
 from ggdp.privacy import PureDP
 
 if TYPE_CHECKING:
@@ -23,19 +24,21 @@ BY = ("smoking", "systolic_bp", "family_history")
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option(help="Directory to write to.")] = Path("demo-output"),
     epsilon: Annotated[float, typer.Option(help="Epsilon of the release.")] = 1.0,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier output (and spend epsilon again).")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Release a private table of the 1,841 Czech autoworkers: printed, plotted and written to a folder."""
+    """Release a private table of the 1,841 Czech autoworkers: printed, plotted and written to a directory."""
     targets = [out / name for name in ("czech.csv", "czech.manifest.json", "czech.png")]
     present = [target for target in targets if target.exists()]
     if present and not overwrite:
         raise ArgumentError(
-            "out", str(out), f"{present[0].name} already exists; add --overwrite, or name another directory"
+            "out",
+            str(out),
+            f"{present[0].name} already exists; pass --overwrite to replace it, or name another directory",
         )
     if present:
         typer.echo("note: a new release of the same data spends epsilon again", err=True)
@@ -54,7 +57,9 @@ def demo(
         write_together(files, overwrite=overwrite)
     except OSError as failed:
         why = failed.strerror or str(failed)
-        raise ArgumentError("out", str(out), f"cannot be written to ({why}); name another folder with --out") from None
+        raise ArgumentError(
+            "out", str(out), f"cannot be written to ({why}); name another directory with --out"
+        ) from None
 
     written, rows = [str(path) for path in files], release.to_arrow().to_pylist()
     if as_json:
@@ -66,7 +71,8 @@ def demo(
         header=(*BY, "noisy count", "95% interval"),
     )
     typer.echo(
-        f"Laplace noise on the integers, scale {release.scale:.6g}, certified. Counts may be negative by chance."
+        f"Laplace noise on the integers, scale {release.plan.mechanism.scale:.6g}, certified. "
+        "Counts may be negative by chance."
     )
     typer.echo("Written: " + ", ".join(written))
 
@@ -76,16 +82,16 @@ def _released(epsilon: float) -> TableRelease:
     import pyarrow as pa
 
     from ggdp.datasets import czech
-    from ggdp.tables.entry import release_planned
-    from ggdp.tables.plan import plan_table
-    from ggdp.tables.release import TableRelease
-    from ggdp.tables.request import TableRequest
+    from ggdp.tables import TableRelease, plan_table
 
     table = czech()
     workers = pa.table(dict(zip(table.columns, map(list, zip(*table.rows(), strict=True)), strict=True)))
     levels = {name: list(table.levels(name)) for name in BY}
-    request = TableRequest(by=BY, goal=PureDP(epsilon), domain=levels, unit_name="workers")  # type: ignore[arg-type]
-    release = release_planned(workers, plan_table(request))
+    with warnings.catch_warnings():
+        # They are printed by the command.
+        warnings.simplefilter("ignore", PrivacyWarning)
+        plan = plan_table(by=BY, goal=PureDP(epsilon), domain=levels, unit_name="workers")
+    release = plan.run(workers)
     assert isinstance(release, TableRelease)
     return release
 

@@ -27,7 +27,7 @@ __all__ = [
     "sensitivity_of",
 ]
 
-# The words of `ggdp.calibration.record`, which is too heavy to load before it is needed.
+# The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
 Support: TypeAlias = Literal["real", "integer"]
 
 Epsilon = Annotated[float, typer.Option(help="Epsilon of the goal.")]

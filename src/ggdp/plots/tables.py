@@ -15,7 +15,7 @@ from ggdp.plots.names import LONGEST, in_words, level_names, one_line
 from ggdp.plots.releases import heading
 from ggdp.plots.style import SMALL, required
 from ggdp.plots.text import in_fonts, text_width
-from ggdp.tables import words
+from ggdp.tables import unit_descriptions as words
 from ggdp.tables.release import TableRelease
 
 if TYPE_CHECKING:

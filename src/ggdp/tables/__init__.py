@@ -1,13 +1,14 @@
 """Private tables: counts by public columns, from any engine, with the guarantee they carry."""
 
-from ggdp.tables.check import TableCheck, check_table
+from ggdp.tables.check import check_table
+from ggdp.tables.check_result import TableCheck
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
-from ggdp.tables.entry import release_table
-from ggdp.tables.on_executors import WrittenRelease
-from ggdp.tables.plan import TablePlan, plan_table
+from ggdp.tables.engines.spark.written_release import WrittenRelease
+from ggdp.tables.plan_and_release import plan_table, release_table
 from ggdp.tables.release import Table, TableRelease
 from ggdp.tables.request import TableRequest
+from ggdp.tables.table_plan import TablePlan
 
 __all__ = [
     "Column",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,12 +17,13 @@ import numpy as np
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP
-from ggdp.tables.check_bounds import bounding, quantiles
-from ggdp.tables.check_text import TextCheck, text_check
+from ggdp.tables.check_max_cells import max_cells_choices, quantiles
+from ggdp.tables.check_result import ColumnCheck, MarginalCheck, TableCheck, UnitCheck
+from ggdp.tables.check_text import text_check
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines import plan as engine_plan
+from ggdp.tables.engines.cells import keys
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import for_the_curator
 from ggdp.tables.engines.text_files import text_format
@@ -37,139 +37,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.engines import TableSource
-    from ggdp.tables.engines.native import Frame
+    from ggdp.tables.engines.frames import Frame
     from ggdp.tables.request import Regime
 
-__all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "TextCheck", "UnitCheck", "check_table"]
+__all__ = ["check_table"]
 
-NOTICE = "NOT PRIVATE: this is the curator's own look at the data. Do not publish it, or anything chosen by it."
 _FEW = 5
 # Names that no level has: they are for private use.
 _OTHER, _MISSING = "\ue000", "\ue001"
 # Kinds of columns whose values can be listed as text.
 _LISTED = ("text", "integer", "boolean", "date")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnCheck:
-    """What a column holds, against what is declared of it.
-
-    Attributes
-    ----------
-    name, declared : str
-        The column, and what is declared of it: ``text``, ``integer``, ``boolean``, ``date``, ``bins`` or ``open``.
-    rows, nulls : int
-        How many rows there are, and how many of them have no value.
-    unmatched : int
-        Rows with a value that is no declared level and in no bin.
-    unparsable : int
-        Of these, with bins: values that are no numbers, or no times; the others are outside the edges.
-    distinct_unmatched : int or None
-        How many different values that is; None where it was not counted.
-    most_frequent : tuple of (str, int)
-        The most frequent of these values, with their rows.
-    unseen : tuple
-        Declared levels that no row has. They must stay declared.
-    advice : tuple of str
-        What to do.
-    """
-
-    name: str
-    declared: str
-    rows: int
-    nulls: int
-    unmatched: int = 0
-    unparsable: int = 0
-    distinct_unmatched: int | None = None
-    most_frequent: tuple[tuple[str, int], ...] = ()
-    unseen: tuple[Any, ...] = ()
-    advice: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarginalCheck:
-    """One table that would be released: its size, and how many rows it would count.
-
-    Attributes
-    ----------
-    by : tuple of str
-        Its columns.
-    cells : int or None
-        Cells of the domain; None if a column is open.
-    filled : int
-        Cells that are not empty.
-    rows : int
-        Rows that are counted in one of them.
-    impossible_rows : int
-        Rows in cells that are declared to be impossible, which are counted nowhere.
-    """
-
-    by: tuple[str, ...]
-    cells: int | None
-    filled: int
-    rows: int
-    impossible_rows: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitCheck:
-    """In how many cells units are, and what `max_cells` would leave of that.
-
-    Attributes
-    ----------
-    column : str
-        The column of units.
-    units, null_rows : int
-        Different units, and rows without one, which are counted nowhere.
-    tables : tuple of dict
-        For each table: ``by``; ``quantiles`` of the cells of a unit, and of the rows of a unit in a cell
-        (``row_quantiles``); ``choices``, for each M the share of pairs of unit and cell that is ``kept``, the number of
-        ``units_cut``, how many are ``cut`` from a cell on average, and the ``plus_minus`` at 95 % of pure Laplace
-        noise; ``recommended``, the M with the least sum of plus-minus and cut.
-    epsilon : float
-        What the noise is for.
-    """
-
-    column: str
-    units: int
-    null_rows: int
-    tables: tuple[dict[str, Any], ...]
-    epsilon: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCheck:
-    """What a curator should know before a release. Not private.
-
-    Attributes
-    ----------
-    rows : int
-        Rows of the source.
-    regime : {"declared", "sparse", "open", "mixed"}
-        Which kind of table a release would be; sparse where it must be asked for by `false_cells`.
-    columns : tuple of ColumnCheck
-        The columns.
-    marginals : tuple of MarginalCheck
-        The tables.
-    units : UnitCheck or None
-        The units, if a column of them was named.
-    text : TextCheck or None
-        How records were read, of CSV files.
-    """
-
-    rows: int
-    regime: Regime
-    columns: tuple[ColumnCheck, ...]
-    marginals: tuple[MarginalCheck, ...]
-    units: UnitCheck | None
-    text: TextCheck | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as plain values, fit for JSON, the warning first."""
-        found = asdict(self)
-        for column in found["columns"]:
-            column["unseen"] = [level if isinstance(level, str | int) else str(level) for level in column["unseen"]]
-        return {"notice": NOTICE, **found}
 
 
 def check_table(
@@ -197,7 +74,7 @@ def check_table(
     domain : Domain, mapping or path of a TOML file, optional
         The public levels of the columns.
     unit : str, optional
-        Column that says whose row it is.
+        Column that identifies whose row it is.
     epsilon : float, default 1.0
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
@@ -207,6 +84,18 @@ def check_table(
     temp_dir : path, optional
         A directory for rows that do not fit in memory.
 
+    Returns
+    -------
+    TableCheck
+        What the columns hold, the tables, the units, and how records of text files were read.
+
+    Raises
+    ------
+    ArgumentError
+        If the request is wrong, or does not fit the columns of the data.
+    SourceError
+        If the data cannot be read.
+
     Notes
     -----
     What is found must not find its way into the request: a level that is seen in the data alone must not be declared,
@@ -214,9 +103,9 @@ def check_table(
 
     Examples
     --------
-    >>> import pyarrow as pa
+    >>> import ggdp, pyarrow as pa
     >>> people = pa.table({"smokes": ["no", "yes", "No", None, "no"]})
-    >>> found = check_table(people, by="smokes", domain={"smokes": ["no", "yes", "sometimes"]})
+    >>> found = ggdp.check_table(people, by="smokes", domain={"smokes": ["no", "yes", "sometimes"]})
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
@@ -308,13 +197,13 @@ def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
 
 def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple[str, int]] | None:
     """Return the values that match nothing, most frequent first; None of columns that cannot be listed."""
-    if source.column_kinds[column.name] not in _LISTED:
+    if source.engine.kinds[column.name] not in _LISTED:
         return None
 
     def others(found: Frame) -> Frame:
         if column.kind != "bins":
             return found
-        return found.filter(binned(nw.col("t0"), "text", probe, nw.String()) == probe.other_code)
+        return found.filter(binned(nw.col("t0"), "text", probe, nw.String(), source.engine.dialect) == probe.other_code)
 
     table = _aggregated(source, Domain([Column(name=column.name)]), others)
     known = set(column.texts)
@@ -367,7 +256,7 @@ def _units(
         tables.append(
             {
                 "by": marginal.names,
-                **bounding(cells, units, checked.filled, request.sizes, epsilon),
+                **max_cells_choices(cells, units, checked.filled, request.sizes, epsilon),
                 "row_quantiles": quantiles(most, number),
             }
         )
@@ -388,5 +277,5 @@ def _cells_of_units(found: Frame) -> Frame:
 
 def _aggregated(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:
     """Return what an engine makes of the non-empty keys of a marginal (`t0` or `k0`, ..., `count`)."""
-    (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda asked: then(engine_plan.keys(asked)))
+    (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda query: then(keys(query)))
     return table

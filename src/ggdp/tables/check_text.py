@@ -1,4 +1,4 @@
-"""The curator's look at the records of CSV files: whether they were read as they were written. NOT private."""
+"""The curator's look at the records of text files: whether they were read as they were written. NOT private."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ggdp.tables.engines.duckdb.database import connected
+from ggdp.tables.engines.duckdb.reading import json_problems
 from ggdp.tables.engines.files import found_files
+from ggdp.tables.engines.frames import quietly
 from ggdp.tables.engines.text_files import Found, fields_found
 
 if TYPE_CHECKING:
+    from ggdp.tables.engines.files import Files
     from ggdp.tables.engines.text_files import TextFormat
 
 __all__ = ["TextCheck", "text_check"]
@@ -17,7 +21,7 @@ __all__ = ["TextCheck", "text_check"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCheck:
-    """How the records of CSV files were read.
+    """How the records of CSV and JSON files were read.
 
     Attributes
     ----------
@@ -30,7 +34,9 @@ class TextCheck:
     surplus : int
         Records with more fields than the header names; the others are ignored.
     further_lines : int
-        Line ends inside records, or blank lines.
+        Line ends inside records of CSV files, or blank lines.
+    not_objects : int, optional
+        Records of JSON files that are not JSON objects, and so rows without values; None for CSV files.
     advice : tuple of str
         What to do.
     """
@@ -40,20 +46,54 @@ class TextCheck:
     invalid: int
     surplus: int
     further_lines: int
+    not_objects: int | None = None
     advice: tuple[str, ...] = ()
 
 
 def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
-    """Return how the records of CSV files were read; None of anything else."""
+    """Return how the records of text files were read; None for anything else."""
     files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
-    if files is None or not files.has_header:
+    if files is None or files.format == "parquet":
         return None
+    return _csv_check(files) if files.has_header else quietly(files.named, lambda: _json_check(files))
+
+
+def _json_check(files: Files) -> TextCheck:
+    connection = connected()
+    try:
+        records, invalid, others = json_problems(connection, files)
+    finally:
+        connection.close()
+    advice = [_encoding_advice(files)] * (invalid > 0)
+    if others:
+        are = (
+            "1 record is not a JSON object and counts as a row"
+            if others == 1
+            else (f"{others:,} records are not JSON objects and count as rows")
+        )
+        advice.append(f"{are} without values; write one object per line")
+    return TextCheck(
+        encoding=files.text.encoding,
+        records=records,
+        invalid=invalid,
+        surplus=0,
+        further_lines=0,
+        not_objects=others,
+        advice=tuple(advice),
+    )
+
+
+def _encoding_advice(files: Files) -> str:
+    return f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1"
+
+
+def _csv_check(files: Files) -> TextCheck:
     found = Found()
     for path, header in zip(files.paths, files.headers, strict=True):
         fields_found(path, header, files.text, files.delimiter, found)
     advice = []
     if found.invalid:
-        advice.append(f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1")
+        advice.append(_encoding_advice(files))
     if found.surplus:
         advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
     if len(files.header) == 1:

@@ -381,7 +381,7 @@ def _checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
         except OverflowError:
             number = math.nan
         if number != edge:
-            raise ArgumentError(said, edge, "is no 64-bit float; choose the nearest one")
+            raise ArgumentError(said, edge, "is not a 64-bit float; choose the nearest one")
         found.append(number)
     _require_increasing(said, edges, found, float, _number)
     return tuple(found)

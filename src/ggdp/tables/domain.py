@@ -162,6 +162,11 @@ class Domain:
         )
 
     @property
+    def impossible_codes(self) -> tuple[dict[int, int], ...]:
+        """What cannot occur: the places of some columns, and the codes that they do not have together."""
+        return tuple(dict(pattern) for pattern in self._patterns)
+
+    @property
     def possible_size(self) -> int:
         """How many cells can occur."""
         if "possible" not in self._kept:
@@ -312,7 +317,7 @@ def _patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern,
         pattern = []
         for name, label in declared.items():
             if name not in places:
-                raise ArgumentError("impossible", name, "is no column of the domain")
+                raise ArgumentError("impossible", name, "is not a column of the domain")
             if columns[places[name]].kind == "open":
                 raise ArgumentError("impossible", name, "has no declared levels")
             pattern.append((places[name], columns[places[name]].code(label)))

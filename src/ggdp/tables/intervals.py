@@ -1,9 +1,9 @@
 """Intervals of the counts of one table of a plan: for what is counted, or for all units where those cut are counted.
 
-Claim. Each covers what `ggdp.tables.words.covered` says, or the true count where that says nothing, with a probability
-of at least 95 %, given that the cell is shown where cells are left out. Proof: `ggdp.releases.law` for complete tables,
-`ggdp.releases.threshold` for others, `ggdp.tables.cut` where the units that are cut are counted. Ends below 0 can be
-put to 0, since no count is negative; they are where the counts are.
+Claim. Each covers what `ggdp.tables.unit_descriptions.covered` says, or the true count where that says nothing, with a
+probability of at least 95 %, given that the cell is shown where cells are left out. Proof: `ggdp.releases.law` for
+complete tables, `ggdp.releases.threshold` for others, `ggdp.tables.cut` where the units that are cut are counted. Ends
+below 0 can be put to 0, since no count is negative; they are where the counts are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.cut import CutCount
-    from ggdp.tables.plan import TablePlan
+    from ggdp.tables.table_plan import TablePlan
 
 __all__ = ["allowance", "level_of", "table_intervals"]
 
@@ -32,7 +32,7 @@ def table_intervals(
     plan: TablePlan, table: int, noisy: NDArray[np.int64], cut: Sequence[CutCount] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ends of the 95 % intervals of one table, from its raw noisy counts."""
-    law, level = plan.facts.law, level_of(plan, table)
+    law, level = plan.described_mechanism.law, level_of(plan, table)
     if plan.threshold is None or plan.request.regimes[table] == "declared":
         lower, upper = law.intervals(noisy, level)
     else:

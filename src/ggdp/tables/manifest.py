@@ -24,10 +24,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ggdp.releases.manifest import Wording, manifest_of
-from ggdp.tables import words
+from ggdp.tables import unit_descriptions as words
 from ggdp.tables.column import Column
-from ggdp.tables.cut import plan_cut
-from ggdp.tables.request_checks import COVERS
+from ggdp.tables.request_rules import COVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from ggdp.releases import Release
     from ggdp.tables.cut import CutCount
     from ggdp.tables.request import TableRequest
+    from ggdp.tables.table_plan import TablePlan
 
 __all__ = ["table_manifest"]
 
@@ -42,12 +42,13 @@ _DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "dat
 
 
 def table_manifest(
-    request: TableRequest,
+    plan: TablePlan,
     release: Release,
     files: Sequence[dict[str, Any]] | None = None,
     cut: Sequence[CutCount] = (),
 ) -> dict[str, Any]:
     """Return the manifest of tables; `files` has the ``url`` and ``sha256`` of each, once they are written."""
+    request = plan.request
     written = files or [{"url": None, "sha256": None}] * len(request.by)
     return {
         **manifest_of(release, _wording(request, cut)),
@@ -56,15 +57,12 @@ def table_manifest(
             "unit": _unit(request),
             "regime": request.regime,
             "cells": request.cells,
-            "cut": _cut(request, cut),
+            "cut": _cut(plan, cut),
             "warnings": list(request.warnings),
             "tables": [
                 {
                     **file,
-                    "regime": request.regimes[number],
-                    "cells": request.sizes[number],
-                    "max_cells": request.most_cells[number],
-                    "covers": words.covered(request, number),
+                    **words.table_properties(request, number),
                     "tableSchema": {"columns": _columns(request, number), "primaryKey": list(request.by[number])},
                 }
                 for number, file in enumerate(written)
@@ -95,7 +93,7 @@ def _counted(request: TableRequest) -> str:
         each = "" if request.unit_name is None else f", one for each of the {request.unit_name}"
         return f"Each count is a number of rows{each}."
     if request.count == "rows":
-        whose = f"with the same value of the column {request.unit!r} belong to one of the {words.called(request)}"
+        whose = f"with the same value of the column {request.unit!r} belong to one of the {words.units_noun(request)}"
         return f"Each count is a number of rows; rows {whose}."
     if request.unit_name is None:
         return f"Each count is a number of different values of the column {request.unit!r}."
@@ -106,8 +104,11 @@ def _left_out(request: TableRequest) -> list[str]:
     """Return how much of a unit is counted, and what that does to counts and intervals."""
     if not any(request.can_cut):
         return []
-    rows = f"{request.most_in_a_cell:,} row{'s' * (request.most_in_a_cell > 1)}"
-    said = [f"Of each of the {words.called(request)} at most {rows} are counted in a cell"] * (request.count == "rows")
+    rows = words.number_of(request.most_in_a_cell, "row")
+    be = "is" if request.most_in_a_cell == 1 else "are"
+    said = [f"Of each of the {words.units_noun(request)} at most {rows} {be} counted in a cell"] * (
+        request.count == "rows"
+    )
     # Where a table has no more cells than a unit is counted in, none is left out.
     within = [
         names
@@ -122,7 +123,7 @@ def _left_out(request: TableRequest) -> list[str]:
         said.append(f"{'e' if said else 'E'}ach of them is counted in at most {cells} of {tables}")
         said.append("where it is in more, which ones are drawn at random")
     covered = (
-        f"The intervals allow for those that are left out: they cover all {words.called(request)} of a cell."
+        f"The intervals allow for those that are left out: they cover all {words.units_noun(request)} of a cell."
         if request.count_cut is not None
         else "The intervals cover what is counted, not what is left out."
     )
@@ -130,10 +131,13 @@ def _left_out(request: TableRequest) -> list[str]:
 
 
 def _of_cut(request: TableRequest, count: CutCount) -> str:
-    cells = "1 cell" if request.max_cells == 1 else f"{request.max_cells:,} cells"
     table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
-    about = f"About {max(count.noisy, 0):,} {words.called(request)} (95 % interval: {count.lower:,} to {count.upper:,})"
-    return f"{about} are in more than {cells}{table}; this number has noise of its own, and is part of the guarantee."
+    cells = f"{words.number_of(request.max_cells or 1, 'cell')}{table}"
+    about = f"about {max(count.noisy, 0):,} (95 % interval: {count.lower:,} to {count.upper:,})"
+    return (
+        f"The number of {words.units_noun(request)} in more than {cells} is {about}; it has noise of its own, and is "
+        "part of the guarantee."
+    )
 
 
 def _unit(request: TableRequest) -> dict[str, Any]:
@@ -148,12 +152,11 @@ def _unit(request: TableRequest) -> dict[str, Any]:
     }
 
 
-def _cut(request: TableRequest, cut: Sequence[CutCount]) -> dict[str, Any] | None:
-    planned = plan_cut(request)
-    if planned is None:
+def _cut(plan: TablePlan, cut: Sequence[CutCount]) -> dict[str, Any] | None:
+    if plan.cut is None:
         return None
     return {
-        **planned.to_dict(),
+        **plan.cut.to_dict(),
         "tables": [
             {
                 "table": count.table + 1,
@@ -181,13 +184,13 @@ def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
 
 def _counts(request: TableRequest, number: int) -> dict[str, str]:
     covers = words.covered(request, number) or "the count without noise"
-    bound = words.bounded(request, number)
+    limited = words.limits(request, number)
     interval = f"95 % interval for {covers}; from the raw noisy count"
     if request.nonnegative:
         interval += ", at least 0"
     return {
         "count": f"count of {words.counted(request)} after the adjustments that the manifest names"
-        + (f"; {bound}" if bound else ""),
+        + (f"; {limited}" if limited else ""),
         "noisy_count": "raw noisy count; it may be negative",
         "lower": f"lower end of the {interval}",
         "upper": f"upper end of the {interval}",

@@ -1,26 +1,37 @@
-"""Released tables as HTML, for notebooks: the guarantee and the first rows, every text escaped."""
+"""Plans and released tables as HTML, for notebooks; every text is escaped."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
+from ggdp.tables.plan_summary import TITLE, summary_rows
+from ggdp.tables.unit_descriptions import number_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ggdp.tables.release import Table, TableRelease
+    from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["as_html"]
+__all__ = ["plan_as_html", "release_as_html"]
 
 _SHOWN_ROWS = 10
 
 
-def as_html(release: TableRelease) -> str:
+def release_as_html(release: TableRelease) -> str:
     """Return the guarantee of a release and the first rows of each of its tables."""
     promise = "NOT PRIVATE: no guarantee" if release.guarantee is None else str(release.guarantee)
     parts = [f"<p><b>{escape(promise)}</b>; {escape(str(release.release.mechanism))}</p>"]
     parts += [f"<p>then: {escape(str(step))}</p>" for step in release.release.adjustments]
     return "".join(parts + [_table(table) for table in release.tables])
+
+
+def plan_as_html(plan: TablePlan) -> str:
+    """Return what a release would be, a row for each thing that is known."""
+    said = [*summary_rows(plan), *(("warning", warning) for warning in plan.request.warnings)]
+    rows = "".join(map(_row, said))
+    return f"<table><caption>{escape(f'TablePlan: {TITLE}')}</caption><tbody>{rows}</tbody></table>"
 
 
 def _table(table: Table) -> str:
@@ -31,9 +42,9 @@ def _table(table: Table) -> str:
     ]
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
     more = f", {len(table) - _SHOWN_ROWS:,} more" if len(table) > _SHOWN_ROWS else ""
-    caption = escape(f"{' x '.join(table.by)}: {len(table):,} rows{covers}")
+    caption = escape(f"{' x '.join(table.by)}: {number_of(len(table), 'row')}{covers}")
     body = f"<thead>{header}</thead><tbody>{''.join(rows)}</tbody>"
-    return f"<table><caption>{caption}</caption>{body}</table><p>{len(rows):,} rows shown{more}</p>"
+    return f"<table><caption>{caption}</caption>{body}</table><p>{number_of(len(rows), 'row')} shown{more}</p>"
 
 
 def _row(texts: Iterable[str], tag: str = "td") -> str:

@@ -1,11 +1,11 @@
-"""Counts of keys that are not public: noise on the keys that occur, of which those from a threshold on are shown.
+"""Counts of keys that are not public: noise on the keys that occur, of which those at or above a threshold are shown.
 
 =======  =======================================================
 K        integer noise of one key
 tau      keys with a noisy count of at least tau are shown
 =======  =======================================================
 
-What it promises, and from which tau on, is proved in `ggdp.tables.thresholds`: (epsilon, delta)-aDP, with a delta also
+What it promises, and for which tau, is proved in `ggdp.tables.thresholds`: (epsilon, delta)-aDP, with a delta also
 where the noise is pure.
 
 References

@@ -22,8 +22,8 @@ from ggdp.releases.frames import needed
 from ggdp.tables.intervals import table_intervals
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import COUNTS
-from ggdp.tables.request_checks import COVERS
-from ggdp.tables.words import covered
+from ggdp.tables.request_rules import COVERS
+from ggdp.tables.unit_descriptions import covered, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,20 +36,40 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.privacy import Guarantee
     from ggdp.releases import Release
     from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
-    from ggdp.tables.plan import TablePlan
     from ggdp.tables.request import TableRequest
+    from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["Table", "TableRelease", "tables_of"]
+__all__ = ["ArrowViews", "Table", "TableRelease", "tables_of"]
 
 _SHOWN_ROWS = 5
 
 
+class ArrowViews:
+    """Frames of several libraries, of what is an Arrow table."""
+
+    __slots__ = ()
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table as an Arrow table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas frame."""
+        needed("pandas")
+        return self.to_arrow().to_pandas(date_as_object=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars frame."""
+        frame: pl.DataFrame = needed("polars").from_arrow(self.to_arrow())
+        return frame
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Table:
+class Table(ArrowViews):
     """One released table of counts.
 
     Attributes
@@ -87,16 +107,6 @@ class Table:
             columns[COVERS] = pa.repeat(self.covers, len(self))
         return pa.table(columns)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas frame."""
-        needed("pandas")
-        return self.to_arrow().to_pandas(date_as_object=False)
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table as a polars frame."""
-        frame: pl.DataFrame = needed("polars").from_arrow(self.to_arrow())
-        return frame
-
     def to_numpy(self) -> NDArray[np.int64]:
         """Return the counts as an array of your own."""
         return self.count.copy()
@@ -106,13 +116,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TableRelease:
+class TableRelease(ArrowViews):
     """Private tables with their guarantee. Made by `ggdp.release_table`.
 
     Attributes
     ----------
-    request : TableRequest
-        What was asked for.
+    plan : TablePlan
+        What was asked for, and how it was answered: the noise, the threshold.
     release : Release
         All counts as one vector, the tables one after another, with the guarantee of all of them together.
     tables : tuple of Table
@@ -132,10 +142,15 @@ class TableRelease:
     1-DP under add-remove neighbours
     """
 
-    request: TableRequest
+    plan: TablePlan
     release: Release
     tables: tuple[Table, ...]
     cut: tuple[CutCount, ...] = ()
+
+    @property
+    def request(self) -> TableRequest:
+        """What was asked for."""
+        return self.plan.request
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -143,39 +158,16 @@ class TableRelease:
         return self.release.guarantee
 
     @property
-    def neighbours(self) -> Neighbours:
-        """The relation of neighbours that the guarantee is made for."""
-        return self.request.neighbours
-
-    @property
-    def order(self) -> float | None:
-        """Order of the noise."""
-        return self.release.order
-
-    @property
-    def scale(self) -> float | None:
-        """Scale of the noise."""
-        return self.release.scale
-
-    @property
     def manifest(self) -> dict[str, Any]:
         """All that a reader must know to use the tables, as plain values fit for JSON.
 
         It follows `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but through the mechanism.
         """
-        return table_manifest(self.request, self.release, cut=self.cut)
+        return table_manifest(self.plan, self.release, cut=self.cut)
 
     def to_arrow(self) -> pa.Table:
-        """Return the one table as an Arrow table; of several, take one of `tables`."""
+        """Return the one table as an Arrow table; if there are several, take one of `tables`."""
         return self._one().to_arrow()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the one table as a pandas frame; of several, take one of `tables`."""
-        return self._one().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the one table as a polars frame; of several, take one of `tables`."""
-        return self._one().to_polars()
 
     def to_numpy(self) -> NDArray[np.int64]:
         """Return the counts as an array of your own; of several tables, one after another."""
@@ -189,7 +181,7 @@ class TableRelease:
         path : str or Path, optional
             Where to, ending in ``.csv``; `write` does the same, and knows Parquet too.
         overwrite : bool, default False
-            Whether files that are there may be replaced.
+            Whether files that already exist may be replaced.
 
         Examples
         --------
@@ -216,7 +208,7 @@ class TableRelease:
         path : str or Path
             Where to: ``table.csv`` comes with ``table.manifest.json``. Several tables are ``table-1.csv`` and so on.
         overwrite : bool, default False
-            Whether files that are there may be replaced. All are written, or none.
+            Whether files that already exist may be replaced. All are written, or none.
         """
         from ggdp.tables.writing import write
 
@@ -234,9 +226,9 @@ class TableRelease:
 
     def _repr_html_(self) -> str:
         """Return the guarantee and the first rows of each table, for notebooks."""
-        from ggdp.tables.notebook import as_html
+        from ggdp.tables.notebook import release_as_html
 
-        return as_html(self)
+        return release_as_html(self)
 
     def __repr__(self) -> str:
         promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
@@ -244,7 +236,7 @@ class TableRelease:
         lines += [f"  then: {step}" for step in self.release.adjustments]
         for table in self.tables:
             covers = "" if table.covers is None else f"; intervals: {table.covers}"
-            lines.append(f"  {' x '.join(table.by)}: {len(table):,} rows{covers}")
+            lines.append(f"  {' x '.join(table.by)}: {number_of(len(table), 'row')}{covers}")
             for row in table.to_arrow().slice(0, _SHOWN_ROWS).to_pylist():
                 key = ", ".join(str(row[name]) for name in table.by)
                 lines.append(f"    {key}: {row['count']} ({row['lower']} to {row['upper']})")

@@ -25,7 +25,7 @@ Without a column of units every row is a unit, in one cell of each marginal or i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -37,7 +37,15 @@ from ggdp.privacy.neighbours import validated_neighbours
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines.text_files import TextFormat
-from ggdp.tables.request_checks import COVERS, check_cut, check_regime, check_rows, check_total, check_units
+from ggdp.tables.request_rules import (
+    COVERS,
+    check_cut,
+    check_order,
+    check_regime,
+    check_rows,
+    check_total,
+    check_units,
+)
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
@@ -50,7 +58,7 @@ Counting: TypeAlias = Literal["units", "rows"]
 AUTO = "auto"
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
-# So many cells of a declared table are released in memory, in a few seconds and some gigabytes.
+# Up to this many cells of a declared table are released in memory, in a few seconds and some gigabytes.
 MOST_IN_MEMORY = 50_000_000
 # Above these a publisher is warned.
 _LARGE_DELTA = 1e-5
@@ -66,34 +74,14 @@ class TableRequest:
     ----------
     by : tuple of tuple of str
         The columns of each marginal.
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised.
     domain : Domain
         The declared columns.
-    order : float or "auto"
-        Order of the noise.
-    unit : str, optional
-        Column that says whose row it is; None if each row is a unit of its own.
-    max_cells : int, optional
-        In how many cells of each marginal one unit is counted; more than a marginal has are as many as it has.
-    count : {"units", "rows"}
-        With `unit`: whether a cell counts different units, or their rows.
-    max_rows_per_cell : int, optional
-        With rows: how many rows of a unit are counted in one cell.
-    count_cut : float, optional
-        Share of epsilon that pays for a private count of the units that are in more than `max_cells` cells.
-    unit_name : str, optional
-        What units are called in statements and plots, in the plural, such as patients.
-    neighbours : {"add-remove", "replace-one"}
-        The relation of neighbours.
-    total : int, optional
-        What the counts of each marginal add up to, asserted to be public.
-    nonnegative : bool
-        Whether counts below 0 are published as 0.
-    false_cells : float, optional
-        How many empty cells may be expected to show in a sparse table.
     text : TextFormat, optional
-        How text files are read: encoding, delimiter, longest record.
+        How text files are read: encoding, delimiter, quotes, longest record.
+    goal, order, unit, max_cells, count, max_rows_per_cell, count_cut, unit_name
+        What to count and for whom, as in `ggdp.plan_table`.
+    neighbours, total, nonnegative, false_cells
+        What to promise and publish, as in `ggdp.plan_table`.
     """
 
     by: tuple[tuple[str, ...], ...]
@@ -120,12 +108,13 @@ class TableRequest:
         set_(self, "domain", _domain(self.domain))
         if self.order != AUTO:
             set_(self, "order", _validate.order(order=self.order))
+        check_order(self)
         set_(self, "neighbours", validated_neighbours(self.neighbours))
         if self.goal.neighbours not in (None, self.neighbours):
             raise ArgumentError(
                 "goal",
                 str(self.goal),
-                f"is not for the table's neighbours, {self.neighbours!r}; give neighbours={self.goal.neighbours!r}",
+                f'is not for {self.neighbours!r} neighbours; pass `neighbours="{self.goal.neighbours}"`',
             )
         if not isinstance(self.nonnegative, bool):
             raise ArgumentTypeError("nonnegative", self.nonnegative, "must be True or False")
@@ -248,27 +237,15 @@ class TableRequest:
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, fit for JSON; of the domain what is used."""
         used = [column for column in self.domain if column.name in self.columns]
-        return {
+        patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
+        return {part.name: getattr(self, part.name) for part in fields(self)} | {
             "by": [list(names) for names in self.by],
             "goal": self.goal.under(self.neighbours).to_dict(),
             "domain": Domain(used).to_dict(),
-            "order": self.order,
-            "unit": self.unit,
             "impossible": [
                 {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
-                for pattern in dict.fromkeys(
-                    tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible
-                )
+                for pattern in patterns
             ],
-            "max_cells": self.max_cells,
-            "count": self.count,
-            "max_rows_per_cell": self.max_rows_per_cell,
-            "count_cut": self.count_cut,
-            "unit_name": self.unit_name,
-            "neighbours": self.neighbours,
-            "total": self.total,
-            "nonnegative": self.nonnegative,
-            "false_cells": self.false_cells,
             "text": (self.text or TextFormat()).to_dict(),
         }
 

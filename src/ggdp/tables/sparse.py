@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["sparse_cells"]
 
 # False cells are about as many as expected; this many more than the most that are asked for never occur.
-_ROOM = 2
+_MARGIN = 2
 
 
 def sparse_cells(
@@ -119,9 +119,9 @@ def _false_cells(
 
 
 def _refuse_many(noise: IntegerNoise, total: int, threshold: int) -> None:
-    """Refuse a threshold with too many false cells, by public facts and before the data are looked at."""
+    """Refuse a threshold with too many false cells, by public numbers and before the data are looked at."""
     with BALLS, working_precision(64):
-        few = total * tail(noise.order, noise.scale, threshold) <= _ROOM * MOST_FALSE_CELLS
+        few = total * tail(noise.order, noise.scale, threshold) <= _MARGIN * MOST_FALSE_CELLS
     if not few:
         raise ArgumentError(
             "threshold", threshold, f"leaves too many of {total:,} empty cells in; at most 10^7 can be held"

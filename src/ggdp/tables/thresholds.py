@@ -230,7 +230,7 @@ def open_guarantee(
     declared_cells: int = 0,
     most_in_a_cell: int = 1,
 ) -> ApproxDP:
-    """Return what is proved of keys and counts that are shown from a threshold on, and of complete tables beside them.
+    """Return what is proved of keys and counts at or above a threshold, and of complete tables beside them.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def open_guarantee(
     order, scale : float
         Order and scale of the noise.
     threshold : int
-        From which noisy count on a key is shown.
+        The least noisy count of a key that is shown.
     cells_of_a_unit : int
         M, the cells that one unit can be in over all open marginals.
     declared_cells : int, default 0
@@ -276,7 +276,7 @@ def checked_cells(cells: object) -> int:
 
 
 def _apart(cells_of_a_unit: int, declared_cells: int, neighbours: Neighbours | None) -> bool:
-    """Tell whether noise and threshold never spend their deltas on the same pair of neighbours."""
+    """Return whether noise and threshold never spend their deltas on the same pair of neighbours."""
     m = _validate.integer(cells_of_a_unit=cells_of_a_unit, at_least=1)
     m += _validate.integer(declared_cells=declared_cells, at_least=0)
     if neighbours is None:

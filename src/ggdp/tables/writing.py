@@ -41,6 +41,7 @@ __all__ = [
     "FORMATS",
     "as_csv",
     "contents",
+    "numbered",
     "put",
     "require_apart",
     "require_free",
@@ -81,8 +82,14 @@ def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
     # Nothing can be looked up under a name with a null character.
     if file.suffix.lower() not in FORMATS or "\0" in str(file):
         raise ArgumentError("out", str(path), "must end in " + " or ".join(FORMATS))
-    several = [file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, tables + 1)]
-    return (*(several if tables > 1 else [file]), file.with_name(f"{file.stem}.manifest.json"))
+    return (*numbered(file, tables), file.with_name(f"{file.stem}.manifest.json"))
+
+
+def numbered(file: Path, tables: int) -> tuple[Path, ...]:
+    """Return a file for each of so many tables: the file itself, or several with numbers in their names."""
+    if tables == 1:
+        return (file,)
+    return tuple(file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, tables + 1))
 
 
 def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bool) -> tuple[Path, ...]:
@@ -95,7 +102,7 @@ def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bo
     tables : int
         How many tables there are.
     overwrite : bool
-        Whether files that are there may be replaced.
+        Whether files that already exist may be replaced.
 
     Examples
     --------
@@ -109,12 +116,12 @@ def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bo
 
 
 def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: bool) -> None:
-    """Refuse files of one folder that could not be written; `argument` and `path` are what was asked for."""
-    folder = files[0].parent
+    """Refuse files of one directory that could not be written; `argument` and `path` are what was asked for."""
+    directory = files[0].parent
     try:
-        if not folder.is_dir():
+        if not directory.is_dir():
             raise ArgumentError(
-                argument, path, f"cannot be written: {str(folder)!r} is not a directory; create it first"
+                argument, path, f"cannot be written: {str(directory)!r} is not a directory; create it first"
             )
         for file in files:
             if file.is_dir():
@@ -125,11 +132,11 @@ def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: 
                 raise ArgumentError(
                     argument,
                     path,
-                    f"{file.name!r} already exists; name another file, or ask to overwrite it (each run spends the "
-                    "budget again)",
+                    f"{file.name!r} already exists; pass `overwrite=True` to replace it (each run spends the budget "
+                    "again), or name another file",
                 )
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise ArgumentError(argument, path, f"cannot be written: no write permission for {str(folder)!r}")
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise ArgumentError(argument, path, f"cannot be written: no write permission for {str(directory)!r}")
     except OSError as failed:
         raise _unwritable(path, failed, argument) from None
 
@@ -155,7 +162,7 @@ def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: boo
     path : str or Path
         Where to: ``table.csv`` or ``table.parquet``.
     overwrite : bool, default False
-        Whether files that are there may be replaced.
+        Whether files that already exist may be replaced.
 
     Examples
     --------
@@ -178,7 +185,7 @@ def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
         for file, table in zip(files[:-1], release.tables, strict=True)
     }
     described = [{"url": file.name, "sha256": hashlib.sha256(content).hexdigest()} for file, content in found.items()]
-    manifest = table_manifest(release.request, release.release, files=described, cut=release.cut)
+    manifest = table_manifest(release.plan, release.release, files=described, cut=release.cut)
     found[files[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
     return found
 

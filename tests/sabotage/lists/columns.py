@@ -20,7 +20,7 @@ SABOTAGES = [
     Sabotage(
         "times after the year 9999 are in the last bin",
         "tables/engines/times.py",
-        "return value > _literal(_LAST // step * step, dtype, engine)",
+        "return value > _literal(_LAST // step * step, dtype, dialect)",
         "return False",
         (f"{TIMES}test_times_outside_the_calendar_are_other_and_no_message",),
     ),

@@ -55,8 +55,8 @@ SABOTAGES = [
     Sabotage(
         "rows that are not valid text are left out",
         "tables/engines/text_files.py",
-        "        values = [None if value is None else decoded(value, instead) for value in array.to_pylist()]\n",
-        "        values = [decoded(value, None) if value else None for value in array.to_pylist()]\n",
+        "[None if value is None else _decoded(value, instead) for value in raw.to_pylist()]",
+        "[_decoded(value, None) if value else None for value in raw.to_pylist()]",
         (f"{TEXT}test_rows_in_another_encoding_than_the_declared_one_are_other_rows_not_none",),
     ),
     Sabotage(
@@ -68,7 +68,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "rows are spilled where nobody chose to",
-        "tables/engines/duckdb.py",
+        "tables/engines/duckdb/database.py",
         'directory = "" if temp_dir is None else str(private_directory(temp_dir))',
         'directory = ".tmp" if temp_dir is None else str(private_directory(temp_dir))',
         (f"{TEMPORARY}test_without_a_directory_nothing_is_spilled_and_the_error_says_what_to_do",),
@@ -89,30 +89,30 @@ SABOTAGES = [
     ),
     Sabotage(
         "statistics of Parquet files decide for rows",
-        "tables/engines/duckdb.py",
+        "tables/engines/duckdb/database.py",
         '    "disabled_optimizers": ",".join(NO_STATISTICS),\n',
         "",
         (f"{HOLES}test_nans_of_every_writer_are_missing_also_with_units",),
     ),
     Sabotage(
         "a relation is counted in its own database",
-        "tables/engines/frames.py",
-        "ours = self._connection.from_arrow(duckdb.Stream(self._schema, batches))",
+        "tables/engines/duckdb/sources.py",
+        "ours = self._connection.from_arrow(Stream(self._schema, batches))",
         "ours = self._rows",
         (f"{HOLES}test_nans_of_parquet_are_missing_whatever_other_rows_hold",),
     ),
     Sabotage(
         "columns of Parquet files are found by their names",
-        "tables/engines/duckdb.py",
+        "tables/engines/duckdb/reading.py",
         'else f"p{names.index(name)}"',
         'else f"p{[known.lower() for known in names].index(name.lower())}"',
         (f"{NAMES}test_names_that_differ_in_case_are_told_apart_or_refused[parquet]",),
     ),
     Sabotage(
         "names of polars are patterns",
-        "tables/engines/frames.py",
-        "pl.nth(names.index(column)).alias(bound(column))",
-        "pl.col(column).alias(bound(column))",
+        "tables/engines/polars.py",
+        "pl.nth(names.index(column)).alias(safe_name(column))",
+        "pl.col(column).alias(safe_name(column))",
         (f"{NAMES}test_names_are_neither_patterns_nor_paths",),
     ),
     Sabotage(
@@ -124,8 +124,8 @@ SABOTAGES = [
     ),
     Sabotage(
         "a relation's own filter is decided by statistics",
-        "tables/engines/frames.py",
-        "    asked(f\"SET disabled_optimizers = '{off}'\")\n",
+        "tables/engines/duckdb/sources.py",
+        "    answer(f\"SET disabled_optimizers = '{off}'\")\n",
         "",
         (f"{HOLES}test_a_filter_of_a_relation_is_decided_row_by_row",),
     ),

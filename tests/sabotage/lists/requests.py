@@ -2,9 +2,9 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-ENTRY = "tests/tables/test_entry.py::"
+ENTRY = "tests/tables/test_plan_and_release.py::"
 REQUESTS = "tests/tables/test_request.py::"
-BOUNDED = "tests/tables/engines/test_bounded_counting.py::"
+BOUNDED = "tests/tables/engines/test_contributions.py::"
 CUT = "tests/tables/test_cut.py::"
 THRESHOLDS = "tests/tables/test_thresholds.py::"
 VIEWS = "tests/tables/test_views.py::"
@@ -19,15 +19,15 @@ SABOTAGES = [
     ),
     Sabotage(
         "all rows of a unit are counted in DuckDB",
-        "tables/engines/bounding.py",
+        "tables/engines/duckdb/dialect.py",
         "least(count(*), {max_rows})",
         "greatest(count(*), 1)",
         (f"{BOUNDED}test_so_many_rows_of_a_unit_count_in_a_cell_on_every_engine",),
     ),
     Sabotage(
         "all rows of a unit are counted on other engines",
-        "tables/engines/bounding.py",
-        "nw.when(rows > max_rows)",
+        "tables/engines/contributions.py",
+        "nw.when(rows > limits.max_rows)",
         "nw.when(rows < 0)",
         (f"{BOUNDED}test_so_many_rows_of_a_unit_count_in_a_cell_on_every_engine",),
     ),
@@ -89,14 +89,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "rows in cells that cannot occur are counted",
-        "tables/engines/plan.py",
-        "for pattern in impossible_codes(marginal)))",
-        "for pattern in impossible_codes(marginal)[:0]))",
+        "tables/engines/cells.py",
+        "for pattern in marginal.impossible_codes))",
+        "for pattern in marginal.impossible_codes[:0]))",
         (f"{BOUNDED}test_rows_in_cells_that_cannot_occur_are_counted_nowhere_on_any_engine",),
     ),
     Sabotage(
         "a sparse table shows cells that cannot occur",
-        "tables/entry.py",
+        "tables/noisy_counts.py",
         "here = here[domain.possible(shown[here] - start)]",
         "pass",
         (f"{ENTRY}test_a_sparse_table_never_shows_a_cell_that_cannot_occur",),

@@ -2,42 +2,42 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-TABLES = "tests/tables/test_entry.py::"
+TABLES = "tests/tables/test_plan_and_release.py::"
 REQUESTS = "tests/tables/test_request.py::"
 COUNTING = "tests/tables/engines/test_counting.py::"
 
 SABOTAGES = [
     Sabotage(
         "units keep all their cells in memory",
-        "tables/engines/bounding.py",
-        "kept = order[np.arange(len(order)) - first < max_cells]",
+        "tables/engines/contributions.py",
+        "kept = order[np.arange(len(order)) - first < limits.max_cells]",
         "kept = order",
         (f"{TABLES}test_a_cell_counts_units_and_not_rows_and_a_unit_has_at_most_so_many_cells",),
     ),
     Sabotage(
         "units keep all their cells in DuckDB",
-        "tables/engines/bounding.py",
+        "tables/engines/duckdb/dialect.py",
         "ORDER BY {score}, {kept}) <= {max_cells}",
         "ORDER BY {score}, {kept}) >= 1",
         (f"{COUNTING}test_units_keep_the_same_cells_on_every_engine",),
     ),
     Sabotage(
         "rows are counted instead of units",
-        "tables/engines/bounding.py",
-        "pairs = frame.group_by(unit, *cell).agg(nw.len().alias(ROWS))",
+        "tables/engines/contributions.py",
+        "pairs = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS))",
         "pairs = frame.with_columns(nw.lit(1).alias(ROWS))",
         (f"{TABLES}test_a_cell_counts_units_and_not_rows_and_a_unit_has_at_most_so_many_cells",),
     ),
     Sabotage(
         "the choice of cells depends on how many units there are",
-        "tables/engines/bounding.py",
+        "tables/engines/contributions.py",
         "order = np.lexsort((scores, number))",
         "order = np.lexsort((scores % np.uint64(number.max() + 2), number))",
         (f"{COUNTING}test_units_keep_the_same_cells_on_every_engine",),
     ),
     Sabotage(
         "the key of the choice of cells is the same for every release",
-        "tables/entry.py",
+        "tables/noisy_counts.py",
         'key = random_words(bits, _KEY_WORDS).tobytes() if request.unit is not None else b""',
         'key = bytes(32) if request.unit is not None else b""',
         (f"{TABLES}test_the_key_that_chooses_the_cells_of_units_is_new_for_every_release",),
@@ -58,7 +58,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a public total goes with add-remove neighbours",
-        "tables/request_checks.py",
+        "tables/request_rules.py",
         'if request.neighbours != "replace-one":',
         "if False:",
         (f"{REQUESTS}test_a_wrong_request_is_refused_with_the_reason",),
@@ -72,7 +72,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "keys of the data are shown without delta",
-        "tables/request_checks.py",
+        "tables/request_rules.py",
         "if unknown and request.goal.delta == 0.0:",
         "if False:",
         (f"{TABLES}test_levels_of_a_categorical_column_are_not_the_domain",),
@@ -114,35 +114,35 @@ SABOTAGES = [
     ),
     Sabotage(
         "probabilistic DP survives a threshold",
-        "tables/plan.py",
+        "tables/table_plan.py",
         "promised = promised.after_postprocessing()",
         "pass",
         (f"{REQUESTS}test_a_probabilistic_goal_is_approximate_after_an_adjustment_and_a_threshold",),
     ),
     Sabotage(
         "rows without a unit are counted",
-        "tables/engines/plan.py",
+        "tables/engines/cells.py",
         "found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())",
         "found = frame.select(*raw, unit.alias(UNIT))",
         (f"{COUNTING}test_units_keep_the_same_cells_on_every_engine",),
     ),
     Sabotage(
         "unknown levels are counted as the first one",
-        "tables/engines/plan.py",
+        "tables/engines/cells.py",
         "unknown = nw.when(joined.is_null()).then(nw.lit(other)).otherwise(joined)",
         "unknown = nw.when(joined.is_null()).then(nw.lit(0)).otherwise(joined)",
         (f"{TABLES}test_every_cell_of_the_domain_is_released_in_its_order_empty_ones_too",),
     ),
     Sabotage(
         "what an engine says is passed on",
-        "tables/engines/native.py",
+        "tables/engines/frames.py",
         "    if out_of_memory:\n        raise OutOfMemoryError(source)\n    raise SourceError(source)\n",
         '    raise SourceError("the engine said so")\n',
         ("tests/tables/engines/test_refusals.py::test_an_error_of_an_engine_is_replaced_and_forgotten",),
     ),
     Sabotage(
         "the fixed message has the engine's as its context",
-        "tables/engines/native.py",
+        "tables/engines/frames.py",
         "    except BaseException as failed:\n",
         "    except BaseException as failed:\n        raise SourceError(source)\n",
         ("tests/tables/engines/test_refusals.py::test_an_error_of_an_engine_is_replaced_and_forgotten",),
@@ -153,5 +153,26 @@ SABOTAGES = [
         "lower, upper = table_intervals(plan, number, release.noisy[part], cut)",
         "lower, upper = table_intervals(plan, number, release.values[part], cut)",
         (f"{TABLES}test_intervals_go_by_the_raw_noisy_count",),
+    ),
+    Sabotage(
+        "the command line runs another plan than the dry run shows",
+        "cli/release.py",
+        "print_json(plan.to_dict())",
+        'print_json({**plan.to_dict(), "scale": 1.0})',
+        ("tests/cli/test_release.py::test_the_dry_run_prints_the_plan_of_python",),
+    ),
+    Sabotage(
+        "a run replaces earlier files unasked",
+        "tables/table_plan.py",
+        "require_writable(self.out, tables, overwrite=overwrite)",
+        "pass",
+        ("tests/tables/test_table_plan.py::test_a_run_refuses_files_that_exist_before_it_reads_the_data",),
+    ),
+    Sabotage(
+        "a JSON array is taken for an object by the check",
+        "tables/engines/duckdb/reading.py",
+        'no_object = f"line IS NOT NULL AND {_OBJECT} IS NULL"',
+        'no_object = "line IS NULL"',
+        ("tests/tables/test_check.py::test_records_that_are_not_json_objects_are_counted",),
     ),
 ]

@@ -44,12 +44,12 @@ def test_files_are_counted_as_the_semantics_say(kind, beast, tmp_path):
 @pytest.mark.parametrize("beast", ZOO, ids=lambda beast: beast.label)
 @pytest.mark.parametrize("few", [0, 1 << 18])
 def test_files_are_counted_alike_whether_groups_are_many_or_few(few, beast, tmp_path, monkeypatch):
-    from ggdp.tables.engines import duckdb, plan
+    from ggdp.tables.engines.duckdb import database, dialect
 
     # Groups that stay in DuckDB, and marginals that are coded before they are grouped.
-    monkeypatch.setattr(duckdb, "_FEW", few)
+    monkeypatch.setattr(database, "_FEW_GROUPS", few)
     path = FILES["parquet"](beast.table, tmp_path)
-    monkeypatch.setattr(plan, "_MANY_CELLS", 0 if few else 1 << 60)
+    monkeypatch.setattr(dialect, "_MANY_CELLS", 0 if few else 1 << 60)
     for domain in beast.domains:
         query = CountQuery(marginals=(domain,))
         assert counted(path, query) == expected(beast.table, query)

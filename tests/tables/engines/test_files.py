@@ -309,7 +309,7 @@ def test_a_name_is_no_pattern_where_a_file_has_it(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there are no such names")
-@pytest.mark.parametrize(("name", "said"), [(b"a\\[.csv", "backslash"), (b"\xff.csv", "no UTF-8")])
+@pytest.mark.parametrize(("name", "said"), [(b"a\\[.csv", "backslash"), (b"\xff.csv", "not UTF-8")])
 def test_a_name_that_duckdb_cannot_be_told_is_refused(tmp_path, name, said):
     path = tmp_path / os.fsdecode(name)
     path.write_bytes(b"a,b\n1,2\n")
@@ -433,5 +433,5 @@ def test_what_seems_to_be_one_file_on_two_devices_is_refused(tmp_path, monkeypat
         return SimpleNamespace(**changed, st_dev=len(str(path)) + ("two" in str(path)), st_ino=7, st_mtime_ns=1)
 
     monkeypatch.setattr(os, "stat", mounted)
-    with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be one file by two mounts"):
+    with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be one file on two mounts"):
         found_files(str(tmp_path / "*.csv"))

@@ -16,7 +16,7 @@ from ggdp.errors import ArgumentError, SourceError
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.native import quietly
+from ggdp.tables.engines.frames import quietly
 
 TABLE = pa.table(
     {
@@ -123,15 +123,15 @@ def test_open_columns_are_asked_for_as_keys():
     with open_source(TABLE, columns=["text"]) as source, pytest.raises(ArgumentError, match="ask for keys"):
         source.count(CountQuery(marginals=(Domain([Column(name="text")]),)))
     with open_source(TABLE, columns=["text"]) as source, pytest.raises(ArgumentError, match="Spark"):
-        source.counted_frame(CountQuery(marginals=(Domain({"text": ["a"]}),)))
+        source.lazy_cells(CountQuery(marginals=(Domain({"text": ["a"]}),)))
 
 
 def test_engines_are_named():
-    named = {name: open_source(make(TABLE), columns=["text"]).engine for name, make in ENGINES.items()}
+    named = {name: open_source(make(TABLE), columns=["text"]).engine.name for name, make in ENGINES.items()}
     assert named == {name: name.split()[0] for name in ENGINES}
     with open_source(TABLE, columns=list(GOES)) as source:
-        assert source.column_kinds["exact"] == "decimal"
-        assert source.column_kinds["when"] == "datetime"
+        assert source.engine.kinds["exact"] == "decimal"
+        assert source.engine.kinds["when"] == "datetime"
 
 
 def test_an_error_of_an_engine_is_replaced_and_forgotten(capfd):
@@ -233,7 +233,7 @@ def test_which_categories_there_are_is_no_schema():
         for values in CATEGORIES:
             frame = pd.DataFrame({"x": values, "y": 1})
             with open_source(frame, columns=["x", "y"]) as source:
-                assert source.column_kinds["x"] == "text"
+                assert source.engine.kinds["x"] == "text"
                 source.keys(query)
                 source.count(CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY))
 
@@ -244,7 +244,7 @@ def test_arrow_dictionaries_have_the_kind_of_their_values():
     table = pa.table({"nothing": nothing, "whole": whole, "text": pa.array(["a"]).dictionary_encode()})
     for frame in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
         with open_source(frame, columns=table.column_names) as source:
-            assert source.column_kinds == {"nothing": "text", "whole": "integer", "text": "text"}
+            assert source.engine.kinds == {"nothing": "text", "whole": "integer", "text": "text"}
     domain = Domain({"nothing": {"levels": ["a"], "missing": "m"}})
     assert counted(table, CountQuery(marginals=(domain,))) == [{1: 1}]
 

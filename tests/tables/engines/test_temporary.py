@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ggdp.errors import ArgumentError, OutOfMemoryError
-from ggdp.tables.engines import duckdb, native
+from ggdp.tables.engines import frames
+from ggdp.tables.engines.duckdb import database
 from ggdp.tables.engines.temporary import TEMP_DIR, chosen_directory, private_directory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no such locks and signals")
@@ -19,7 +20,7 @@ SPILLS = "SELECT count(*) FROM (SELECT DISTINCT 'patient-' || i AS u FROM range(
 
 
 def limited(temp_dir=None):
-    connection = duckdb.connected(temp_dir)
+    connection = database.connected(temp_dir)
     connection.execute("SET memory_limit = '60MB'")
     return connection
 
@@ -29,7 +30,7 @@ def test_without_a_directory_nothing_is_spilled_and_the_error_says_what_to_do(tm
     connection = limited()
     try:
         with pytest.raises(OutOfMemoryError, match=r"temp_dir .*GGDP_TEMP_DIR") as raised:
-            native.quietly("t.csv", lambda: connection.execute(SPILLS.format(rows=2_000_000)).fetchall())
+            frames.quietly("t.csv", lambda: connection.execute(SPILLS.format(rows=2_000_000)).fetchall())
     finally:
         connection.execute("RESET memory_limit")
     assert raised.value.__context__ is None
@@ -39,8 +40,9 @@ def test_without_a_directory_nothing_is_spilled_and_the_error_says_what_to_do(tm
 HOLDS = """
 import sys
 from pathlib import Path
-from ggdp.tables.engines import duckdb, temporary
-connection = duckdb.connected(Path(sys.argv[1]))
+from ggdp.tables.engines import temporary
+from ggdp.tables.engines.duckdb import database
+connection = database.connected(Path(sys.argv[1]))
 connection.execute("SET memory_limit = '60MB'")
 connection.execute("CREATE TEMP TABLE t AS SELECT md5('patient-' || i) AS u FROM range(3000000) t(i)")
 print(*temporary._guards, flush=True)

@@ -191,7 +191,7 @@ def _different(named: str, paths: Sequence[str]) -> list[str]:
         device, other = elsewhere.setdefault(alike, (state.st_dev, path))
         if device != state.st_dev:
             raise ArgumentError(
-                "data", named, f"names {other} and {path}, which seem to be one file by two mounts: name it once"
+                "data", named, f"names {other} and {path}, which seem to be one file on two mounts; name it once"
             )
         found[identity] = path
     return list(found.values())

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ggdp.tables.column import Column
+    from ggdp.tables.engines.protocol import Dialect
 
 __all__ = [
     "NOWHERE",
@@ -218,18 +219,18 @@ def _whole_texts(text: nw.Expr) -> nw.Expr:
     return nw.when(digits == nw.lit("")).then(nw.lit("0")).otherwise(signed)
 
 
-def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, engine: str = "") -> nw.Expr:
+def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
     """Return the codes of values in the bins of a column, `other` and `missing` included."""
     bins = len(column.edges or ()) - 1
     other = NOWHERE if column.other_code is None else column.other_code
     missing = NOWHERE if column.missing_code is None else column.missing_code
     if kind in ("text", "object") and dtype.is_integer():
-        # Python values were binned one by one (`ggdp.tables.engines.from_pandas`).
+        # Python values were binned one by one (`ggdp.tables.engines.pandas`).
         return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(value).cast(nw.Int64)
     if kind == "boolean" or (kind in ("integer", "float") and column.dated):
         # No truth is a number, and no number is a time.
         return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(nw.lit(other)).cast(nw.Int64)
-    read, passed = (_times if column.dated else _numbers)(value, kind, column.edges or (), dtype, engine)
+    read, passed = (_times if column.dated else _numbers)(value, kind, column.edges or (), dtype, dialect)
     codes = [other, *range(bins), other]
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
     first = sum(1 for condition in passed if condition is True)
@@ -244,7 +245,7 @@ def _numbers(
     kind: str,
     edges: Sequence[Any],
     dtype: nw.dtypes.DType,
-    engine: str,  # noqa: ARG001 - numbers are compared alike everywhere
+    dialect: Dialect,  # noqa: ARG001 - numbers are compared alike everywhere
 ) -> tuple[nw.Expr, list[nw.Expr | bool]]:
     """Return values as numbers, null of what is none, and whether they reach each bin and pass the last one."""
     if kind == "integer":
@@ -255,11 +256,11 @@ def _numbers(
 
 
 def _times(
-    value: nw.Expr, kind: str, edges: Sequence[Any], dtype: nw.dtypes.DType, engine: str
+    value: nw.Expr, kind: str, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
 ) -> tuple[nw.Expr, list[nw.Expr | bool]]:
     """Return values as times, null of what is none, and whether they reach each bin and the end of the last one."""
     if kind in ("date", "datetime"):
-        return value, time_conditions(value, edges, dtype, engine)
+        return value, time_conditions(value, edges, dtype, dialect)
     text = value.cast(nw.String)
     time = nw.when(text.str.contains(_TIME)).then(text.str.replace_all("T", " ", literal=True))
     return time, [(time >= periods.time_text(edge)) if periods.is_time(edge) else edge < 0 for edge in edges]

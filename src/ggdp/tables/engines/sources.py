@@ -5,13 +5,13 @@ Spark, and only non-empty cells leave it. Errors name the request and the schema
 
 References
 ----------
-`ggdp.tables.engines.kinds` says what values mean, `plan` how cells are counted, `bounding` which cells a unit keeps.
+`ggdp.tables.engines.kinds` says what values mean, `cells` how they are counted, `contributions` which cells of a unit
+are kept, `protocol` what an engine is.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -22,29 +22,54 @@ import pyarrow.compute as pc
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
-from ggdp.tables.engines import bounding, native, plan
+from ggdp.tables.engines.arrow import ArrowTable
+from ggdp.tables.engines.cells import MarginalQuery, cells, keys
+from ggdp.tables.engines.contributions import UnitLimits, subkey
+from ggdp.tables.engines.duckdb.sources import DuckdbFiles, DuckdbRelation, IbisTable
 from ggdp.tables.engines.files import found_files
-from ggdp.tables.engines.frames import (
-    DuckdbFiles,
-    Frames,
-    NativeFrames,
-    PandasFrames,
-    SparkFiles,
-    StreamFrames,
-    engine_of,
-)
+from ggdp.tables.engines.frames import collected, quietly
 from ggdp.tables.engines.kinds import require_countable, require_unit
+from ggdp.tables.engines.pandas import PandasFrame
+from ggdp.tables.engines.polars import PolarsFrame
+from ggdp.tables.engines.spark.sources import SparkFiles, SparkFrame
 from ggdp.tables.engines.temporary import chosen_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from ggdp.tables.domain import Domain
+    from ggdp.tables.engines.files import Files
+    from ggdp.tables.engines.frames import Frame
+    from ggdp.tables.engines.protocol import Engine
     from ggdp.tables.engines.text_files import TextFormat
 
 __all__ = ["CountQuery", "Counted", "TableSource", "open_source"]
+
+# The library of a frame, by what narwhals calls it.
+_LIBRARIES = {
+    "pandas": "pandas",
+    "polars": "polars",
+    "pyarrow": "pyarrow",
+    "duckdb": "duckdb",
+    "ibis": "ibis",
+    "pyspark": "spark",
+    "pyspark[connect]": "spark",
+}
+_ENGINES: dict[str, Callable[[str, Any, Sequence[str], Path | None], Engine]] = {
+    "pandas": lambda name, data, columns, _: PandasFrame(name, data, columns),
+    "polars": lambda name, data, columns, _: PolarsFrame(name, data, columns),
+    "pyarrow": lambda name, data, columns, _: ArrowTable(name, data, columns),
+    "duckdb": DuckdbRelation,
+    "ibis": IbisTable,
+    "spark": lambda name, data, columns, _: SparkFrame(name, data, columns),
+}
+_FILE_ENGINES: dict[str, Callable[[Files, Sequence[str], Path | None], Engine]] = {
+    "duckdb": DuckdbFiles,
+    "spark": lambda files, columns, _: SparkFiles(files, columns),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,44 +120,37 @@ class TableSource:
 
     Attributes
     ----------
-    engine : str
-        "duckdb", "polars", "pandas", "pyarrow", "ibis" or "spark".
     name : str
         The source as its caller named it: a path, or the type of a frame.
-    column_kinds : dict of str to str
-        Kinds of the columns (`ggdp.tables.engines.kinds`), from the schema.
+    engine : Engine
+        The engine that counts it.
     """
 
-    def __init__(self, name: str, frames: Frames) -> None:
-        self.engine = frames.engine
+    def __init__(self, name: str, engine: Engine) -> None:
         self.name = name
-        self.column_kinds = frames.kinds
-        self._frames = frames
+        self.engine = engine
 
     def __enter__(self) -> TableSource:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connection of a source of files."""
-        self._frames.close()
+        self.engine.close()
 
     def check(self, query: CountQuery) -> None:
         """Refuse a query that does not go with the schema; no row is read."""
+        kinds = self.engine.kinds
         for column in dict.fromkeys(column for marginal in query.marginals for column in marginal):
-            if column.name not in self.column_kinds:
+            if column.name not in kinds:
                 raise ArgumentError("column", column.name, "is not among those that the source was opened with")
-            require_countable(column, self.column_kinds)
-            if self._frames.blank_is_null and "" in column.texts:
+            require_countable(column, kinds)
+            if self.engine.empty_is_null and "" in column.texts:
                 raise ArgumentError(
                     f"levels of {column.name!r}", "", "an empty field of a CSV file is a null: declare missing instead"
                 )
         if query.unit is not None:
-            if query.unit not in self.column_kinds:
+            if query.unit not in kinds:
                 raise ArgumentError("unit", query.unit, "is not among the columns that the source was opened with")
-            require_unit(query.unit, self.column_kinds)
+            require_unit(query.unit, kinds)
 
     def count(self, query: CountQuery) -> list[Counted]:
         """Return the non-empty cells of each marginal; all columns must be declared.
@@ -145,52 +163,47 @@ class TableSource:
         for marginal in query.marginals:
             if marginal.is_open:
                 raise ArgumentError("marginals", marginal, "has open columns: ask for keys")
-        return [_counted(table) for table in self.answer(query, plan.cells)]
+        return [_counted(table) for table in self.answer(query, cells)]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
         """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
-        tables = self.answer(query, plan.keys)
+        tables = self.answer(query, keys)
         return [_keyed(table, marginal) for table, marginal in zip(tables, query.marginals, strict=True)]
 
-    def counted_frame(self, query: CountQuery) -> Any:  # noqa: ANN401 - a frame of the engine
-        """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of Spark."""
-        if self.engine != "spark" or len(query.marginals) != 1:
+    def lazy_cells(self, query: CountQuery) -> Any:  # noqa: ANN401 - a frame of the engine
+        """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of an engine with executors."""
+        if not self.engine.has_executors or len(query.marginals) != 1:
             raise ArgumentError("data", self.name, "only one marginal of a Spark source is counted as a frame")
         self.check(query)
 
         def work() -> Any:  # noqa: ANN401 - a frame of the engine
-            with self._frames.around():
-                return nw.to_native(self._planned(query, plan.cells, 0, self._frames.opened(query)))
+            with self.engine.working():
+                return nw.to_native(self._asked(query, cells, 0, self.engine.frame(query)))
 
-        return native.quietly(self.name, work)
+        return quietly(self.name, work)
 
-    def answer(self, query: CountQuery, planned: Callable[[plan.Asked], native.Frame]) -> list[pa.Table]:
-        """Return the engine's answer to a plan of each marginal: `plan.cells`, `plan.keys`, or one built on them."""
+    def answer(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame]) -> list[pa.Table]:
+        """Return the engine's answer for each marginal: `cells`, `keys`, or a frame made of these."""
         self.check(query)
 
         def work() -> list[pa.Table]:
-            with self._frames.around():
-                frame = self._frames.opened(query)
+            with self.engine.working():
+                frame = self.engine.frame(query)
                 places = range(len(query.marginals))
-                return [native.collected(self._planned(query, planned, place, frame)) for place in places]
+                return [collected(self._asked(query, ask, place, frame)) for place in places]
 
-        if self._frames.can_be_careful:
-            with suppress(SourceError):
-                return native.quietly(self.name, work)
-            # Text that is not valid UTF-8 is beyond DuckDB's reader of Parquet files.
-            self._frames.be_careful()
-        return native.quietly(self.name, work)
+        try:
+            return quietly(self.name, work)
+        except SourceError:
+            if not self.engine.fall_back():
+                raise
+        return quietly(self.name, work)
 
-    def _planned(
-        self, query: CountQuery, planned: Callable[[plan.Asked], native.Frame], place: int, frame: native.Frame
-    ) -> native.Frame:
-        bounds = None
+    def _asked(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame], place: int, frame: Frame) -> Frame:
+        limits = None
         if query.unit is not None:
-            bounds = plan.Bounds(
-                query.unit, query.max_cells, bounding.subkey(query.key, place), query.max_rows_per_cell
-            )
-        counter = self._frames.counter
-        return planned(plan.Asked(counter, frame, query.marginals[place], self.column_kinds, bounds, self._frames.keep))
+            limits = UnitLimits(query.unit, query.max_cells, subkey(query.key, place), query.max_rows_per_cell)
+        return ask(MarginalQuery(self.engine, frame, query.marginals[place], limits))
 
 
 def open_source(
@@ -230,30 +243,37 @@ def open_source(
     """
     wanted = tuple(dict.fromkeys(columns))
     if engine is not None:
-        _validate.choice(engine=engine, among=("duckdb", "spark"))
+        _validate.choice(engine=engine, among=tuple(_FILE_ENGINES))
     directory = chosen_directory(temp_dir)
     if isinstance(data, str | os.PathLike):
         files = found_files(data, text)
-        if engine == "spark":
-            return _opened(files.named, lambda: SparkFiles(files.named, files, wanted))
-        return _opened(files.named, lambda: DuckdbFiles(files.named, files, wanted, directory))
+        return _opened(files.named, lambda: _FILE_ENGINES[engine or "duckdb"](files, wanted, directory))
     name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
-    found = engine_of(data)
-    if found is None:
+    library = _library_of(data)
+    if library is None:
         raise ArgumentTypeError(
             "data", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
         )
-    if engine not in (None, found):
-        raise ArgumentError("engine", engine, f"reads files; a frame of {found} is counted by its own engine")
+    if engine not in (None, library):
+        raise ArgumentError("engine", engine, f"reads files; a frame of {library} is counted by its own engine")
     if text is not None:
         raise ArgumentError("data", name, "is a frame; encoding and delimiter are for text files")
-    if found in ("duckdb", "ibis"):
-        return _opened(name, lambda: StreamFrames(name, data, wanted, directory))
-    return _opened(name, lambda: (PandasFrames if found == "pandas" else NativeFrames)(name, data, wanted))
+    return _opened(name, lambda: _ENGINES[library](name, data, wanted, directory))
 
 
-def _opened(name: str, frames: Callable[[], Frames]) -> TableSource:
-    return native.quietly(name, lambda: TableSource(name, frames()))
+def _library_of(data: Any) -> str | None:  # noqa: ANN401 - perhaps a frame
+    """Return the library of a frame; None for anything that is not a frame that can be counted."""
+    try:
+        frame = nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise ArgumentError("data", type(data).__name__, "has two columns of the same name: rename one") from None
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return None
+    return _LIBRARIES.get(frame.implementation.value)
+
+
+def _opened(name: str, engine: Callable[[], Engine]) -> TableSource:
+    return quietly(name, lambda: TableSource(name, engine()))
 
 
 def _counted(table: pa.Table) -> Counted:

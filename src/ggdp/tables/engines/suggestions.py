@@ -34,12 +34,14 @@ _READERS = {
 }
 _FORMATS = "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with .gz or .zst, or .parquet"
 _MOST_NAMES = 50
+# What separates fields in place of commas, as it is typed.
+_DELIMITERS = {";": ";", "\t": "\\t", "|": "|"}
 _curator: ContextVar[bool] = ContextVar("curator", default=False)
 
 
 @contextmanager
 def for_the_curator() -> Iterator[None]:
-    """Tell the names in the first line of text files for a while: to somebody who may see the data."""
+    """Show the names in the first line of text files for a while: to somebody who may see the data."""
     before = _curator.set(True)
     try:
         yield
@@ -49,15 +51,22 @@ def for_the_curator() -> Iterator[None]:
 
 def missing_column(name: str, present: Sequence[str], *, by_header: bool = False) -> str:
     """Return which column may be meant, and which there are, unless their names must not be told."""
+    hint = _delimiter_hint(present) if by_header else ""
     if by_header and not _curator.get():
         # The first line of a file that was written without a header holds values.
-        return "the first line of the file must name its columns, in the same spelling (`ggdp check` shows it)"
+        return f"the first line of the file must name its columns, in the same spelling (`ggdp check` shows it){hint}"
     names = [str(found) for found in present]
     folded = {found.strip().casefold(): found for found in reversed(names)}
     close = [folded[key] for key in difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)]
     meant = f"did you mean {close[0]!r}? " if close else ""
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return f"{meant}its columns are {', '.join(names[:_MOST_NAMES]) or 'none'}{more}"
+    return f"{meant}its columns are {', '.join(names[:_MOST_NAMES]) or 'none'}{more}{hint}"
+
+
+def _delimiter_hint(header: Sequence[str]) -> str:
+    """Return which delimiter to try, if a header is one field that contains one."""
+    found = next((mark for mark in _DELIMITERS if len(header) == 1 and mark in header[0]), None)
+    return "" if found is None else f'; it is one field that contains {found!r}: try `delimiter="{_DELIMITERS[found]}"`'
 
 
 def require_local(named: str) -> None:

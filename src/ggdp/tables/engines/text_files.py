@@ -32,14 +32,15 @@ __all__ = [
     "Found",
     "Header",
     "TextFormat",
-    "decoded",
     "fields_found",
     "json_line_batches",
     "read_header",
     "record_batches",
     "text_format",
+    "valid_text",
 ]
 
+_TEXT = pa.string_view()
 # Bytes that are read at a time. Nothing depends on it but speed.
 CHUNK = 1 << 22
 # A longer header is none.
@@ -193,7 +194,7 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
         raise ArgumentError("data", path, "has no header: the first line must name the columns")
     if size > _LONGEST_HEADER:
         raise ArgumentError(
-            "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is no header"
+            "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is too long for a header"
         )
     if len(set(names)) < len(names):
         raise ArgumentError("data", path, "names two columns alike in its header")
@@ -212,7 +213,7 @@ def record_batches(
     layout = text.layout(delimiter, header.terminator, columns=len(header.names))
     chunks = _after(header.size, _decoded_chunks(path, text.encoding))
     for arrays in records(chunks, layout, [place for place, _ in columns]):
-        texts = [_text(array, instead) for array, (_, instead) in zip(arrays, columns, strict=True)]
+        texts = [valid_text(array, instead) for array, (_, instead) in zip(arrays, columns, strict=True)]
         yield pa.record_batch(texts, schema)
 
 
@@ -220,7 +221,7 @@ def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterato
     """Yield the lines of a JSON file; null for one that is not valid UTF-8 or too long."""
     layout = Layout(delimiter=None, quoted=False, longest=text.longest)
     for (array,) in records(_decoded_chunks(path, text.encoding), layout, [0]):
-        yield pa.record_batch([_text(array, None)], schema)
+        yield pa.record_batch([valid_text(array, None)], schema)
 
 
 @dataclass(slots=True)
@@ -251,21 +252,20 @@ def fields_found(path: str, header: Header, text: TextFormat, delimiter: str, fo
         found.surplus += len(beyond) - beyond.null_count
         broken = np.zeros(len(beyond), dtype=np.bool_)
         for array in arrays:
-            texts = _text(array, _REPLACED)
+            texts = valid_text(array, _REPLACED)
             broken |= pc.match_substring(texts.cast(pa.string()), _REPLACED).fill_null(False).to_numpy(False)
         found.invalid += int(broken.sum())
 
 
-def _text(array: pa.Array, instead: str | None) -> pa.Array:
+def valid_text(raw: pa.Array | pa.ChunkedArray, instead: str | None, kind: pa.DataType = _TEXT) -> pa.Array:
     """Return bytes as text; what is not valid UTF-8 becomes `instead`."""
     try:
-        return array.cast(pa.string_view())
+        return raw.cast(kind)
     except pa.ArrowInvalid:
-        values = [None if value is None else decoded(value, instead) for value in array.to_pylist()]
-        return pa.array(values, pa.string_view())
+        return pa.array([None if value is None else _decoded(value, instead) for value in raw.to_pylist()], kind)
 
 
-def decoded(value: bytes, instead: str | None) -> str | None:
+def _decoded(value: bytes, instead: str | None) -> str | None:
     """Return bytes as text, or `instead` if they are not valid UTF-8."""
     try:
         return value.decode()

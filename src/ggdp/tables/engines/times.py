@@ -12,7 +12,7 @@ the declaration alone decides, so no value can make a query fail.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -25,20 +25,24 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from ggdp.tables.engines.protocol import Dialect
+
 __all__ = ["require_exact_times", "time_conditions"]
 
 # Microseconds of a unit. Nanoseconds are compared with whole microseconds, which are ticks of theirs.
-_STEPS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
+_TICKS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
 _DAY = 86_400_000_000
 _FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
 # What nanoseconds of 64 bits can hold, in microseconds.
 _NANOSECONDS = (-(2**63) // 1000 + 1, (2**63 - 1) // 1000)
 
 
-def time_conditions(value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType, engine: str) -> list[nw.Expr | bool]:
+def time_conditions(
+    value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
+) -> list[nw.Expr | bool]:
     """Return whether days or time stamps reach each edge; times before year 1 reach none, those after 9999 all."""
     unit = getattr(dtype, "time_unit", None)
-    step = _DAY if unit is None else _STEPS[unit]
+    step = _DAY if unit is None else _TICKS[unit]
 
     def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
         least = periods.instant(edge)
@@ -46,8 +50,8 @@ def time_conditions(value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType
         if unit == "ns" and not _NANOSECONDS[0] <= ceiling <= _NANOSECONDS[1]:
             return ceiling < 0
         if ceiling > _LAST:
-            return value > _literal(_LAST // step * step, dtype, engine)
-        return value >= _literal(ceiling, dtype, engine)
+            return value > _literal(_LAST // step * step, dtype, dialect)
+        return value >= _literal(ceiling, dtype, dialect)
 
     return [reaches(edge) for edge in edges]
 
@@ -65,14 +69,7 @@ def require_exact_times(name: str, kind: pa.DataType) -> None:
         )
 
 
-def _literal(microseconds: int, dtype: nw.dtypes.DType, engine: str) -> nw.Expr:
+def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
     """Return an instant as a literal of a column's own type."""
     time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
-    if isinstance(dtype, nw.Date):
-        # PySpark writes year 1 with one digit, which Java does not read.
-        return nw.lit(time.date().isoformat()).cast(nw.Date) if engine == "spark" else nw.lit(time.date())
-    zone = getattr(dtype, "time_zone", None)
-    if engine == "spark":
-        # A datetime would be read in the time zone of the process.
-        return nw.lit(time.isoformat(" ") + ("+00:00" if zone else "")).cast(dtype)
-    return nw.lit(time.replace(tzinfo=UTC) if zone else time).cast(dtype)
+    return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)

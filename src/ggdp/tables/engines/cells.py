@@ -1,0 +1,180 @@
+"""Counting the non-empty cells of a marginal inside an engine, in three stages.
+
+======  ==============================================================================================================
+stage   what it does
+======  ==============================================================================================================
+1       takes the needed columns, bins numbers, and groups by raw values, so that the cost is that of a plain group-by
+2       finds canonical texts and joins them with the frame of levels, a code for each column, one index for each cell
+3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
+======  ==============================================================================================================
+
+With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
+some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted. Nor are
+they where a dialect has a faster query of its own for a marginal (`Dialect.direct_cells`).
+
+Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...), so that no name of
+a table can collide with another.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+import narwhals as nw
+
+from ggdp.tables.engines import contributions
+from ggdp.tables.engines.contributions import UNIT
+from ggdp.tables.engines.frames import safe_name
+from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing, unit_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ggdp.tables.column import Column
+    from ggdp.tables.domain import Domain
+    from ggdp.tables.engines.contributions import UnitLimits
+    from ggdp.tables.engines.frames import Frame
+    from ggdp.tables.engines.protocol import Dialect, Engine
+
+__all__ = ["CELL", "COUNT", "MarginalQuery", "cells", "crowded", "keys", "writable"]
+
+COUNT, CELL = "count", "cell"
+_FIRST_DAY, _LAST_DAY = date.min, date.max
+
+
+class MarginalQuery(NamedTuple):
+    """One marginal of a frame of an engine, counted by rows, or by units within their limits."""
+
+    engine: Engine
+    frame: Frame
+    marginal: Domain
+    limits: UnitLimits | None
+
+    @property
+    def carried(self) -> str:
+        """The column that is counted: how many rows there are, or which unit."""
+        return COUNT if self.limits is None else UNIT
+
+
+def cells(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty cells (`cell`, `count`) of a marginal whose columns are all declared."""
+    if query.limits is None:
+        found = query.engine.dialect.direct_cells(query.frame, query.marginal, query.engine.kinds)
+        if found is not None:
+            return found
+    return _summed(query, *_indexed(query))
+
+
+def keys(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
+    return _summed(query, *_named(query))
+
+
+def crowded(query: MarginalQuery) -> Frame:
+    """Return a frame of one row: how many units are in more cells of a marginal than they are counted in."""
+    assert query.limits is not None
+    coded, names = _named(query) if query.marginal.is_open else _indexed(query)
+    return contributions.crowded(coded, names, query.limits.max_cells)
+
+
+def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
+    """Return a frame of cells by their index, and the name of that column."""
+    index: nw.Expr = nw.lit(0)
+    for place, size in enumerate(query.marginal.shape):
+        index = index * size + nw.col(f"k{place}")
+    return _coded(query).select(index.cast(nw.Int64).alias(CELL), query.carried), [CELL]
+
+
+def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
+    """Return a frame of keys by codes and texts, and the names of these columns."""
+    names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(query.marginal)]
+    return _coded(query).select(*names, query.carried), names
+
+
+def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+    limits = query.limits
+    if limits is None:
+        found = coded.group_by(*names).agg(nw.col(COUNT).sum())
+    else:
+        kept = query.engine.dialect.kept_pairs(coded, names, limits).group_by(*names)
+        count = nw.len() if limits.max_rows is None else nw.col(contributions.ROWS).sum()
+        found = kept.agg(count.alias(COUNT))
+    return found.with_columns(nw.col(COUNT).cast(nw.Int64))
+
+
+def _coded(query: MarginalQuery) -> Frame:
+    """Return a frame with a code, or the text of an open column, for each column; rows counted nowhere are left out."""
+    engine, frame, marginal, limits = query
+    dialect, kinds = engine.dialect, engine.kinds
+    schema = frame.collect_schema()
+    columns = list(enumerate(marginal))
+    raw = []
+    for place, column in columns:
+        value, kind = nw.col(safe_name(column.name)), kinds[column.name]
+        if column.kind == "bins":
+            raw.append(binned(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
+        else:
+            raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
+    if limits is None:
+        names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
+        dialect, found = engine.evaluated(frame.select(*raw).group_by(*names).agg(nw.len().alias(COUNT)))
+    else:
+        kind = kinds[limits.unit]
+        unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
+        found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
+    found = _joined(dialect, found, columns, kinds)
+    counted = [
+        ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
+        for place, column in columns
+    ]
+    return found.filter(*counted, *(_falls_elsewhere(pattern) for pattern in marginal.impossible_codes))
+
+
+def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
+    """Return whether a row is in none of the cells of a pattern."""
+    return nw.any_horizontal(
+        *(nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items()), ignore_nulls=False
+    )
+
+
+def _joined(
+    dialect: Dialect,
+    frame: Frame,
+    columns: Sequence[tuple[int, Column]],
+    kinds: Mapping[str, str],
+) -> Frame:
+    """Return a frame with canonical texts, and the codes of those that are levels."""
+    read = [(place, column) for place, column in columns if column.kind != "bins"]
+    leveled = [(place, column) for place, column in read if column.kind != "open"]
+    texts = []
+    for place, column in read:
+        kind = kinds[column.name]
+        value = writable(dialect, nw.col(f"c{place}"), kind)
+        texts.append(canonical(value, kind, column.kind).alias(f"t{place}"))
+    found = frame.with_columns(*texts) if texts else frame
+    for place, column in leveled:
+        found = dialect.looked_up(found, f"t{place}", column.texts, f"j{place}")
+    codes = [_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
+    return found.with_columns(*codes) if codes else found
+
+
+def writable(dialect: Dialect, value: nw.Expr, kind: str) -> nw.Expr:
+    """Return values that every engine can write as text; null for days outside the years 1 to 9999.
+
+    Polars panics where it writes such a day as text.
+    """
+    if kind != "date":
+        return value
+    first, last = dialect.date_literal(_FIRST_DAY), dialect.date_literal(_LAST_DAY)
+    return nw.when((value >= first) & (value <= last)).then(value)
+
+
+def _code(place: int, column: Column, kinds: Mapping[str, str]) -> nw.Expr:
+    """Return the code of a column with levels from the joined one, which is null where no level is equal."""
+    other = NOWHERE if column.other_code is None else column.other_code
+    missing = NOWHERE if column.missing_code is None else column.missing_code
+    joined = nw.col(f"j{place}")
+    unknown = nw.when(joined.is_null()).then(nw.lit(other)).otherwise(joined)
+    absent = is_missing(nw.col(f"c{place}"), kinds[column.name])
+    return nw.when(absent).then(nw.lit(missing)).otherwise(unknown).cast(nw.Int64)

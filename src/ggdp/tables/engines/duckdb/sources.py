@@ -1,0 +1,197 @@
+"""Engines that count in a private DuckDB database: files, DuckDB relations, and ibis tables on DuckDB."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ggdp.errors import ArgumentError
+from ggdp.tables.engines.arrow import ARROW
+from ggdp.tables.engines.duckdb import reading
+from ggdp.tables.engines.duckdb.database import NO_STATISTICS, Stream, connected, evaluated
+from ggdp.tables.engines.duckdb.dialect import DUCKDB
+from ggdp.tables.engines.files import require_columns, require_one_schema
+from ggdp.tables.engines.frames import declared_columns, readable, require_one_declaration, safe_name, with_kinds
+from ggdp.tables.engines.protocol import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from ggdp.tables.column import Column
+    from ggdp.tables.engines.files import Files
+    from ggdp.tables.engines.frames import Frame
+    from ggdp.tables.engines.protocol import Dialect
+    from ggdp.tables.engines.sources import CountQuery
+
+__all__ = ["DuckdbFiles", "DuckdbRelation", "IbisTable"]
+
+# Rows of a relation that are handed over at once.
+_BATCH = 1 << 17
+# Types of DuckDB that Arrow has no exact counterpart of, or has only as text.
+_AS_TEXT = ("HUGEINT", "UHUGEINT", "UUID", "VARINT", "BIGNUM")
+
+
+class _PrivateDatabase(Engine):
+    """What is counted in a private database."""
+
+    name, dialect = "duckdb", DUCKDB
+
+    def __init__(self, temp_dir: Path | None) -> None:
+        self._connection = connected(temp_dir)
+
+    def evaluated(self, frame: Frame) -> tuple[Dialect, Frame]:
+        """Return a frame that is computed once: as an Arrow table, or as a table of the database if it is large."""
+        found = evaluated(self._connection, frame)
+        return (ARROW if found.implementation.is_pyarrow() else DUCKDB), found
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+class DuckdbRelation(_PrivateDatabase):
+    """A relation of DuckDB.
+
+    Its own database only hands over its rows, without statistics of the files that it reads while it does so. Our
+    conditions would be decided by them there, and texts compared by its collations.
+    """
+
+    def __init__(self, source: str, data: Any, columns: Sequence[str], temp_dir: Path | None = None) -> None:  # noqa: ANN401
+        super().__init__(temp_dir)
+        names = list(data.columns)
+        require_columns(source, columns, names)
+        relation = self._relation(data)
+        places = ", ".join(f"p{place}" for place in range(len(names)))
+        types = list(map(str, relation.types))
+        taken = ", ".join(_projected(names.index(column), column, types) for column in columns)
+        self._rows = relation.query("ggdp_rows", f"SELECT {taken} FROM ggdp_rows AS ggdp_rows({places})")
+        self._schema = self._rows.limit(0).to_arrow_table().schema
+        self._huge = {
+            safe_name(column): kind
+            for column in columns
+            if (kind := types[names.index(column)]) in ("HUGEINT", "UHUGEINT")
+        }
+        self.kinds = with_kinds(DUCKDB, self._streamed({}), columns)[1]
+        self._columns = columns
+
+    def frame(self, query: CountQuery) -> Frame:
+        """Return the rows; text that is not valid UTF-8, which a relation of Arrow may hold, has no text."""
+        return with_kinds(DUCKDB, self._streamed(declared_columns(query)), self._columns)[0]
+
+    def _relation(self, data: Any) -> Any:  # noqa: ANN401 - duckdb is untyped here
+        return data
+
+    def _streamed(self, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401 - duckdb is untyped here
+        """Return a relation of the private database of all rows."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            with _without_statistics(self._rows), self._rows.to_arrow_reader(_BATCH) as reader:
+                for batch in reader:
+                    texts = readable(pa.Table.from_batches([batch]), declared)
+                    yield from (texts.cast(self._schema) if texts.schema != self._schema else texts).to_batches()
+
+        ours = self._connection.from_arrow(Stream(self._schema, batches))
+        back = (
+            f"CAST({name} AS {self._huge[name]}) AS {name}" if name in self._huge else name
+            for name in self._schema.names
+        )
+        return ours.project(", ".join(back))
+
+
+class IbisTable(DuckdbRelation):
+    """A table of ibis on DuckDB."""
+
+    name = "ibis"
+
+    def _relation(self, data: Any) -> Any:  # noqa: ANN401 - ibis is untyped here
+        """Return the table as a relation of the database that it is in."""
+        _require_told_apart(data.columns)
+        backend = data.get_backend()
+        if backend.name != "duckdb":
+            raise ArgumentError(
+                "data",
+                f"ibis on {backend.name}",
+                "is not supported; export the table (to_pyarrow, to_parquet), or pass a frame of DuckDB, polars or "
+                "pandas",
+            )
+        # In-memory tables are registered when a query that uses them is prepared.
+        backend._run_pre_execute_hooks(data)
+        return backend.con.sql(backend.compile(data))
+
+
+@contextmanager
+def _without_statistics(relation: Any) -> Iterator[None]:  # noqa: ANN401 - duckdb is untyped here
+    """Keep the database of a relation from deciding the relation's own conditions by statistics, for a while.
+
+    A relation may have a filter over Parquet files, such as isnan(v), which they would decide for many rows at once.
+    """
+
+    def answer(statement: str) -> list[Any]:
+        return list(relation.query("ggdp_unused", statement).fetchall())
+
+    ((before,),) = answer("SELECT current_setting('disabled_optimizers')")
+    off = ",".join(dict.fromkeys([*filter(None, before.split(",")), *NO_STATISTICS]))
+    answer(f"SET disabled_optimizers = '{off}'")
+    try:
+        yield
+    finally:
+        answer(f"SET disabled_optimizers = '{before}'")
+
+
+def _projected(place: int, column: str, types: Sequence[str]) -> str:
+    value = f"CAST(p{place} AS VARCHAR)" if types[place] in _AS_TEXT else f"p{place}"
+    return f"{value} AS {safe_name(column)}"
+
+
+def _require_told_apart(names: Sequence[str]) -> None:
+    """Refuse names that differ in case alone, which ibis writes as they are and DuckDB reads as one."""
+    found: dict[str, str] = {}
+    for name in names:
+        other = found.setdefault(name.casefold(), name)
+        if other != name:
+            raise ArgumentError("data", [other, name], "are columns that differ in case alone: rename one of them")
+
+
+class DuckdbFiles(_PrivateDatabase):
+    """Files."""
+
+    def __init__(self, files: Files, columns: Sequence[str], temp_dir: Path | None = None) -> None:
+        super().__init__(temp_dir)
+        self._files = files
+        self.empty_is_null = files.has_header
+        # Whether DuckDB reads Parquet files, and not Arrow, which takes several times as long.
+        self._reads_parquet = files.format == "parquet"
+        reading.require_readable(files)
+        if files.format == "parquet":
+            import pyarrow.parquet as pq
+
+            require_columns(files.named, columns, pq.read_schema(files.paths[0]).names)
+            require_one_schema(files.paths, columns, nulls_fit=True)
+            relation = reading.parquet(self._connection, files, columns)
+            self._frame, self.kinds = with_kinds(DUCKDB, relation, columns)
+        else:
+            if files.has_header:
+                require_columns(files.named, columns, files.header, by_header=True)
+            self.kinds = dict.fromkeys(columns, "text")
+
+    def frame(self, query: CountQuery) -> Frame:
+        """Return the needed columns of the files."""
+        if self._reads_parquet:
+            return self._frame
+        declared = declared_columns(query)
+        if self._files.format == "parquet":
+            relation = reading.parquet_rows(self._connection, self._files, declared)
+        elif self._files.format == "json":
+            relation = reading.json_rows(self._connection, self._files, list(declared))
+        else:
+            require_one_declaration(query, self.kinds)
+            relation = reading.text_rows(self._connection, self._files, declared)
+        return with_kinds(DUCKDB, relation, list(declared))[0]
+
+    def fall_back(self) -> bool:
+        """Let Arrow read Parquet files: text that is not valid UTF-8 is beyond DuckDB's reader of them."""
+        was, self._reads_parquet = self._reads_parquet, False
+        return was

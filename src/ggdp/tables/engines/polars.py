@@ -1,0 +1,74 @@
+"""Frames of polars, eager and lazy, counted by polars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from ggdp.tables.engines.contributions import UnitLimits, digests, kept_by_window
+from ggdp.tables.engines.files import require_columns
+from ggdp.tables.engines.frames import framed, joined, safe_name, with_kinds
+from ggdp.tables.engines.protocol import Dialect, Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ggdp.tables.engines.frames import Frame
+    from ggdp.tables.engines.sources import CountQuery
+
+__all__ = ["POLARS", "PolarsFrame"]
+
+
+class _Polars(Dialect):
+    def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of polars
+        return {name for name, kind in native.collect_schema().items() if str(kind) == "Null"}
+
+    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+        import polars as pl
+
+        def coded(name: str) -> Any:  # noqa: ANN401 - a frame of polars
+            found = pl.DataFrame({name: list(levels), code: range(len(levels))}, {name: pl.String, code: pl.Int64})
+            return found if isinstance(frame, nw.DataFrame) else found.lazy()
+
+        return joined(frame, text, coded)
+
+    def kept_pairs(self, frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        return kept_by_window(frame, cell, limits, _hashed)
+
+
+POLARS = _Polars()
+
+
+class PolarsFrame(Engine):
+    """A frame of polars."""
+
+    name, dialect = "polars", POLARS
+
+    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - polars is untyped
+        import polars as pl
+
+        names = data.collect_schema().names()
+        require_columns(source, columns, names)
+        taken = data.select(pl.nth(names.index(column)).alias(safe_name(column)) for column in columns)
+        if isinstance(taken, pl.LazyFrame):
+            # Predicates do not pass this.
+            taken = taken.map_batches(_same, streamable=True)
+        self._frame, self.kinds = with_kinds(POLARS, taken, columns)
+
+    def frame(self, query: CountQuery) -> Frame:  # noqa: ARG002 - its text is always valid
+        """Return the frame."""
+        return self._frame
+
+
+def _same(frame: Any) -> Any:  # noqa: ANN401 - a frame of polars
+    return frame
+
+
+def _hashed(frame: Frame, column: str) -> Frame:
+    import polars as pl
+
+    def digest(series: Any) -> Any:  # noqa: ANN401 - a polars series
+        return pl.Series(series.name, digests(series), dtype=pl.String)
+
+    return framed(nw.to_native(frame).with_columns(pl.col(column).map_batches(digest, return_dtype=pl.String)))

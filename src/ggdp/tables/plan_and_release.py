@@ -1,0 +1,314 @@
+"""The two calls that most users come for: plan a table of private counts, and release one.
+
+A release is a plan that is run, and nothing else: all that can be decided without the data is decided by the plan.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, Literal
+
+from ggdp.errors import PrivacyWarning
+from ggdp.tables.engines.text_files import text_format
+from ggdp.tables.request import TableRequest
+from ggdp.tables.table_plan import TablePlan, plan_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.sampling import Source
+    from ggdp.tables.domain import Domain
+    from ggdp.tables.engines.spark.written_release import WrittenRelease
+    from ggdp.tables.release import TableRelease
+    from ggdp.tables.request import Counting
+
+__all__ = ["plan_table", "release_table"]
+
+
+def plan_table(
+    by: str | Sequence[str] | Sequence[Sequence[str]],
+    goal: Guarantee,
+    domain: Domain | Mapping[str, Any] | str | Path | None = None,
+    *,
+    order: float | Literal["auto"] = "auto",
+    unit: str | None = None,
+    max_cells: int | None = None,
+    count: Counting = "units",
+    max_rows_per_cell: int | None = None,
+    count_cut: float | None = None,
+    unit_name: str | None = None,
+    neighbours: Neighbours = "add-remove",
+    total: int | None = None,
+    nonnegative: bool = False,
+    false_cells: float | None = None,
+    engine: Literal["duckdb", "spark"] | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    quoted: bool | None = None,
+    escape: str | None = None,
+    out: str | Path | None = None,
+    plot: str | Path | None = None,
+) -> TablePlan:
+    """Plan a release of private counts: cells, noise, error and cost. No data are read, and nothing is spent.
+
+    Parameters
+    ----------
+    by : str, sequence of str, or sequence of sequences of str
+        Columns to count by; several lists give several tables, released as one query.
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What must be promised, of all tables together.
+    domain : Domain, mapping or path of a TOML file, optional
+        The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
+        a delta.
+    order : float or "auto", default "auto"
+        Order of the noise; by default the best for the goal, found without the data.
+    unit : str, optional
+        Column that identifies whose row it is. Without one each row is a unit of its own.
+    max_cells : int, optional
+        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random. A table
+        with fewer cells limits it by itself.
+    count : {"units", "rows"}, default "units"
+        With `unit`: whether a cell counts different units, or their rows.
+    max_rows_per_cell : int, optional
+        With ``count="rows"``: how many rows of one unit are counted in a cell at most.
+    count_cut : float, optional
+        Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
+        `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
+    unit_name : str, optional
+        What units are called in statements and plots, in the plural, such as ``"patients"``.
+    neighbours : {"add-remove", "replace-one"}, default "add-remove"
+        Whether neighbouring data sets differ by one unit more or less, or by one that is replaced.
+    total : int, optional
+        What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
+    nonnegative : bool, default False
+        Whether counts below 0, and ends of intervals below 0, are published as 0.
+    false_cells : float, optional
+        Asks for a sparse table of a declared domain: how many empty cells may be shown on average.
+    engine : {"duckdb", "spark"}, optional
+        What reads files; DuckDB by default. A frame is counted by its own engine.
+    encoding : str, optional
+        Character encoding of text files, such as "latin-1"; UTF-8 by default.
+    delimiter : str, optional
+        What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+    quoted : bool, default True
+        Whether fields of CSV files may be in double quotes. Pass False for files whose writer does not quote.
+    escape : str, optional
+        The character that the writer puts before a quote inside quotes where it does not double it: a backslash in
+        files that Spark has written.
+    out : path, optional
+        Where a run writes the tables, .csv or .parquet, with a manifest beside them.
+    plot : path, optional
+        Where a run draws the tables, .png, .pdf or .svg; needs the extra `plots`.
+
+    Returns
+    -------
+    TablePlan
+        What a release would be. `TablePlan.run` makes it; ``ggdp release --dry-run`` prints the same.
+
+    Raises
+    ------
+    ArgumentError
+        If the request is wrong, or needs more cells than can be released.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> goal, domain = ggdp.PureDP(1.0), ggdp.Domain({"ward": ["a", "b", "c"]})
+    >>> plan = ggdp.plan_table(by="ward", goal=goal, domain=domain, unit="person", max_cells=2)
+    >>> plan
+    TablePlan: no data were read, nothing was spent
+      table: ward, 3 cells, a unit is counted in at most 2 cells; intervals cover: units counted, at most 2 cells each
+      cells: 3
+      regime: declared: every cell is published, empty ones too
+      unit: all rows with one value of the column 'person'
+      order: 1
+      scale: 2
+      plus-minus: 6 at 95 %, around each noisy count
+      sensitivity: at most 2 coordinates move, each by at most 1 (add-remove)
+      guarantee: 1-DP under add-remove neighbours
+      cost: epsilon = 1, each time that it is run
+    >>> import polars as pl
+    >>> visits = pl.DataFrame({"person": [1, 1, 2, 3], "ward": ["a", "b", "a", "c"]})
+    >>> plan.run(visits).to_polars()["ward"].to_list()
+    ['a', 'b', 'c']
+    """
+    request = TableRequest(
+        by=by,  # type: ignore[arg-type]
+        goal=goal,
+        domain=domain,  # type: ignore[arg-type]
+        order=order,
+        unit=unit,
+        max_cells=max_cells,
+        count=count,
+        max_rows_per_cell=max_rows_per_cell,
+        count_cut=count_cut,
+        unit_name=unit_name,
+        neighbours=neighbours,
+        total=total,
+        nonnegative=nonnegative,
+        false_cells=false_cells,
+        text=text_format(encoding, delimiter, quoted, escape),
+    )
+    for warning in request.warnings:
+        warnings.warn(warning, PrivacyWarning, stacklevel=_depth())
+    return plan_request(request, engine=engine, out=out, plot=plot)
+
+
+def release_table(
+    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+    by: str | Sequence[str] | Sequence[Sequence[str]],
+    goal: Guarantee,
+    domain: Domain | Mapping[str, Any] | str | Path | None = None,
+    *,
+    order: float | Literal["auto"] = "auto",
+    unit: str | None = None,
+    max_cells: int | None = None,
+    count: Counting = "units",
+    max_rows_per_cell: int | None = None,
+    count_cut: float | None = None,
+    unit_name: str | None = None,
+    neighbours: Neighbours = "add-remove",
+    total: int | None = None,
+    nonnegative: bool = False,
+    false_cells: float | None = None,
+    engine: Literal["duckdb", "spark"] | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    quoted: bool | None = None,
+    escape: str | None = None,
+    temp_dir: str | Path | None = None,
+    out: str | Path | None = None,
+    plot: str | Path | None = None,
+    overwrite: bool = False,
+    source: Source | None = None,
+) -> TableRelease | WrittenRelease:
+    """Count the rows of a table by public columns, and release the counts under differential privacy.
+
+    It is ``plan_table(...).run(data, ...)``.
+
+    Parameters
+    ----------
+    data : path or frame
+        A CSV, Parquet or JSON-lines file, or a pattern of several (``data/*.parquet``); or a frame: pandas, polars
+        (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame, counted on its own engine.
+    by : str, sequence of str, or sequence of sequences of str
+        Columns to count by; several lists give several tables, released as one query.
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What must be promised, of all tables together.
+    domain : Domain, mapping or path of a TOML file, optional
+        The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
+        a delta.
+    order : float or "auto", default "auto"
+        Order of the noise; by default the best for the goal, found without the data.
+    unit : str, optional
+        Column that identifies whose row it is. Without one each row is a unit of its own.
+    max_cells : int, optional
+        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random. A table
+        with fewer cells limits it by itself.
+    count : {"units", "rows"}, default "units"
+        With `unit`: whether a cell counts different units, or their rows.
+    max_rows_per_cell : int, optional
+        With ``count="rows"``: how many rows of one unit are counted in a cell at most.
+    count_cut : float, optional
+        Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
+        `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
+    unit_name : str, optional
+        What units are called in statements and plots, in the plural, such as ``"patients"``.
+    neighbours : {"add-remove", "replace-one"}, default "add-remove"
+        Whether neighbouring data sets differ by one unit more or less, or by one that is replaced.
+    total : int, optional
+        What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
+    nonnegative : bool, default False
+        Whether counts below 0, and ends of intervals below 0, are published as 0.
+    false_cells : float, optional
+        Asks for a sparse table of a declared domain: how many empty cells may be shown on average.
+    engine : {"duckdb", "spark"}, optional
+        What reads files; DuckDB by default. A frame is counted by its own engine.
+    encoding : str, optional
+        Character encoding of text files, such as "latin-1"; UTF-8 by default.
+    delimiter : str, optional
+        What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+    quoted : bool, default True
+        Whether fields of CSV files may be in double quotes. Pass False for files whose writer does not quote.
+    escape : str, optional
+        The character that the writer puts before a quote inside quotes where it does not double it: a backslash in
+        files that Spark has written.
+    temp_dir : path, optional
+        A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
+        variable GGDP_TEMP_DIR names. Without either no row is written to disk.
+    out : path, optional
+        Where to write the tables, .csv or .parquet, with a manifest beside them.
+    plot : path, optional
+        Where to draw the tables, .png, .pdf or .svg; needs the extra `plots`.
+    overwrite : bool, default False
+        Whether files that already exist may be replaced. Each run spends the budget again.
+    source : Source, optional
+        Where the random bits come from; a seeded one leaves the release without a guarantee.
+
+    Returns
+    -------
+    TableRelease or WrittenRelease
+        The tables with their guarantee. A table of more than 5 million cells that Spark counts is drawn by its
+        executors and written to `out`, a directory of Parquet files; it stays there.
+
+    Raises
+    ------
+    ArgumentError
+        If the request is wrong, or does not fit the columns of the data; no error depends on a value.
+    SourceError
+        If the data cannot be read.
+
+    Notes
+    -----
+    Claim: the release has the guarantee that it carries, for neighbours that differ by one unit. A row has one cell of
+    each table or none, whatever it holds; a unit is counted in at most `max_cells` cells of each, chosen from its own
+    rows alone, and adds at most 1, or `max_rows_per_cell`, to each of them; so counts move as
+    `TableRequest.sensitivity` says, and the noise is proved for that. A unit that is in more cells than are counted
+    moves one more number by 1 (`ggdp.tables.cut`).
+
+    Examples
+    --------
+    >>> import ggdp, polars as pl
+    >>> visits = pl.DataFrame({"person": [1, 1, 2, 3], "ward": ["a", "b", "a", "c"]})
+    >>> goal, domain = ggdp.PureDP(1.0), ggdp.Domain({"ward": ["a", "b", "c"]})
+    >>> release = ggdp.release_table(visits, by="ward", goal=goal, domain=domain, unit="person", max_cells=2)
+    >>> release.to_polars()["ward"].to_list()
+    ['a', 'b', 'c']
+    >>> release.manifest["table"]["unit"]
+    {'kind': 'column', 'column': 'person', 'name': None, 'max_cells': 2, 'max_rows_per_cell': None}
+    """
+    plan = plan_table(
+        by,
+        goal,
+        domain,
+        order=order,
+        unit=unit,
+        max_cells=max_cells,
+        count=count,
+        max_rows_per_cell=max_rows_per_cell,
+        count_cut=count_cut,
+        unit_name=unit_name,
+        neighbours=neighbours,
+        total=total,
+        nonnegative=nonnegative,
+        false_cells=false_cells,
+        engine=engine,
+        encoding=encoding,
+        delimiter=delimiter,
+        quoted=quoted,
+        escape=escape,
+        out=out,
+        plot=plot,
+    )
+    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, source=source)
+
+
+def _depth() -> int:
+    """Return how far the first caller outside of ggdp is: a warning points there."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
+        frame, depth = frame.f_back, depth + 1
+    return depth

@@ -1,0 +1,73 @@
+"""What a release would be, in words: the rows that ``ggdp release --dry-run``, a prompt and a notebook show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ggdp.tables.unit_descriptions import covered, number_of, protected_unit
+
+if TYPE_CHECKING:
+    from ggdp.tables.request import TableRequest
+    from ggdp.tables.table_plan import TablePlan
+
+__all__ = ["TITLE", "as_text", "summary_rows"]
+
+TITLE = "no data were read, nothing was spent"
+_REGIMES = {
+    "declared": "declared: every cell is published, empty ones too",
+    "sparse": "sparse: a declared domain, of which cells with small noisy counts are left out",
+    "open": "open: levels of few units do not show",
+    "mixed": "mixed: declared tables are complete, in open ones levels of few units do not show",
+}
+
+
+def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
+    """Return what a plan says, a name and a text in each row."""
+    request, mechanism, threshold = plan.request, plan.mechanism, plan.threshold
+    unknown = "not known: levels that are not declared are chosen privately"
+    rows = [
+        *(("table", _table(request, table)) for table in range(len(request.by))),
+        ("cells", unknown if request.cells is None else f"{request.cells:,}"),
+        ("regime", _REGIMES[request.regime]),
+        ("unit", protected_unit(request)),
+        ("order", f"{mechanism.order:.6g}"),
+        ("scale", f"{mechanism.scale:.6g}"),
+        ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
+        ("sensitivity", str(mechanism.sensitivity)),
+        ("guarantee", str(plan.guarantee)),
+        ("cost", _cost(plan)),
+    ]
+    if threshold is not None:
+        share = request.false_cells
+        false = "" if share is None else f"; on average at most {share:g} of those shown {_are(share)} empty"
+        rows.append(("threshold", f"cells with a noisy count of {threshold.value:,} or more are shown{false}"))
+    if plan.cut is not None:
+        said = f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {request.count_cut:.3g} of epsilon"
+        rows.append(("units cut", said))
+    return rows + [("would write", str(file)) for file in plan.files]
+
+
+def as_text(plan: TablePlan) -> str:
+    """Return a plan as lines of text."""
+    rows = [*summary_rows(plan), *(("warning", warning) for warning in plan.request.warnings)]
+    return "\n".join([f"TablePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
+
+
+def _are(number: float) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _cost(plan: TablePlan) -> str:
+    delta = f" and delta = {plan.guarantee.delta:.6g}" if plan.guarantee.delta else ""
+    return f"epsilon = {plan.guarantee.epsilon:.6g}{delta}, each time that it is run"
+
+
+def _table(request: TableRequest, table: int) -> str:
+    """Return what is known of one table beforehand."""
+    size, most = request.sizes[table], request.most_cells[table]
+    said = [" x ".join(request.by[table]), "open" if size is None else number_of(size, "cell")]
+    if request.unit is not None:
+        capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} were asked for)"
+        said.append(f"a unit is counted in at most {number_of(most, 'cell')}{capped}")
+    covers = covered(request, table)
+    return ", ".join(said) + ("" if covers is None else f"; intervals cover: {covers}")

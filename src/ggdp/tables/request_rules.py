@@ -1,0 +1,169 @@
+"""Which requests for tables are refused, and why: by the request alone, before any data are opened.
+
+Messages name other arguments in backticks, as in Python; the command line writes them as flags.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.tables.domain import MOST_CELLS
+
+if TYPE_CHECKING:
+    from ggdp.tables.request import TableRequest
+
+__all__ = [
+    "COVERS",
+    "check_cut",
+    "check_order",
+    "check_regime",
+    "check_rows",
+    "check_total",
+    "check_units",
+    "too_many_cells",
+]
+
+# A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
+COVERS = "covers"
+# So many cells are released on the executors of Spark.
+MOST_ON_EXECUTORS = 10**10
+# More would not be told from one another in 64-bit noise.
+MOST_ROWS = 10**12
+
+
+def check_units(request: TableRequest) -> None:
+    """Refuse a column of units without a limit on their cells, or that is counted by."""
+    if request.unit is None:
+        if request.max_cells is not None:
+            raise ArgumentError(
+                "max_cells", request.max_cells, "needs `unit`: name the column that identifies whose row it is"
+            )
+        return
+    if not isinstance(request.unit, str) or not request.unit:
+        kind = ArgumentError if isinstance(request.unit, str) else ArgumentTypeError
+        raise kind("unit", request.unit, "must be the name of a column")
+    if request.max_cells is None:
+        raise ArgumentError(
+            "unit",
+            request.unit,
+            "needs `max_cells`: in how many cells one unit is counted at most. More cells of a unit are left out at "
+            "random, and the noise grows with the number; `ggdp check` shows how many cells units are in",
+        )
+    if any(request.unit in names for names in request.by):
+        raise ArgumentError(
+            "unit", request.unit, "cannot be counted by as well: each unit would have a cell of its own"
+        )
+    if any(COVERS in names for names in request.by):
+        raise ArgumentError("by", COVERS, "is the name of a published column; rename it in the source")
+
+
+def check_order(request: TableRequest) -> None:
+    """Refuse noise that no pure goal can have."""
+    if request.goal.delta == 0.0 and request.order not in ("auto", 1.0):
+        raise ArgumentError("order", request.order, "needs a delta: give a `delta` above 0, or `order=1`")
+
+
+def check_rows(request: TableRequest) -> None:
+    """Refuse rows of units without a limit on them."""
+    _validate.choice(count=request.count, among=("units", "rows"))
+    if request.count == "rows" and request.unit is None:
+        raise ArgumentError(
+            "count", request.count, "needs `unit`: without one each row is a unit, and rows are what is counted"
+        )
+    if request.count == "rows" and request.max_rows_per_cell is None:
+        raise ArgumentError(
+            "count",
+            request.count,
+            "needs `max_rows_per_cell`: how many rows of a unit are counted in one cell at most. The noise grows "
+            "with the number; `ggdp check` shows how many rows units have in a cell",
+        )
+    if (request.max_rows_per_cell or 1) > MOST_ROWS:
+        raise ArgumentError("max_rows_per_cell", request.max_rows_per_cell, "must be at most 10^12")
+    if request.count != "rows" and request.max_rows_per_cell is not None:
+        raise ArgumentError("max_rows_per_cell", request.max_rows_per_cell, 'needs `count="rows"`')
+
+
+def check_regime(request: TableRequest) -> None:
+    """Refuse columns that nobody declared without a delta, and more cells than can be released."""
+    unknown = [name for name in request.columns if name not in request.domain and name != request.unit]
+    if unknown and request.false_cells is not None:
+        raise ArgumentError(
+            "false_cells",
+            request.false_cells,
+            f"needs a declared domain, and column {unknown[0]!r} is not declared in `domain`",
+        )
+    if unknown and request.goal.delta == 0.0:
+        declared = "the domain does not declare this column" if len(request.domain) else "no domain is given"
+        raise ArgumentError(
+            "by",
+            unknown[0],
+            f"{declared}: declare its levels or edges with `domain`; or give a `delta` above 0, then its levels are "
+            "chosen privately and those of few units do not show",
+        )
+    for names, size in zip(request.by, request.sizes, strict=True):
+        if size == 0:
+            raise ArgumentError("by", list(names), "has no cell left: all of them are declared to be impossible")
+    numbered = request.numbered_cells
+    if numbered > MOST_CELLS:
+        raise ArgumentError(
+            "by", request.by, f"spans {numbered:.3g} cells; at most 10^18 can be numbered: leave out columns"
+        )
+    if request.false_cells is not None and request.false_cells >= (request.cells or 0):
+        raise ArgumentError("false_cells", request.false_cells, f"must be below the number of cells, {request.cells:,}")
+    if request.false_cells is None and numbered > MOST_ON_EXECUTORS:
+        raise too_many_cells(request, MOST_ON_EXECUTORS)
+
+
+def check_cut(request: TableRequest) -> None:
+    """Refuse to count the units that are cut where that limits nothing, or none can be."""
+    share = request.count_cut
+    if share is None:
+        return
+    if share >= 1.0:
+        raise ArgumentError("count_cut", share, "must be below 1: the rest of epsilon is for the cells")
+    if request.unit is None:
+        raise ArgumentError("count_cut", share, "needs `unit`: without one each row is counted in its one cell")
+    if request.count == "rows":
+        raise ArgumentError(
+            "count_cut",
+            share,
+            'needs `count="units"`: a unit may lose any number of rows, so the number of such units limits nothing',
+        )
+    if not any(request.can_cut):
+        raise ArgumentError(
+            "count_cut", share, f"is not needed: `max_cells={request.max_cells}` leaves nobody out of any cell"
+        )
+
+
+def check_total(request: TableRequest) -> None:
+    """Refuse a public total that neighbours could change."""
+    if request.neighbours != "replace-one":
+        raise ArgumentError(
+            "total",
+            request.total,
+            'needs `neighbours="replace-one"`: with a unit more or less the total would not be what it is',
+        )
+    if request.regime != "declared":
+        raise ArgumentError(
+            "total", request.total, "needs all cells: it goes with a declared domain, without `false_cells`"
+        )
+    if request.count == "rows":
+        raise ArgumentError("total", request.total, 'needs `count="units"`: units may have different numbers of rows')
+    if request.max_cells is not None and request.max_cells > 1:
+        raise ArgumentError(
+            "total",
+            request.total,
+            f"needs `max_cells=1`: with {request.max_cells} a unit may be in more cells than another",
+        )
+
+
+def too_many_cells(request: TableRequest, most: int) -> ArgumentError:
+    """Return the error for a declared table that is too large to be listed."""
+    return ArgumentError(
+        "by",
+        request.by,
+        f"spans {request.numbered_cells:,} cells, and at most {most:,} are released one by one; give `false_cells` "
+        "(such as 1) for a sparse table, which leaves out those with small noisy counts, or leave out columns",
+    )

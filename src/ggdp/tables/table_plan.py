@@ -1,0 +1,259 @@
+"""From a request to its noise, threshold and guarantee: all that is settled before the data are opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ggdp import _validate
+from ggdp.calibration import calibrate
+from ggdp.mechanisms import Mechanism
+from ggdp.privacy import ApproxDP, PureDP
+from ggdp.releases.facts import LEVEL
+from ggdp.releases.threshold import Threshold, thresholded
+from ggdp.sampling.entropy import checked_source
+from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
+from ggdp.tables.noise import LAPLACE, table_noise
+from ggdp.tables.noisy_counts import release_counts, require_size
+from ggdp.tables.pictures import picture, picture_files, require_pictures
+from ggdp.tables.plan_summary import as_text
+from ggdp.tables.release import TableRelease
+from ggdp.tables.request import AUTO
+from ggdp.tables.thresholds import key_threshold, noise_share, open_guarantee, sparse_threshold, threshold_share
+from ggdp.tables.unit_descriptions import table_properties
+from ggdp.tables.writing import contents, put, require_apart, require_writable, targets
+
+if TYPE_CHECKING:
+    import os
+
+    from ggdp.calibration import Calibration
+    from ggdp.privacy import Guarantee
+    from ggdp.releases.facts import MechanismFacts
+    from ggdp.sampling import Source
+    from ggdp.tables.engines.spark.written_release import WrittenRelease
+    from ggdp.tables.request import TableRequest
+
+__all__ = ["TablePlan", "plan_request"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TablePlan:
+    """How a request will be answered, and what that will cost. No data were read for it. Made by `ggdp.plan_table`.
+
+    Attributes
+    ----------
+    request : TableRequest
+        What was asked for.
+    mechanism : Mechanism
+        The noise.
+    threshold : Threshold, optional
+        The least noisy count that is shown, of sparse and open tables; None if all are.
+    guarantee : PureDP, ProbabilisticDP or ApproxDP
+        What a release will promise, and what each run costs.
+    cut : CutPlan, optional
+        How the units that are in more than `max_cells` cells are counted; None if they are not.
+    engine : {"duckdb", "spark"}, optional
+        What reads files.
+    out, plot : Path, optional
+        Where a run writes the tables, and pictures of them.
+    """
+
+    request: TableRequest
+    mechanism: Mechanism
+    threshold: Threshold | None
+    guarantee: Guarantee
+    cut: CutPlan | None = None
+    engine: Literal["duckdb", "spark"] | None = None
+    out: Path | None = None
+    plot: Path | None = None
+
+    @property
+    def described_mechanism(self) -> MechanismFacts:
+        """The mechanism as a release describes it: for the goal of the request, with the threshold."""
+        described = replace(self.mechanism.facts, goal=self.request.goal)
+        return described if self.threshold is None else thresholded(described, self.threshold)
+
+    @property
+    def half_width(self) -> int:
+        """How far a noisy count is from the true one, at most, with a probability of 95 %."""
+        return int(self.mechanism.law.half_width(LEVEL))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that a run writes: the tables, their manifest, the pictures."""
+        tables = len(self.request.by)
+        written = () if self.out is None else targets(self.out, tables)
+        return (*written, *picture_files(self.plot, tables))
+
+    def run(
+        self,
+        data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+        *,
+        temp_dir: str | Path | None = None,
+        overwrite: bool = False,
+        source: Source | None = None,
+    ) -> TableRelease | WrittenRelease:
+        """Count the data, draw the noise, and write the tables if the plan says where. Each run spends the budget.
+
+        Parameters
+        ----------
+        data : path or frame
+            As in `ggdp.release_table`.
+        temp_dir : path, optional
+            A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
+            variable GGDP_TEMP_DIR names. Without either no row is written to disk.
+        overwrite : bool, default False
+            Whether files of the plan that already exist may be replaced. All are written, or none.
+        source : Source, optional
+            Where the random bits come from; a seeded one leaves the release without a guarantee.
+
+        Returns
+        -------
+        TableRelease or WrittenRelease
+            As in `ggdp.release_table`.
+
+        Examples
+        --------
+        >>> import ggdp, pyarrow
+        >>> plan = ggdp.plan_table(by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
+        >>> release = plan.run(pyarrow.table({"smokes": ["no", "yes", "no"]}))
+        >>> release.guarantee == plan.guarantee
+        True
+        """
+        bits, tables = checked_source(source), len(self.request.by)
+        if self.out is not None:
+            require_writable(self.out, tables, overwrite=overwrite)
+        require_pictures(self.plot, tables, overwrite=overwrite)
+        files = self.files
+        require_apart(data, files)
+        release = release_counts(self, data, bits, temp_dir)
+        found: dict[Path, bytes] = {}
+        # What executors have drawn is written already.
+        if self.out is not None and isinstance(release, TableRelease):
+            found = contents(release, files[: tables + 1])
+        if self.plot is not None:
+            shown = release if isinstance(release, TableRelease) else release.load()
+            drawn = picture_files(self.plot, tables)
+            found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(drawn)}
+        put(found, str(self.out or self.plot), overwrite=overwrite)
+        return release
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, fit for JSON."""
+        return {
+            "request": self.request.to_dict(),
+            "regime": self.request.regime,
+            "cells": self.request.cells,
+            "tables": [
+                {"by": list(names), **table_properties(self.request, table)}
+                for table, names in enumerate(self.request.by)
+            ],
+            "order": self.mechanism.order,
+            "scale": self.mechanism.scale,
+            "std": self.mechanism.std,
+            "plus_minus": self.half_width,
+            "level": LEVEL,
+            "threshold": None if self.threshold is None else self.threshold.to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "cut": None if self.cut is None else {**self.cut.to_dict(), "plus_minus": self.cut.half_width},
+            "sensitivity": str(self.mechanism.sensitivity),
+            "warnings": list(self.request.warnings),
+            "files": [str(file) for file in self.files],
+        }
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a release would be, for notebooks."""
+        from ggdp.tables.notebook import plan_as_html
+
+        return plan_as_html(self)
+
+
+def plan_request(
+    request: TableRequest,
+    *,
+    engine: Literal["duckdb", "spark"] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    plot: str | os.PathLike[str] | None = None,
+) -> TablePlan:
+    """Return how a request will be answered; whatever can be refused without the data is refused here.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> from ggdp.tables.request import TableRequest
+    >>> request = TableRequest(by=["sex"], goal=ggdp.PureDP(1.0), domain=ggdp.Domain({"sex": ["f", "m"]}))
+    >>> plan = plan_request(request)
+    >>> plan.half_width, str(plan.guarantee)
+    (3, '1-DP under add-remove neighbours')
+    """
+    tables = len(request.by)
+    if out is not None:
+        targets(out, tables)
+        out = Path(out)
+    if plot is not None:
+        picture_files(plot, tables)
+        plot = Path(plot)
+    if engine is not None:
+        _validate.choice(engine=engine, among=("duckdb", "spark"))
+        # If no engine is named, the data may be a frame of Spark: the size is then checked when it is opened.
+        require_size(request, out, has_executors=engine == "spark")
+    planned = _open(request) if "open" in request.regimes else _closed(request)
+    return replace(planned, engine=engine, out=out, plot=plot)
+
+
+def _closed(request: TableRequest) -> TablePlan:
+    """Return the plan of tables whose cells are all declared."""
+    order = None if request.order == AUTO else request.order
+    noise, cut = table_noise(rest_of_goal(request), request.sensitivity, order), plan_cut(request)
+    mechanism = Mechanism(noise)
+    promised = joint(mechanism.guarantee, cut)
+    if request.nonnegative or request.total is not None or request.false_cells is not None:
+        promised = promised.after_postprocessing()
+    threshold = None
+    if request.false_cells is not None:
+        assert request.cells is not None
+        tau = sparse_threshold(noise.order, noise.scale, cells=request.cells, false_cells=request.false_cells)
+        threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
+    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=promised, cut=cut)
+
+
+def _open(request: TableRequest) -> TablePlan:
+    """Return the plan of tables of which some have keys that are chosen privately."""
+    whole, m = request.goal.delta, request.open_cells_of_a_unit
+    beside = request.cells_of_a_unit - m
+    noise, cut = _open_noise(request), plan_cut(request)
+    share = threshold_share(whole, noise.guarantee, cells_of_a_unit=m, declared_cells=beside)
+    most = request.most_in_a_cell
+    tau = key_threshold(noise.order, noise.scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
+    promised = open_guarantee(
+        noise.guarantee,
+        order=noise.order,
+        scale=noise.scale,
+        threshold=tau,
+        cells_of_a_unit=m,
+        declared_cells=beside,
+        most_in_a_cell=most,
+    )
+    return TablePlan(
+        request=request,
+        mechanism=Mechanism(noise),
+        threshold=Threshold(value=tau),
+        guarantee=joint(promised, cut),
+        cut=cut,
+    )
+
+
+def _open_noise(request: TableRequest) -> Calibration:
+    """Return the noise of keys and counts: pure where Laplace noise is taken, which leaves more to the keys."""
+    goal = rest_of_goal(request)
+    if request.order == LAPLACE:
+        return calibrate(PureDP(goal.epsilon), request.sensitivity, order=LAPLACE, support="integer")
+    m = request.open_cells_of_a_unit
+    beside = request.cells_of_a_unit - m
+    delta = noise_share(goal.delta, cells_of_a_unit=m, declared_cells=beside, neighbours=request.neighbours)
+    order = None if request.order == AUTO else request.order
+    return table_noise(ApproxDP(goal.epsilon, delta), request.sensitivity, order)

@@ -1,0 +1,165 @@
+"""A real Spark cluster for tests, two workers with an executor each, and sources of bits that report from executors."""
+
+import atexit
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from ggdp.sampling import SeededSource
+from ggdp.tables.engines.spark.local_session import _java_version, quiet
+
+ROOT = Path(__file__).parents[4]
+_CONF = {
+    "spark.app.name": "ggdp tests",
+    "spark.master": "local-cluster[2,1,1024]",
+    "spark.executor.memory": "700m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Executors unpickle the sources below, and draw by the source that is tested, whatever is installed.
+    "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+    "spark.sql.shuffle.partitions": "4",
+    # Short lives: compiled quickly rather than well.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Parts go to whichever worker is free.
+    "spark.locality.wait": "0s",
+}
+
+
+def cluster():
+    """The one cluster of this process; it ends with it. Without Java the test is skipped."""
+    pytest.importorskip("pyspark", reason="needs pyspark, of the extra 'spark'")
+    if (_java_version() or 0) < 17:
+        pytest.skip("needs Java 17 or newer")
+    return started()
+
+
+@functools.cache
+def started(*changes):
+    """A session on a cluster, by default of this process's own; `changes` are pairs of a setting and its value."""
+    import pyspark
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    folder = tempfile.mkdtemp(prefix="ggdp-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    conf = SparkConf(loadDefaults=False)
+    for key, value in {**_CONF, "spark.local.dir": folder, "spark.sql.warehouse.dir": folder, **dict(changes)}.items():
+        conf.set(key, value)
+    # The workers of a local cluster keep their logs in Spark's home, which is otherwise the installed package.
+    home = Path(folder, "home")
+    home.mkdir()
+    for part in Path(pyspark.__file__).parent.iterdir():
+        if part.name != "work":
+            (home / part.name).symlink_to(part)
+    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with quiet(), mock.patch.dict(os.environ, environment):
+        context = SparkContext(conf=conf, gateway=launch_gateway(conf, popen_kwargs=silent))
+        session = SparkSession.builder.getOrCreate()
+    atexit.register(context.stop)
+    return session
+
+
+class Reporting:
+    """A source that reports every request for bits: a line in a folder's file for each attempt of a part.
+
+    The bits are a seed's, another one for each part.
+    """
+
+    private = False
+
+    def __init__(self, folder, *, seed=0):
+        self.folder, self.seed, self.own = Path(folder), seed, None
+
+    def fill(self, buffer):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        part, attempt = context.partitionId(), context.attemptNumber()
+        if self.own is None:
+            self.own = SeededSource(seed=1000 * self.seed + part)
+            self.requests = 0
+        self.requests += 1
+        written = self.own.fill(buffer)
+        with (self.folder / f"{part}-{attempt}").open("a") as report:
+            report.write(f"{buffer.size} {Path.cwd().name}\n")
+        self.after(part, attempt)
+        return written
+
+    def after(self, part, attempt):
+        """What a test wants to happen after a request."""
+
+    def attempts(self, part):
+        return sorted(self.folder.glob(f"{part}-*"))
+
+    def until(self, condition):
+        """Wait for another task, which is already running; a minute at most."""
+        end = time.monotonic() + 60
+        while not condition():
+            if time.monotonic() > end:
+                (self.folder / "late").touch()
+                raise TimeoutError
+            time.sleep(0.02)
+
+
+class FailsOnce(Reporting):
+    """Fails in the first attempt of part 1, after that part has handed over some rows."""
+
+    def after(self, part, attempt):
+        if (part, attempt) == (1, 0) and self.requests == 4:
+            raise OSError
+
+
+class DiesOnce(FailsOnce):
+    """Ends the Python process of the first attempt of part 1, after that part has handed over some rows."""
+
+    def after(self, part, attempt):
+        if (part, attempt) == (1, 0) and self.requests == 4:
+            os._exit(1)
+
+
+class AlwaysFails(Reporting):
+    """Fails in every attempt of part 1, after it has drawn noise."""
+
+    def after(self, part, attempt):
+        if part == 1 and attempt >= 0:
+            raise OSError
+
+
+class Meets(Reporting):
+    """Parts 0 and 1 go on once both have begun, so two executors do them."""
+
+    def after(self, part, attempt):
+        if part < 2 and attempt == 0:
+            self.until(lambda: self.attempts(0) and self.attempts(1))
+
+
+class Straggles(Reporting):
+    """The first attempt of part 1 goes on once a second one has drawn as much as it has."""
+
+    def after(self, part, attempt):
+        if part == 1 and attempt == 0 and self.requests == 4:
+            self.until(lambda: len(self.attempts(1)) > 1 and len(self.attempts(1)[1].read_text().splitlines()) >= 4)
+
+
+class Same:
+    """A source of the same byte again and again: noise of 0, which leaves every count as it is."""
+
+    private = False
+
+    def fill(self, buffer):
+        buffer[:] = np.uint8(0x80)
+        return buffer.size

@@ -1,0 +1,65 @@
+"""Spark counts the zoo as every other engine does, units and all."""
+
+import pytest
+from tests.tables.engines.spark import cluster as spark_cluster
+from tests.tables.engines.test_counting import DECLARED, PEOPLE
+from tests.tables.engines.zoo import KEY, ZOO, counted, expected, expected_keys, keyed
+
+from ggdp.tables.domain import Domain
+from ggdp.tables.engines import CountQuery
+
+
+@pytest.fixture(scope="module")
+def spark():
+    return spark_cluster.cluster()
+
+
+def frame_of(spark, table):
+    from ggdp.tables.engines.spark.local_session import quiet
+
+    with quiet():
+        return spark.createDataFrame(table)
+
+
+# Spark has no integers without a sign.
+BEASTS = [beast for beast in ZOO if beast.label not in ("unsigned", "narrow")]
+# A query takes seconds on a cluster.
+FAST = ("words", "floats", "integers in text", "no row")
+
+
+@pytest.mark.parametrize(
+    "beast",
+    [
+        pytest.param(beast, id=beast.label, marks=[] if beast.label in FAST else pytest.mark.exhaustive)
+        for beast in BEASTS
+    ],
+)
+def test_spark_frames_are_counted_as_the_semantics_say(spark, beast):
+    # All domains of a table in one query: as many marginals.
+    query = CountQuery(marginals=beast.domains)
+    assert counted(frame_of(spark, beast.table), query) == expected(beast.table, query)
+
+
+@pytest.mark.parametrize(
+    ("unit", "max_cells"),
+    [
+        ("name", 1),
+        ("person", 2),
+        pytest.param("person", 1, marks=pytest.mark.exhaustive),
+        pytest.param("day", 2, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_units_keep_the_same_cells_on_spark(spark, unit, max_cells):
+    query = CountQuery(marginals=(DECLARED, DECLARED.project(["word"])), unit=unit, max_cells=max_cells, key=KEY)
+    assert counted(frame_of(spark, PEOPLE), query) == expected(PEOPLE, query)
+
+
+def test_open_keys_are_the_same_on_spark(spark):
+    query = CountQuery(marginals=(Domain([*DECLARED.project(["n"])]).merge(_open("word")),), unit="name", key=KEY)
+    assert keyed(frame_of(spark, PEOPLE), query) == expected_keys(PEOPLE, query)
+
+
+def _open(name):
+    from ggdp.tables.column import Column
+
+    return Domain([Column(name=name)])

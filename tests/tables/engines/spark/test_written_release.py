@@ -1,0 +1,167 @@
+"""Tables on a real Spark cluster: the same counts as on every other engine, and large ones drawn by the executors."""
+
+import hashlib
+import json
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.tables.engines.spark import cluster as spark_cluster
+from tests.tables.engines.spark.cluster import Reporting
+from tests.tables.test_plan_and_release import BARRED, DOMAIN, PEOPLE, REQUESTS
+
+import ggdp
+from ggdp.errors import ArgumentError
+from ggdp.releases import manifest_schema
+from ggdp.tables import noisy_counts
+
+# Small tables show keys only at a delta that no publisher should take.
+pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
+
+PURE = ggdp.PureDP(1.0)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    return spark_cluster.cluster()
+
+
+@pytest.fixture(scope="module")
+def people(spark):
+    from ggdp.tables.engines.spark.local_session import quiet
+
+    with quiet():
+        return spark.createDataFrame(PEOPLE)
+
+
+def mostly_exhaustive(names, fast):
+    """Parameters of which only a few are run every time: a query takes seconds on a cluster."""
+    return [name if name in fast else pytest.param(name, marks=pytest.mark.exhaustive) for name in names]
+
+
+@pytest.mark.parametrize("name", mostly_exhaustive(REQUESTS, {"marginals", "sparse units", "open"}))
+def test_with_the_same_bits_spark_gives_the_release_of_every_engine(name, people):
+    request = {"domain": DOMAIN} | REQUESTS[name]
+    here = ggdp.release_table(PEOPLE, **request, source=ggdp.SeededSource(seed=5))
+    there = ggdp.release_table(people, **request, source=ggdp.SeededSource(seed=5))
+    for one, other in zip(here.tables, there.tables, strict=True):
+        assert one.to_arrow().to_pylist() == other.to_arrow().to_pylist()
+        assert one.to_arrow().schema == other.to_arrow().schema
+
+
+@pytest.mark.usefixtures("spark")
+def test_files_are_read_by_spark_when_it_is_asked_for(tmp_path):
+    pyarrow.csv.write_csv(PEOPLE, tmp_path / "people.csv")
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    request = {"by": ["sex", "age"], "goal": PURE, "domain": DOMAIN}
+    expected = ggdp.release_table(PEOPLE, **request, source=ggdp.SeededSource(seed=3)).to_arrow()
+    for name in ("people.csv", "people.parquet"):
+        found = ggdp.release_table(tmp_path / name, **request, engine="spark", source=ggdp.SeededSource(seed=3))
+        assert found.to_arrow().equals(expected), name
+
+
+@pytest.fixture
+def small_driver(monkeypatch):
+    """A driver that has no room for a table of 13 cells."""
+    monkeypatch.setattr(noisy_counts, "MOST_ON_DRIVER", 12)
+
+
+LARGE = {"by": ["sex", "age", "town"], "goal": PURE, "domain": DOMAIN}
+
+
+@pytest.mark.usefixtures("small_driver")
+def test_a_large_table_is_drawn_once_by_the_executors_and_stays_where_it_is_written(people, tmp_path):
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    out = tmp_path / "people.parquet"
+    release = ggdp.release_table(people, **LARGE, out=out, source=Reporting(reports))
+    drawn = {file.name: file.read_text() for file in reports.iterdir()}
+    assert drawn
+    assert release.guarantee is None
+    first, second = release.to_arrow(), release.to_arrow()
+    release.to_pandas(), release.to_polars(), repr(release)
+    assert first.equals(second)
+    assert {file.name: file.read_text() for file in reports.iterdir()} == drawn
+    assert first.num_rows == DOMAIN.project(LARGE["by"]).size
+    assert first["noisy_count"].to_pylist() == pq.read_table(out)["noisy_count"].to_pylist()
+
+
+@pytest.mark.usefixtures("small_driver")
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"nonnegative": True, "domain": BARRED, "unit": "person", "max_cells": 1, "count_cut": 0.2},
+        {"false_cells": 2, "domain": BARRED},
+        pytest.param({}, marks=pytest.mark.exhaustive),
+        pytest.param(
+            {"unit": "person", "max_cells": 1, "count": "rows", "max_rows_per_cell": 2}, marks=pytest.mark.exhaustive
+        ),
+    ],
+)
+def test_a_large_release_carries_its_guarantee_and_a_manifest_with_the_digests_of_its_parts(people, tmp_path, extra):
+    out = tmp_path / "people.parquet"
+    release = ggdp.release_table(people, **(LARGE | extra), out=out)
+    assert release.guarantee.implies(PURE.under("add-remove"))
+    manifest = json.loads((tmp_path / "people.manifest.json").read_text())
+    assert manifest == release.manifest
+    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    (table,) = manifest["table"]["tables"]
+    for part in table["parts"]:
+        assert hashlib.sha256((tmp_path / part["url"]).read_bytes()).hexdigest() == part["sha256"]
+    assert manifest["values"]["shape"] == [release.to_arrow().num_rows]
+    loaded = release.load()
+    assert loaded.guarantee == release.guarantee
+    # What Spark wrote and what is made again from the noisy counts agree in all columns.
+    written = pq.read_table(out).replace_schema_metadata(None)
+    assert loaded.to_arrow().to_pylist() == written.to_pylist()
+    if "domain" in extra:
+        assert ("m", "[18, 65)") not in zip(written["sex"].to_pylist(), written["age"].to_pylist(), strict=True)
+    if "count_cut" in extra:
+        assert min(written["lower"].to_pylist()) >= 0
+        assert set(written["covers"].to_pylist()) == {"all units; counts: at most 1 cell each"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.manifest.json", "people.parquet"]
+
+
+@pytest.mark.usefixtures("small_driver")
+def test_false_cells_of_a_large_sparse_table_are_empty_distinct_and_as_many_as_their_law_has(people, tmp_path):
+    request = LARGE | {"goal": ggdp.PureDP(0.2), "false_cells": 20.0}
+    release = ggdp.release_table(people, **request, out=tmp_path / "people.parquet", source=ggdp.SeededSource(seed=9))
+    table = release.to_arrow()
+    keys = list(zip(*(table[name].to_pylist() for name in LARGE["by"]), strict=True))
+    order = {key: place for place, key in enumerate(map(DOMAIN.project(LARGE["by"]).labels, range(24)))}
+    assert sorted(keys, key=order.__getitem__) == keys
+    assert len(set(keys)) == len(keys) > 5
+    assert min(table["noisy_count"].to_pylist()) >= release.plan.threshold.value
+
+
+@pytest.mark.usefixtures("small_driver")
+def test_a_part_that_was_changed_is_not_loaded(people, tmp_path):
+    release = ggdp.release_table(people, **LARGE, out=tmp_path / "people.parquet")
+    part = next((tmp_path / "people.parquet").iterdir())
+    part.write_bytes(part.read_bytes() + b" ")
+    with pytest.raises(ArgumentError, match="is not the file that was released"):
+        release.load()
+
+
+@pytest.mark.usefixtures("small_driver")
+def test_a_large_table_is_written_as_parquet_or_not_at_all(people, tmp_path):
+    with pytest.raises(ArgumentError, match=r"must end in \.parquet"):
+        ggdp.release_table(people, **LARGE, out=tmp_path / "people.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_spark_is_not_repeated(spark, capfd):
+    from pyspark.sql import functions
+
+    from ggdp.errors import SourceError
+
+    secret = spark.createDataFrame(pa.table({"town": ["Ada's own secret"]}))
+    broken = secret.select(functions.expr("cast(raise_error(town) as string)").alias("town"))
+    with pytest.raises(SourceError) as raised:
+        ggdp.release_table(broken, by="town", goal=PURE, domain=DOMAIN)
+    assert "secret" not in str(raised.value)
+    assert raised.value.__cause__ is raised.value.__context__ is None
+    said = capfd.readouterr()
+    assert "secret" not in said.out + said.err
