@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp.calibration.corner_estimate import first_above, spectrum_of
-from ggdp.calibration.corner_layout import TILTS, precision_for, rounded_step, smooth_length
+from ggdp.calibration.corner_layout import chernoff_ends, precision_for, rounded_step, smooth_length
 from ggdp.calibration.crossing_estimates import crossings, loss_estimates
 from ggdp.calibration.sampled_loss import FAR, Sample, integer_tails_estimate, saddle, summed
 from ggdp.proofs.absolute_sum import inner_points, is_halved
@@ -122,8 +122,7 @@ def _ends_of_sum(samples: list[Sample], theta: float, budget: float) -> tuple[fl
         return 0.0, 0.0, 1.0
     spread = math.sqrt(summed(samples, theta)[2]) + 1e-300
     plain = math.sqrt(summed(samples, 0.0)[2]) + 1e-300
-    top, tilt = min(((summed(samples, s)[0] - budget) / s, s) for s in (theta + shift / spread for shift in TILTS))
-    bottom = max((budget - summed(samples, -s)[0]) / s for s in (shift / plain for shift in TILTS))
+    top, tilt, bottom = chernoff_ends(samples, theta, spread, plain, budget)
     # Beyond t all counts the same, so nothing much above it needs a place; at least t itself does.
     return top, max(min(bottom, top), 0.0), tilt
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ggdp.calibration.sampled_loss import clipped_at, ends_of, log_delta, saddle, sample_of, summed
+import numpy as np
+
+from ggdp.calibration.sampled_loss import clipped_at, ends_of, log_delta, log_moments, saddle, sample_of, summed
 from ggdp.proofs.layouts import CornerLayout, SizeLayout, Window
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.corner import Corner
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["TILTS", "PlannedCorner", "corner_layout", "rounded_step", "smooth_length"]
+__all__ = ["PlannedCorner", "chernoff_ends", "corner_layout", "precision_for", "rounded_step", "smooth_length"]
 
 # Added variance relative to that of the sum: delta then rises by about 1e-4 of itself.
 ADDED_VARIANCE = 6e-5
@@ -45,7 +47,7 @@ MOST_UNITS = 4096
 # From so many coordinates of one size on, blocks of them are added first.
 STAGED = 1 << 14
 # Tilts of Chernoff bounds that are tried, in units of the spread of the sum.
-TILTS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0)
+TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0])
 # Up to so many coordinates a far tail is made by few of them.
 TAILED = 100
 
@@ -225,13 +227,22 @@ def _window(samples: Sequence[Sample], step: float, budget: float, theta: float,
     spread = math.sqrt(summed(samples, theta)[2]) + 1e-300
     plain = math.sqrt(summed(samples, 0.0)[2]) + 1e-300
     least = sum(s.count * float(s.losses.min()) for s in samples)
-    tops = [((summed(samples, s)[0] - budget) / s, s) for s in (theta + t / spread for t in TILTS)]
-    top, tilt = min(tops)
-    bottom = max((budget - summed(samples, -s)[0]) / s for s in (t / plain for t in TILTS))
+    top, tilt, bottom = chernoff_ends(samples, theta, spread, plain, budget)
     last = min(math.ceil(max(top, centre) / step) + 2, max(highest, math.floor(centre / step) + 2))
     bottom = min(max(bottom, least), last * step)
     wanted = last - math.floor(bottom / step) + 3
     return Window(top=last, points=smooth_length(wanted), tilt=tilt)
+
+
+def chernoff_ends(
+    samples: Sequence[Sample], theta: float, spread: float, plain: float, budget: float
+) -> tuple[float, float, float]:
+    """Return the top above which a sum has a mass of at most e^budget, the tilt that shows it, and the bottom."""
+    above, below = theta + TILTS / spread, TILTS / plain
+    tops = (log_moments(samples, above) - budget) / above
+    best = int(np.argmin(tops))
+    bottom = ((budget - log_moments(samples, -below)) / below).max()
+    return float(tops[best]), float(above[best]), float(bottom)
 
 
 def smooth_length(wanted: int) -> int:

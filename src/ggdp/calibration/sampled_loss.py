@@ -32,6 +32,7 @@ __all__ = [
     "ends_of",
     "integer_tails_estimate",
     "log_delta",
+    "log_moments",
     "saddle",
     "sample_of",
     "summed",
@@ -42,6 +43,7 @@ __all__ = [
 FAR = 220.0
 SMALL_SCALE = 500.0
 NODES = 1600
+MOST_INTEGERS = 2400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,20 @@ class Sample:
         variance = float(weights @ (self.losses - mean) ** 2) / total
         return self.count * (peak + math.log(total)), self.count * mean, self.count * variance
 
+    def log_moments(self, tilts: Floats) -> Floats:
+        """K of all `count` coordinates at several tilts."""
+        tilted = self.logs + tilts[:, None] * self.losses
+        peaks = tilted.max(axis=1)
+        return np.asarray(self.count * (peaks + np.log(np.exp(tilted - peaks[:, None]).sum(axis=1))))
+
 
 def sample_of(law: NoiseLaw, size: float, count: int) -> Sample | None:
     """Return a sample of the loss of one coordinate; None where every loss is beyond the floats."""
     order, scale = law.order, law.scale
     far = FAR ** (1.0 / order)
     with np.errstate(all="ignore"):
-        if law.support == "integer" and scale < SMALL_SCALE:
+        # A narrow law on the integers is summed; a wide one is as good as continuous here.
+        if law.support == "integer" and 2.0 * far * scale <= MOST_INTEGERS:
             k = np.arange(-math.ceil(far * scale) - 1, math.ceil(far * scale) + 2, dtype=np.float64)
             logs = -((np.abs(k) / scale) ** order)
             z, logs = k / scale, logs - _log_sum(logs)
@@ -123,6 +132,11 @@ def summed(samples: Sequence[Sample], s: float) -> tuple[float, float, float]:
     """Return K, K' and K'' of all coordinates together at s."""
     parts = [sample.cumulants(s) for sample in samples]
     return sum(q[0] for q in parts), sum(q[1] for q in parts), sum(q[2] for q in parts)
+
+
+def log_moments(samples: Sequence[Sample], tilts: Floats) -> Floats:
+    """Return K of all coordinates together at several tilts."""
+    return np.asarray(sum(sample.log_moments(tilts) for sample in samples))
 
 
 def log_delta(samples: Sequence[Sample], theta: float, epsilon: float) -> float:

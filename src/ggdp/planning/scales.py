@@ -4,7 +4,7 @@ Where one coordinate moves, a scale takes a millisecond and is searched as for a
 comes from a convolution, and three things save most of them: the search starts from the scales of the orders already
 known (log b is smooth in log p), it goes by secants (log delta is nearly straight in log b), and nothing is proved.
 
-On the integers delta is not monotone in the scale, so scales up to `WAVY_SCALE` are scanned, from the least that one
+On the integers delta is not monotone in the scale, so small scales are scanned, from the least that one
 moving coordinate needs (several need no less: to forget the others is post-processing) up to the first that passes.
 Above, and from order 1.5 on, the scale on the reals stands in: it was within 1e-3 of that on the integers.
 """
@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ggdp.calibration.absolute_sum import absolute_sum_excess
-from ggdp.calibration.corner import corner_excess
+from ggdp.calibration.corner import corner_excess, wavy_scale
 from ggdp.calibration.integer_shift import least_for_integer_shift
 from ggdp.calibration.least_scale import least_law
 from ggdp.calibration.search import bracketed, passing_end
@@ -41,7 +41,6 @@ TOLERANCE = 1e-7
 LOOSE_TOLERANCE = 1e-4
 SECANTS = 10
 FARTHEST_STEP = 0.7
-WAVY_SCALE = 60.0
 SMOOTH_ORDER = 1.5
 SCAN_STEP = 0.01
 WIDEST_SCAN_STEP = 0.03
@@ -90,7 +89,7 @@ def _convolved(
     if law.support == "real":
         return _smooth(bound, law, delta, known.setdefault("corner", {}))
     near = _smooth(bound, replace(law, support="real"), delta, known.setdefault("corner on the reals", {}))
-    if near > WAVY_SCALE:
+    if near > wavy_scale(law.order):
         # The steps of the integers are too fine to matter for which order is best, but near the kink of order 1.
         started = known.setdefault("corner", {law.order: near})
         return near if law.order >= SMOOTH_ORDER else _smooth(bound, law, delta, started)
