@@ -1,15 +1,33 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all, and the user's cache directory."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+__all__ = ["cache_directory", "write_together"]
 
-__all__ = ["write_together"]
+
+def cache_directory() -> Path | None:
+    """Return XDG_CACHE_HOME/ggdp where that is set, or else ggdp's directory among the platform's caches.
+
+    None if there is no home directory.
+    """
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # The specification has a relative path ignored.
+    if named.is_absolute():
+        return named / "ggdp"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ggdp" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "ggdp"
+    return home / ".cache" / "ggdp"
 
 
 def write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.requirements import Requirement
     from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 
-__all__ = ["Calibration", "Formula", "Method", "calibration_of"]
+__all__ = ["Calibration", "Formula", "Method", "calibration_from", "calibration_of"]
 
 Method: TypeAlias = Literal["tight", "paper"]
 Formula: TypeAlias = Literal["tight", "paper", "exponential"]
@@ -305,10 +305,29 @@ def calibration_of(
     # A scale that is labelled an upper bound does not claim to be the least.
     tight = method == "tight" and requirement.note is None
     certificate = certify(proposal.bound, proposal.law, requirement.target, tight=tight, enclosure=proposal.found)
-    law = proposal.law
     if certificate is None:
+        law = proposal.law
         message = f"the scale {law.scale!r} of order {law.order!r} does not keep {question.goal}; use method = 'tight'"
         raise UnattainableError(message)
+    notes = notes if requirement.note is None else (requirement.note, *notes)
+    return _calibration(question, certificate, method, notes)
+
+
+def calibration_from(question: Question, certificate: Certificate) -> Calibration:
+    """Return the calibration that a certificate is about, as `calibrate` would; the certificate is not proved here.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate is not about the question.
+    """
+    found = (one.note for one in question.accepted() if one.bound == certificate.bound.claim)
+    note = next(found, None)
+    return _calibration(question, certificate, "tight", () if note is None else (note,))
+
+
+def _calibration(question: Question, certificate: Certificate, method: Formula, notes: tuple[str, ...]) -> Calibration:
+    law = certificate.law
     return Calibration(
         order=law.order,
         scale=law.scale,
@@ -320,7 +339,7 @@ def calibration_of(
         sensitivity=question.sensitivity,
         guarantee=_proved(question, certificate),
         certificate=certificate,
-        notes=notes if requirement.note is None else (requirement.note, *notes),
+        notes=notes,
     )
 
 

@@ -36,7 +36,8 @@ __all__ = ["Scales", "is_convolved", "scale_finder"]
 
 Scales: TypeAlias = Callable[[float, Callable[[], float]], float]
 Convolved: TypeAlias = CornerDelta | AbsoluteSumDelta
-TOLERANCE = 1e-7
+# Of log b, which need be known only well enough to tell which order is best.
+TOLERANCE = 1e-5
 # Where delta jumps, secants lead nowhere, and halving a bracket is slow.
 LOOSE_TOLERANCE = 1e-4
 SECANTS = 10
@@ -104,7 +105,7 @@ def _excess(bound: Convolved, law: NoiseLaw, delta: float, *, rough: bool = Fals
     """Return log(delta(b) / delta), estimated in floats."""
     if isinstance(bound, CornerDelta):
         return corner_excess(bound, law, delta, rough=rough)
-    return absolute_sum_excess(bound, law, delta)
+    return absolute_sum_excess(bound, law, delta, rough=rough)
 
 
 def _smooth(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, float]) -> float:
@@ -115,7 +116,7 @@ def _smooth(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, fl
         return math.inf
 
     def excess(scale: float) -> float:
-        return _excess(bound, law.with_scale(scale), delta)
+        return _excess(bound, law.with_scale(scale), delta, rough=True)
 
     jumps = law.support == "integer" and isinstance(bound, AbsoluteSumDelta)
     here = math.log(guess)

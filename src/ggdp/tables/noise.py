@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ggdp.calibration import calibrate
+from ggdp.calibration.calibration_cache import remembered
 from ggdp.planning import plan
 from ggdp.privacy import PureDP
 
@@ -40,11 +41,15 @@ def table_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | None) 
     >>> noise.order > 1.5
     True
     """
+    if goal.delta == 0.0:
+        return calibrate(goal, sensitivity, order=LAPLACE if order is None else order, support="integer")
+    return remembered(goal, sensitivity, order, lambda: _found(goal, sensitivity, order))
+
+
+def _found(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
     if order is not None:
         return calibrate(goal, sensitivity, order=order, support="integer")
     pure = calibrate(PureDP(goal.epsilon), sensitivity, order=LAPLACE, support="integer")
-    if goal.delta == 0.0:
-        return pure
     best = _best(goal, sensitivity)
     return pure if pure.std <= WORTH * best.std else best
 

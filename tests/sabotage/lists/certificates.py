@@ -179,6 +179,13 @@ SABOTAGES = [
         ("tests/proofs/test_kernel.py",),
     ),
     Sabotage(
+        "a certificate from the cache is believed",
+        "calibration/calibration_cache.py",
+        "        found.require_proof()\n",
+        "",
+        ("tests/calibration/test_calibration_cache.py::test_a_file_that_was_changed_is_not_believed[a smaller scale]",),
+    ),
+    Sabotage(
         "a norm is rounded down",
         "privacy/sensitivity.py",
         "norm = upper_float(arb(largest) * terms ** (1 / arb(p)))",
