@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import calibration_report
+import latency
 import releases_report
 import releases_rounds
 import sampling_report
@@ -82,10 +83,12 @@ def part(name: str) -> str:
     """Run a part and return its page."""
     if name == "tables":
         return tables(tables_rounds.Sizes())
+    if name == "latency":
+        return latency.report(frames_python())
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 
-PARTS = ("calibration", "sampling", "releases", "tables")
+PARTS = ("calibration", "latency", "sampling", "releases", "tables")
 
 
 def main() -> None:
