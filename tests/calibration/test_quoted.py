@@ -11,6 +11,8 @@ from tests.reference.fifty_digits import integer_delta, real_delta
 
 import ggdp
 from ggdp.errors import ArgumentError, UnattainableError
+from ggdp.proofs.divergences import renyi_between
+from ggdp.proofs.profile import NoisyQuery
 
 ONE = ggdp.Sensitivity.disjoint(1)
 GOAL = ggdp.ApproxDP(1.0, 1e-6)
@@ -143,8 +145,8 @@ def test_a_wide_sum_is_compared_with_its_integral():
 
 def test_renyi_divergences_of_coordinates_add_up():
     one, three = calibrated(3.0), ggdp.Sensitivity.cells(3, 1)
-    many = ggdp.calibration.profile.NoisyQuery(one.law, three)
-    found = ggdp.calibration.divergences.renyi_between(many, 4.0)
+    many = NoisyQuery(one.law, three)
+    found = renyi_between(many, 4.0)
     assert found == pytest.approx([3 * bound for bound in one.renyi(4.0)], rel=1e-12)
 
 

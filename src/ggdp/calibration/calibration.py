@@ -12,7 +12,7 @@ from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivi
 from ggdp.proofs.certificate import Certificate, certify, require_proved, verify
 from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
-from ggdp.proofs.requirements import Question
+from ggdp.proofs.requirements import Question, proved_guarantee
 
 if TYPE_CHECKING:
     from ggdp.calibration.search import Proposal
@@ -104,17 +104,12 @@ class Calibration(Profiled):
                 "its goal, sensitivity, support, bounding, method or certificate is not one of ggdp; use ggdp.calibrate"
             )
             raise CertificateError(message)
-        certificate, question = self.certificate, self.question
-        if certificate.law != self.law or not any(
-            requirement.bound == certificate.bound.claim
-            and requirement.target == certificate.target
-            and (certificate.tight is None or requirement.note is None)
-            for requirement in question.accepted()
-        ):
+        if self.certificate.law != self.law:
             message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
             raise CertificateError(message)
-        if self.guarantee != _proved(question, certificate):
-            message = f"the certificate does not prove {self.guarantee}, but {_proved(question, certificate)}"
+        proved = proved_guarantee(self.question, self.certificate)
+        if self.guarantee != proved:
+            message = f"the certificate does not prove {self.guarantee}, but {proved}"
             raise CertificateError(message)
 
     @property
@@ -337,18 +332,7 @@ def _calibration(question: Question, certificate: Certificate, method: Formula, 
         method=method,
         goal=question.goal,
         sensitivity=question.sensitivity,
-        guarantee=_proved(question, certificate),
+        guarantee=proved_guarantee(question, certificate),
         certificate=certificate,
         notes=notes,
     )
-
-
-def _proved(question: Question, certificate: Certificate) -> Guarantee:
-    """Return what a certificate proves, made for the sensitivity's neighbours."""
-    goal, neighbours = question.goal, question.sensitivity.neighbours
-    if certificate.quantity == "epsilon":
-        return PureDP(certificate.proved, neighbours)
-    if certificate.proved == 0.0:
-        return PureDP(goal.epsilon, neighbours)
-    notion = ProbabilisticDP if goal.notion == "probabilistic" else ApproxDP
-    return notion(goal.epsilon, certificate.proved, neighbours)

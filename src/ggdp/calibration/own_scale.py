@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
-from ggdp.calibration.profile import NoisyQuery, delta_between, epsilon_between
+from ggdp.calibration.profile import delta_between, epsilon_between
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.profile import NoisyQuery
 from ggdp.proofs.requirements import require_integers
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def guarantee_of(
 
     Notes
     -----
-    Claim and proof: `ggdp.calibration.profile`. It is the least guarantee but for rounding where one coordinate moves,
+    Claim and proof: `ggdp.proofs.profile`. It is the least guarantee but for rounding where one coordinate moves,
     and at order 2 on the reals (at an epsilon below 1e-12 delta may be larger by 2e-12); for boxes and cells it is
     larger by 1e-4 or so; where only a norm is known, at other orders, it is an upper bound.
     `Calibration.epsilon` and `Calibration.delta` give lower bounds too.

@@ -6,11 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
-from ggdp.calibration.divergences import concentrated_between, renyi_between
-from ggdp.calibration.profile import NoisyQuery, delta_between, delta_of_pure, epsilon_between, epsilon_of_pure
+from ggdp.calibration.profile import delta_between, epsilon_between
 from ggdp.errors import ArgumentError
 from ggdp.proofs.attained import joint_binds
 from ggdp.proofs.bounded_vector import BoundedLoss
+from ggdp.proofs.divergences import concentrated_between, renyi_between
+from ggdp.proofs.profile import NoisyQuery, delta_of_pure, epsilon_of_pure
 from ggdp.proofs.renyi import renyi_of_pure
 from ggdp.proofs.requirements import paired
 
@@ -47,7 +48,7 @@ class Profiled:
 
         Notes
         -----
-        Claim and proof: `ggdp.calibration.profile`. The two agree to 12 digits where one coordinate moves and at order
+        Claim and proof: `ggdp.proofs.profile`. The two agree to 12 digits where one coordinate moves and at order
         2 on the reals (for an epsilon between -1e-12 and 1e-12 to an absolute 2e-12), to about 1 percent for a box or
         cells of up to a hundred coordinates, and to a factor below 2 for a thousand. Where only a norm is known at
         another order, or the noise is bounded, they may be far apart.
@@ -99,7 +100,7 @@ class Profiled:
 
         Notes
         -----
-        Claim and proof: `ggdp.proofs.renyi` and `ggdp.calibration.divergences`. The two agree to 9 digits in most
+        Claim and proof: `ggdp.proofs.renyi` and `ggdp.proofs.divergences`. The two agree to 9 digits in most
         cases, for boxes and cells too, and to 4 where the divergence is large; where alpha is too large for the working
         precision (from about 1e3 on at order 50, from about 1e16 on at order 1.5) they may be 0 and infinity. Where
         only a norm is known at an order other than 2, or the noise is bounded, the lower one is of a simpler move,
@@ -125,7 +126,7 @@ class Profiled:
         -----
         At order 2 it is Delta_2^2 / (2 sigma^2). From order 1 to 2 it is found to 2 percent or, near order 2, to less
         than 10; above order 2 there is none, and both are infinite. Bounded noise has at most epsilon^2 / 2 (Bun and
-        Steinke, TCC 2016, Proposition 3.3). Claim and proof: `ggdp.calibration.divergences`.
+        Steinke, TCC 2016, Proposition 3.3). Claim and proof: `ggdp.proofs.divergences`.
 
         Examples
         --------

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from ggdp.calibration import calibrate
 from ggdp.calibration.corner import corner_excess
-from ggdp.calibration.profile import NoisyQuery, epsilon_between
+from ggdp.calibration.profile import epsilon_between
 from ggdp.calibration.search import passing_end
 from ggdp.errors import ArgumentError, GgdpError, SearchError
 from ggdp.planning.search import Effort, Trial, least_error
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.profile import NoisyQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp._balls import upper_float
-from ggdp.errors import ArgumentError, UnattainableError, UnprovedError
+from ggdp.errors import ArgumentError, CertificateError, UnattainableError, UnprovedError
 from ggdp.privacy.guarantees import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta
 from ggdp.proofs.attained import is_reached, joint_binds, most_l1
@@ -45,9 +45,10 @@ if TYPE_CHECKING:
     from ggdp.privacy.sensitivity import Sensitivity
     from ggdp.proofs.bound import Bound
     from ggdp.proofs.bounded_vector import Coordinate
+    from ggdp.proofs.certificate import Certificate
     from ggdp.proofs.noise_law import Bounding, Support
 
-__all__ = ["Question", "Requirement", "paired", "require_integers"]
+__all__ = ["Question", "Requirement", "paired", "proved_guarantee", "require_integers"]
 
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
@@ -265,6 +266,33 @@ class Question:
             note = "upper bound: the paper's Eqn b1 for a joint norm, not the least scale"
             found.append(Requirement(joint, goal.epsilon, note))
         return found
+
+
+def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
+    """Return the guarantee that a certificate proves for a question, under the neighbours of the sensitivity.
+
+    The certificate itself is not proved here.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate is not about the question.
+    """
+    if not any(
+        requirement.bound == certificate.bound.claim
+        and requirement.target == certificate.target
+        and (certificate.tight is None or requirement.note is None)
+        for requirement in question.accepted()
+    ):
+        message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
+        raise CertificateError(message)
+    goal, neighbours = question.goal, question.sensitivity.neighbours
+    if certificate.quantity == "epsilon":
+        return PureDP(certificate.proved, neighbours)
+    if certificate.proved == 0.0:
+        return PureDP(goal.epsilon, neighbours)
+    notion = ProbabilisticDP if goal.notion == "probabilistic" else ApproxDP
+    return notion(goal.epsilon, certificate.proved, neighbours)
 
 
 def require_integers(sensitivity: Sensitivity) -> None:

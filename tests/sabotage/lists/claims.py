@@ -31,7 +31,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a delta above 1 is quoted",
-        "calibration/profile.py",
+        "proofs/profile.py",
         "most = min(upper_float(1 - eps if epsilon <= -pure else (e - eps) / (1 + e)), 1.0)",
         "most = upper_float(1 - eps if epsilon <= -pure else (e - eps) / (1 + e))",
         (f"{QUOTES}test_no_delta_of_bounded_noise_is_above_one",),

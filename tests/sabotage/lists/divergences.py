@@ -58,14 +58,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "a divergence at a larger alpha is left out of the concentrated guarantee",
-        "calibration/divergences.py",
+        "proofs/divergences.py",
         "upper_float(arb(at(last)[1]) / arb(first))",
         "upper_float(arb(at(last)[0]) / arb(last) / 2)",
         (f"{QUOTED}test_orders_below_two_are_concentrated",),
     ),
     Sabotage(
         "delta below an epsilon of 0 is that above it",
-        "calibration/profile.py",
+        "proofs/profile.py",
         "return 1 - share + share * arb(delta)",
         "return arb(delta) + 0 * share",
         (f"{QUOTED}test_at_zero_and_below_delta_is_a_distance_of_laws",),

@@ -9,7 +9,7 @@ AFTER = "tests/conformance/test_postprocessing.py::"
 SABOTAGES = [
     Sabotage(
         "the guarantee is always of add-remove",
-        "calibration/calibration.py",
+        "proofs/requirements.py",
         "goal, neighbours = question.goal, question.sensitivity.neighbours",
         'goal, neighbours = question.goal, "add-remove"',
         (f"{SHAPES}test_every_shape_is_released_with_the_guarantee[(1,)-laplace-integers-replace-one]",),

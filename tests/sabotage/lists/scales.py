@@ -44,8 +44,8 @@ SABOTAGES = [
     Sabotage(
         "a certificate of something else will do",
         "calibration/calibration.py",
-        "if certificate.law != self.law or not any(",
-        "if certificate.law != self.law and not any(",
+        "if self.certificate.law != self.law:",
+        "if False:",
         ("tests/mechanisms/test_additive.py::test_a_calibration_that_was_tampered_with_is_refused",),
     ),
     Sabotage(

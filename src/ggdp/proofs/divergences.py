@@ -8,7 +8,7 @@ d           D / b for one coordinate; ||d||_2 of all coordinates at order 2
 
 Coordinates are independent, so divergences add up, and the far corner is the worst move: the Renyi divergence is
 monotone in the trade-off function, as delta is. A norm alone is dominated by a move of one coordinate with the l_1 norm
-(`ggdp.calibration.profile`); at order 2 it is alpha ||d||_2^2.
+(`ggdp.proofs.profile`); at order 2 it is alpha ||d||_2^2.
 
 Claim (order 2). rho = ||d||_2^2 = D_2^2 / (2 sigma^2), on the reals (Bun and Steinke, TCC 2016, Proposition 1.6) and
 on the integers for all whole moves, since D_alpha <= alpha ||d||^2 with equality at whole alpha (Canonne, Kamath
@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
-from ggdp.calibration.profile import pure_between
 from ggdp.proofs.attained import ATTAINED
 from ggdp.proofs.integer_sums import normaliser
+from ggdp.proofs.profile import pure_between
 from ggdp.proofs.renyi import renyi_of_shift
 
 if TYPE_CHECKING:
-    from ggdp.calibration.profile import Between, NoisyQuery
+    from ggdp.proofs.profile import Between, NoisyQuery
 
 __all__ = ["concentrated_between", "renyi_between"]
 

@@ -1,0 +1,218 @@
+"""The other direction: the delta of a noise for an epsilon, the epsilon for a delta, each between two proved floats.
+
+==========  ===========================================================================================
+delta(eps)  the largest of P(A) - e^eps Q(A) over all sets A and all moves that the sensitivity allows
+eps(delta)  the least eps >= 0 with delta(eps) <= delta
+l_1, l_2    norms of the whole move
+==========  ===========================================================================================
+
+==============================================  =========================================================
+one coordinate moves                            exact, to 13 digits
+order 2 on the reals                            exact, by the l_2 norm; with a box and a joint norm an upper bound
+a box or cells                                  the corner: upper bound by pessimistic convolution, lower bound
+                                                by cells of noise (`CornerDelta.lower`)
+only a norm                                     upper: at order 2 by the l_2 norm, else by the l_1 norm or free of
+                                                direction; lower: all of the move in one coordinate
+bounds                                          the pure loss: upper bound by randomised response
+==============================================  =========================================================
+
+Claim (epsilon below 0). delta(-eps) = 1 - e^(-eps) + e^(-eps) delta(eps): take complements of the sets, and note that
+the moves d and -d are both allowed. Claim (epsilon from 0 to a small e). delta falls with eps and is convex in e^eps
+with a slope of at least -1, so delta(e) <= delta(eps) <= delta(e) + e^e - e^eps.
+
+Claim (l_1 norm). A move of l_1 norm s is no easier to detect than a move of one coordinate by s, at every order p >= 1,
+on the reals and, for whole moves, on the integers. Proof: let psi_s(a) be the largest power of a test of level a
+against a shift of one coordinate by s. For a test phi(x, y) of level a, fixed x and a shift of y by t,
+E phi(x, y + t) <= psi_t(E phi(x, y)); averaged over x, since psi_t is concave, E phi(x, y + t) <= psi_t(a). For fixed y
+likewise with the shift s of x, so that the power is at most psi_s(psi_t(a)). Log-concave noise has monotone likelihood
+ratios: the best tests are half-lines, the same for all shifts, so psi_s(psi_t(a)) = psi_(s+t)(a). Induct over the
+coordinates.
+
+Claim (pure loss e). Of all pairs with losses within e the randomised response with that e has the largest delta,
+(e^e - e^eps) / (1 + e^e) (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.4).
+
+Rounding: lower ends down, upper ends up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from flint import arb
+
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.errors import CertificateError
+from ggdp.proofs.attained import ATTAINED, attained_norm, joint_binds, most_l1
+from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
+from ggdp.proofs.integer_shift import IntegerShiftDelta
+from ggdp.proofs.radial import RadialDelta
+from ggdp.proofs.shift import ShiftDelta
+
+if TYPE_CHECKING:
+    from ggdp.privacy.sensitivity import Sensitivity
+    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.noise_law import NoiseLaw
+
+__all__ = [
+    "LEAST_EPSILON",
+    "Between",
+    "LayOut",
+    "NoisyQuery",
+    "delta_of_pure",
+    "epsilon_of_pure",
+    "lower_delta",
+    "pure_between",
+    "upper_delta",
+]
+
+Between: TypeAlias = tuple[float, float]
+# Chooses a layout for a corner and the precision of its proof; nothing of it is trusted.
+LayOut: TypeAlias = Callable[[CornerDelta, "NoiseLaw"], tuple[CornerDelta, int]]
+
+_PRECISION = 128
+# Below it delta at this epsilon stands in, with what it may differ by.
+LEAST_EPSILON = 2.0**-40
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyQuery:
+    """A query that moves by at most its sensitivity, with noise of a law in every coordinate."""
+
+    law: NoiseLaw
+    sensitivity: Sensitivity
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether lower and upper bounds agree but for rounding."""
+        gaussian = self.law.order == 2.0 and self.law.support == "real"
+        return self.sensitivity.moving == 1 or (gaussian and self.is_attained)
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether some move has every norm as large as the sensitivity says."""
+        query = self.sensitivity
+        alone = query.kind == "norm" and query.joint is not None and query.sizes[0] == query.joint[1]
+        return alone or not joint_binds(query)
+
+
+def pure_between(noisy: NoisyQuery) -> Between:
+    """Return two floats with the least pure epsilon between them."""
+    if noisy.law.order != 1.0:
+        return math.inf, math.inf
+    size, reached = (
+        most_l1(noisy.sensitivity, noisy.law.support),
+        attained_norm(noisy.sensitivity, 1.0, noisy.law.support),
+    )
+    with BALLS, working_precision(_PRECISION):
+        upper = upper_float(arb(size) / arb(noisy.law.scale))
+        return lower_float(arb(reached) / arb(noisy.law.scale)), upper
+
+
+def delta_of_pure(pure: float, epsilon: float) -> Between:
+    """Return bounds of delta(epsilon) for any mechanism of this pure loss: 0, or what is true of all, and the most."""
+    with BALLS, working_precision(_PRECISION):
+        e, eps = arb(pure).exp(), arb(epsilon).exp()
+        least = max(lower_float(1 - eps), 0.0)
+        if epsilon >= pure:
+            return 0.0, 0.0
+        most = min(upper_float(1 - eps if epsilon <= -pure else (e - eps) / (1 + e)), 1.0)
+        return min(least, most), most
+
+
+def epsilon_of_pure(pure: float, delta: float) -> float:
+    """Return a float not below the epsilon that any mechanism of this pure loss has for a delta."""
+    with BALLS, working_precision(_PRECISION):
+        e = arb(pure).exp()
+        left = e - arb(delta) * (1 + e)
+        return min(max(upper_float(left.log()), 0.0), pure) if left > 1 else 0.0
+
+
+def _reflected(epsilon: float, delta: float) -> arb:
+    """Enclose delta(epsilon) for an epsilon below 0, from delta(-epsilon)."""
+    share = arb(epsilon).exp()
+    return 1 - share + share * arb(delta)
+
+
+def upper_delta(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
+    """Return a float that delta(epsilon) is not above, for any finite epsilon."""
+    if epsilon < -LEAST_EPSILON:
+        with BALLS, working_precision(_PRECISION):
+            return min(upper_float(_reflected(epsilon, _most(noisy, -epsilon, lay_out))), 1.0)
+    if epsilon < LEAST_EPSILON:
+        with BALLS, working_precision(_PRECISION):
+            more = arb(LEAST_EPSILON).exp() - arb(epsilon).exp()
+            return min(upper_float(arb(_most(noisy, LEAST_EPSILON, lay_out)) + more), 1.0)
+    return _most(noisy, epsilon, lay_out)
+
+
+def lower_delta(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
+    """Return a float that delta(epsilon) is not below, for any finite epsilon."""
+    if epsilon < -LEAST_EPSILON:
+        with BALLS, working_precision(_PRECISION):
+            return max(lower_float(_reflected(epsilon, _least(noisy, -epsilon, lay_out))), 0.0)
+    return _least(noisy, max(epsilon, LEAST_EPSILON), lay_out)
+
+
+def _most(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
+    """Return the least proved upper bound of delta, for an epsilon above 0."""
+    query, law = noisy.sensitivity, noisy.law
+    if law.support == "integer" and query.lp(1) < 1.0:
+        # No whole number moves.
+        return 0.0
+    if law.order == 1.0 and Fraction(most_l1(query, law.support)) <= Fraction(epsilon) * Fraction(law.scale):
+        return 0.0
+    if query.moving == 1:
+        return _scalar(law, query.largest, epsilon).upper
+    if law.order == 2.0 and law.support == "real":
+        return _scalar(law, query.lp(2), epsilon).upper
+    found = [1.0]
+    if query.kind != "norm":
+        corner, bits = _laid_out(noisy, epsilon, lay_out)
+        found.append(corner.at_precision(law, bits).upper)
+    if query.joint is not None:
+        found.append(_scalar(law, query.lp(1), epsilon).upper)
+        if law.support == "real" and law.order > 1.0:
+            radial = RadialDelta(sensitivity=query.lp(law.order), dimension=query.moving, epsilon=epsilon)
+            found.append(radial.enclose(law).upper)
+        if law.support == "integer" and law.order == 2.0:
+            gaussian = IntegerGaussianDelta(sensitivity=query.lp(2), dimension=query.moving, epsilon=epsilon)
+            found.append(gaussian.enclose(law).upper)
+    return min(found)
+
+
+def _least(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
+    """Return the largest proved lower bound of delta, for an epsilon above 0."""
+    query, law = noisy.sensitivity, noisy.law
+    found = [0.0]
+    if law.support == "real" or query.largest >= 1.0:
+        found.append(_scalar(law, query.largest, epsilon).lower)
+    if query.moving > 1 and noisy.is_attained:
+        if law.order == 2.0 and law.support == "real":
+            found.append(_scalar(law, query.lp(2) * ATTAINED, epsilon).lower)
+        elif query.kind != "norm":
+            corner, bits = _laid_out(noisy, epsilon, lay_out)
+            found.append(corner.lower(law, bits))
+    return max(found)
+
+
+def _laid_out(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> tuple[CornerDelta, int]:
+    """Return the far corner of a query with a layout, and the precision of its proof."""
+    asked = CornerDelta(corner=noisy.sensitivity.corner, epsilon=epsilon)
+    corner, bits = lay_out(asked, noisy.law)
+    if corner.claim != asked:
+        message = "the layout is of another corner"
+        raise CertificateError(message)
+    return corner, bits
+
+
+def _scalar(law: NoiseLaw, size: float, epsilon: float) -> Enclosure:
+    """Enclose the delta of one coordinate that moves by `size`, on the integers by the whole part of it."""
+    if law.support == "integer":
+        whole = math.floor(size)
+        return IntegerShiftDelta(notion="approximate", sensitivity=whole, epsilon=epsilon).enclose(law)
+    return ShiftDelta(notion="approximate", sensitivity=size, epsilon=epsilon).enclose(law)
