@@ -21,7 +21,7 @@ SABOTAGES = [
         "proofs/certificate.py",
         "if used != bits:",
         "if False:",
-        (f"{FORGED}test_a_record_with_a_wrong_field_is_refused",),
+        (f"{FORGED}test_the_short_cut_of_order_one_proves_nothing_of_a_corner_that_is_none",),
     ),
     Sabotage(
         "any arithmetic will do",
