@@ -158,10 +158,10 @@ SABOTAGES = [
         (f"{FORGED}test_a_record_with_a_wrong_layout_is_refused",),
     ),
     Sabotage(
-        "cells are halved where the claim on halves does not hold",
+        "cells of the paper's sum are put on their lower ends",
         "proofs/absolute_sum.py",
-        'return law.support == "real" and law.order >= 2.0',
-        "return True",
+        "shares = [arb(0.5 if halved else 1)] * len(masses)",
+        "shares = [arb(0)] * len(masses)",
         ("tests/proofs/test_absolute_sum.py::test_orders_below_two_are_above_the_exact_probability_and_near_it",),
     ),
     Sabotage(
