@@ -39,8 +39,8 @@ from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
-from ggdp.releases.facts import MechanismFacts
-from ggdp.releases.law import NoiseLaw
+from ggdp.releases.error_law import ErrorLaw
+from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
@@ -91,7 +91,7 @@ class Mechanism:
     calibration: Calibration | GridCalibration
     _steps: Calibration = field(init=False, repr=False, compare=False)
     _saturation: Saturation = field(init=False, repr=False, compare=False)
-    _facts: MechanismFacts = field(init=False, repr=False, compare=False)
+    _record: NoiseRecord = field(init=False, repr=False, compare=False)
     _noise: sampling.IntegerNoise | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class Mechanism:
         object.__setattr__(self, "_steps", steps)
         object.__setattr__(self, "_saturation", saturation_of(steps, self.grid))
         # What every release needs and none changes is made once.
-        object.__setattr__(self, "_facts", self._made_facts())
+        object.__setattr__(self, "_record", self._new_record())
         unbounded = steps.bounds is None
         noise = sampling.IntegerNoise(order=steps.order, scale=steps.scale) if unbounded else None
         object.__setattr__(self, "_noise", noise)
@@ -182,18 +182,18 @@ class Mechanism:
     @property
     def name(self) -> str:
         """What the mechanism is called."""
-        return kind_of(self._asked)[0]
+        return kind_of(self._requested)[0]
 
     @property
     def item(self) -> str:
         """Which item of the paper, or of whom, it is."""
-        return kind_of(self._asked)[1]
+        return kind_of(self._requested)[1]
 
     @property
-    def law(self) -> NoiseLaw:
+    def law(self) -> ErrorLaw:
         """The law of the noise that is drawn: its intervals, bias and standard error."""
         steps = self._steps
-        return NoiseLaw(
+        return ErrorLaw(
             order=steps.order,
             scale=steps.scale,
             step=self.step,
@@ -204,19 +204,19 @@ class Mechanism:
         )
 
     @property
-    def facts(self) -> MechanismFacts:
+    def record(self) -> NoiseRecord:
         """What a release says of its mechanism."""
-        return self._facts
+        return self._record
 
-    def _made_facts(self) -> MechanismFacts:
-        return MechanismFacts(
+    def _new_record(self) -> NoiseRecord:
+        return NoiseRecord(
             name=self.name,
             item=self.item,
             goal=self.goal,
             neighbours=self.sensitivity.neighbours,
             sensitivity=str(self.sensitivity),
             scale=self.scale,
-            method=self._asked.method,
+            method=self._requested.method,
             certificate=self.certificate,
             law=self.law,
             query_bounds=self.sensitivity.bounds,
@@ -224,12 +224,12 @@ class Mechanism:
         )
 
     @property
-    def _asked(self) -> Calibration:
+    def _requested(self) -> Calibration:
         """The calibration as it was asked for: on the reals, for those."""
         return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
 
     def __repr__(self) -> str:
-        return f"Mechanism: {self.facts}\n  promises {self.guarantee}\n  where {self.sensitivity}"
+        return f"Mechanism: {self.record}\n  promises {self.guarantee}\n  where {self.sensitivity}"
 
     def release(self, values: ArrayLike, *, source: Source | None = None) -> Release:
         """Return the values with noise.
@@ -275,7 +275,7 @@ class Mechanism:
             )
         self._require_coordinates(given.shape)
         noisy = self._bounded(given, bits) if self._noise is None else self._unbounded(given, self._noise, bits)
-        return released(noisy, self.facts, self.guarantee if is_private(bits) else None)
+        return released(noisy, self.record, self.guarantee if is_private(bits) else None)
 
     def _unbounded(
         self, given: NDArray[np.generic], noise: sampling.IntegerNoise, source: Source

@@ -37,7 +37,7 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.values import exact_numbers, refused
-from ggdp.releases.facts import SelectionFacts
+from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, released
 from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
@@ -152,10 +152,10 @@ class ExponentialMechanism:
         return self.goal.under(self.neighbours)
 
     @property
-    def facts(self) -> SelectionFacts:
+    def record(self) -> SelectionRecord:
         """What a release says of its mechanism."""
         count = len(self._labels)
-        return SelectionFacts(
+        return SelectionRecord(
             name="Exponential mechanism",
             item="McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
             goal=self.goal,
@@ -206,11 +206,11 @@ class ExponentialMechanism:
         return self._released(place if self._kept is None else int(self._kept[place]), bits)
 
     def __repr__(self) -> str:
-        return f"<ExponentialMechanism of {self.guarantee}: {self.facts}, sensitivity {shown(self.sensitivity)}>"
+        return f"<ExponentialMechanism of {self.guarantee}: {self.record}, sensitivity {shown(self.sensitivity)}>"
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""
-        return released(scalar_array(self._labels[index]), self.facts, self.guarantee if is_private(bits) else None)
+        return released(scalar_array(self._labels[index]), self.record, self.guarantee if is_private(bits) else None)
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""

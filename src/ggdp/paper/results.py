@@ -149,7 +149,7 @@ class Results:
     svm : SvmRun, optional
         The run of the classifier.
     adult : dict of str to int or float
-        Facts of the adult data, if they were loaded.
+        Facts about the adult data, if they were loaded.
     bounds : LowerBounds, optional
         The scales of Fig. 2.
     drawings : list of Drawing

@@ -33,14 +33,14 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import LARGEST, LEAST
-from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.adjustment_steps import Adjustment
+from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, adjusted
-from ggdp.releases.steps import Adjustment
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.error_law import ErrorLaw
 
 __all__ = ["clip", "drop", "numbers_of", "redraw", "round_values"]
 
@@ -130,7 +130,7 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") ->
     _validate.choice(among=("by-values", "publicly"), chosen=chosen)
     left = ~_mask(release.values.shape, cells).reshape(-1)
     mechanism = release.mechanism
-    if isinstance(mechanism, MechanismFacts):
+    if isinstance(mechanism, NoiseRecord):
         mechanism = replace(mechanism, law=_law_of(mechanism.law, release.values.shape, left))
     step = Adjustment("drop", (("chosen", chosen), ("of", left.size), ("left", int(left.sum()))))
     return adjusted(
@@ -211,7 +211,7 @@ def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
     return mask
 
 
-def _law_of(law: NoiseLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> NoiseLaw:
+def _law_of(law: ErrorLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> ErrorLaw:
     """Return the law of the cells that are left: bounds of each coordinate go with their cells."""
     if law.bounds is None or law.index_bounds is None or len(law.bounds) == 1:
         return law

@@ -54,7 +54,7 @@ def checked_bounds(
 def _matches(indices: tuple[int, int], bounds: tuple[float, float], step: float | None) -> bool:
     """Tell whether bounds may have been rounded to these indices.
 
-    Rounding is by half a step at most; the upper index may be one more, to leave room for the sensitivity.
+    Rounding is by half a step at most; the upper index may be one more, to allow for the sensitivity.
     """
     if step is None:
         return bounds == indices

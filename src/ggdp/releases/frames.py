@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp.errors import MissingExtraError
-from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.mechanism_record import NoiseRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def columns(release: Release) -> dict[str, NDArray[Any]]:
         places = np.indices(release.values.shape).reshape(release.values.ndim, -1)
         found = {f"axis_{axis}": place for axis, place in enumerate(places)}
     found["value"] = _plain(release.values.reshape(-1))
-    if isinstance(release.mechanism, MechanismFacts):
+    if isinstance(release.mechanism, NoiseRecord):
         lower, upper = release.interval()
         found |= {"noisy": release.noisy.reshape(-1), "lower": lower.reshape(-1), "upper": upper.reshape(-1)}
     return found

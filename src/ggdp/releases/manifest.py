@@ -13,12 +13,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggdp._rounding import shown
-from ggdp.releases.facts import LEVEL, MechanismFacts
+from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 
 if TYPE_CHECKING:
-    from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.adjustment_steps import Adjustment
+    from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.release import Release
-    from ggdp.releases.steps import Adjustment
 
 __all__ = ["SCHEMA", "Wording", "manifest_of", "manifest_schema"]
 
@@ -77,14 +77,14 @@ def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
         "neighbours": mechanism.neighbours,
         "sensitivity": mechanism.sensitivity,
         "mechanism": mechanism.to_dict(),
-        "error": _errors(release, mechanism) if isinstance(mechanism, MechanismFacts) else None,
+        "error": _errors(release, mechanism) if isinstance(mechanism, NoiseRecord) else None,
         "adjustments": [step.to_dict() for step in release.adjustments],
         "values": {"shape": list(release.values.shape), "type": _type_of(release)},
         "statement": _statement(release, wording),
     }
 
 
-def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
+def _errors(release: Release, mechanism: NoiseRecord) -> dict[str, Any]:
     """Return what the noise does to a value at worst; of the raw noisy values, before any adjustment."""
     law = mechanism.law
     # Of every single cell where some are left out by a threshold, whatever is chosen among the others.
@@ -99,7 +99,7 @@ def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
     }
 
 
-def _noise_sentence(release: Release, mechanism: MechanismFacts, wording: Wording) -> str:
+def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording) -> str:
     """Return how far the noise moves values; said of those that neither bounds nor a clamp moved before."""
     error, law, true = _errors(release, mechanism), mechanism.law, wording.true
     if mechanism.threshold is not None:
@@ -118,14 +118,14 @@ def _noise_sentence(release: Release, mechanism: MechanismFacts, wording: Wordin
     )
 
 
-def _size(error: dict[str, Any], law: NoiseLaw) -> str:
+def _size(error: dict[str, Any], law: ErrorLaw) -> str:
     """Return the root mean square error in as many digits as a reader needs: counts are whole numbers."""
     if law.step is None and error["root_mean_square_error"] < _NO_ERROR:
         return f"below {_NO_ERROR:g}"
     return f"at most {shown(error['root_mean_square_error'], 3)}"
 
 
-def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any], wording: Wording) -> str:
+def _thresholded_sentences(mechanism: NoiseRecord, error: dict[str, Any], wording: Wording) -> str:
     """Return the same where cells are left out by a threshold: of all counts, and then of those that are shown."""
     assert mechanism.threshold is not None
     every = "every key that occurs" if mechanism.threshold.cells is None else "every cell"
@@ -144,7 +144,7 @@ def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any], wor
     )
 
 
-def _may_be_negative(release: Release, mechanism: MechanismFacts, wording: Wording) -> bool:
+def _may_be_negative(release: Release, mechanism: NoiseRecord, wording: Wording) -> bool:
     """Tell whether a published value can be below 0."""
     if mechanism.threshold is not None and not wording.complete:
         return False
@@ -173,7 +173,7 @@ def _statement(release: Release, wording: Wording) -> str:
     mechanism = release.mechanism
     sentences = [wording.first] if wording.first else []
     sentences.append(_protection(release, wording.protected))
-    if isinstance(mechanism, MechanismFacts):
+    if isinstance(mechanism, NoiseRecord):
         sentences.append(_noise_sentence(release, mechanism, wording))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in _ADD_UP for step in release.adjustments)

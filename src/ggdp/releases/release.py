@@ -21,8 +21,8 @@ from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.releases import frames
-from ggdp.releases.facts import LEVEL, MechanismFacts
 from ggdp.releases.manifest import manifest_of
+from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 from ggdp.releases.threshold import thresholded_intervals
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.releases.facts import Facts
-    from ggdp.releases.law import NoiseLaw
-    from ggdp.releases.steps import Adjustment
+    from ggdp.releases.adjustment_steps import Adjustment
+    from ggdp.releases.error_law import ErrorLaw
+    from ggdp.releases.mechanism_record import MechanismRecord
 
 __all__ = ["Interval", "Release", "adjusted", "released"]
 
@@ -62,7 +62,7 @@ class Release:
     ----------
     values : numpy.ndarray
         What is published, read-only, in the shape of the query.
-    mechanism : MechanismFacts or SelectionFacts
+    mechanism : NoiseRecord or SelectionRecord
         How it was made private.
     noisy : numpy.ndarray
         The values as the mechanism gave them, before any adjustment; intervals go by them.
@@ -87,7 +87,7 @@ class Release:
     """
 
     values: NDArray[Any]
-    mechanism: Facts
+    mechanism: MechanismRecord
     noisy: NDArray[Any] = field(default=None)  # type: ignore[arg-type]  # then the values
     adjustments: tuple[Adjustment, ...] = ()
     places: NDArray[np.intp] | None = None
@@ -118,12 +118,12 @@ class Release:
     @property
     def order(self) -> float | None:
         """Order of the noise; None for a selection, which has no noise."""
-        return self.mechanism.order if isinstance(self.mechanism, MechanismFacts) else None
+        return self.mechanism.order if isinstance(self.mechanism, NoiseRecord) else None
 
     @property
     def scale(self) -> float | None:
         """Scale of the noise in the unit of the data; None for a selection."""
-        return self.mechanism.scale if isinstance(self.mechanism, MechanismFacts) else None
+        return self.mechanism.scale if isinstance(self.mechanism, NoiseRecord) else None
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Return an interval for each true value that covers it with a probability of at least `level`.
@@ -148,10 +148,10 @@ class Release:
         >>> bool(release.interval(0.999999).lower < 1000.0 < release.interval(0.999999).upper)
         True
         """
-        facts, single = self._noise("interval"), self.single_level(level)
-        if facts.threshold is not None:
-            return Interval(*thresholded_intervals(facts.law, facts.threshold, self.noisy, single))
-        return Interval(*facts.law.intervals(self.noisy, single))
+        record, single = self._noise("interval"), self.single_level(level)
+        if record.threshold is not None:
+            return Interval(*thresholded_intervals(record.law, record.threshold, self.noisy, single))
+        return Interval(*record.law.intervals(self.noisy, single))
 
     def single_level(self, level: float) -> float:
         """Return the level of each single interval: more than `level` where cells were left out by their noisy values.
@@ -269,19 +269,19 @@ class Release:
         ]
         return "\n".join(lines)
 
-    def _noise(self, asked: str) -> MechanismFacts:
-        """Return the facts of a release of noisy values."""
-        if not isinstance(self.mechanism, MechanismFacts):
+    def _noise(self, asked: str) -> NoiseRecord:
+        """Return the record of a release of noisy values."""
+        if not isinstance(self.mechanism, NoiseRecord):
             raise ArgumentError("release", str(self.mechanism), f"has no {asked}: no noise was added to a number")
         return self.mechanism
 
-    def _error_law(self, asked: str) -> NoiseLaw:
+    def _error_law(self, asked: str) -> ErrorLaw:
         """Return the law of the errors of the values, if they are still those of the noise."""
-        facts = self._noise(asked)
-        if facts.threshold is not None:
+        record = self._noise(asked)
+        if record.threshold is not None:
             raise ArgumentError(
                 "release",
-                f"of {facts.threshold}",
+                f"of {record.threshold}",
                 f"the {asked} of a cell depends on its true count where others are left out; use interval, which stays "
                 "valid",
             )
@@ -293,10 +293,10 @@ class Release:
                 f"the {asked} of adjusted values depends on all true values; ask the release before its adjustment, "
                 "or use interval, which stays valid",
             )
-        return facts.law
+        return record.law
 
 
-def released(values: NDArray[Any], mechanism: Facts, guarantee: Guarantee | None) -> Release:
+def released(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guarantee | None) -> Release:
     """Return a release with its guarantee: for mechanisms alone, which have proved it."""
     return _promised(Release(values=values, mechanism=mechanism), guarantee)
 
@@ -307,7 +307,7 @@ def adjusted(
     step: Adjustment,
     *,
     left: NDArray[np.bool_] | None = None,
-    mechanism: Facts | None = None,
+    mechanism: MechanismRecord | None = None,
     marginal: bool = False,
 ) -> Release:
     """Return a release of post-processed values: of its guarantee what survives any post-processing is left.

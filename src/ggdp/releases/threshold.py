@@ -49,8 +49,8 @@ from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ggdp.releases.facts import MechanismFacts
-    from ggdp.releases.law import Ends, NoiseLaw
+    from ggdp.releases.error_law import Ends, ErrorLaw
+    from ggdp.releases.mechanism_record import NoiseRecord
 
 __all__ = ["Threshold", "thresholded", "thresholded_intervals"]
 
@@ -92,7 +92,7 @@ class Threshold:
         """Return the threshold as plain values, fit for JSON."""
         return {"value": self.value, "cells": self.cells, "false_cells": self.false_cells}
 
-    def last_maybe_empty(self, law: NoiseLaw, level: float) -> int:
+    def last_maybe_empty(self, law: ErrorLaw, level: float) -> int:
         """Return L, the largest noisy count whose interval is made to hold 0."""
         last = self.value + noise_half_width(law.order, law.scale, level)
         if self.cells is not None:
@@ -116,20 +116,20 @@ class Threshold:
         return f"{of} from {self.value:,} on" + ("" if self.cells is None else f", of {self.cells:,}")
 
 
-def thresholded(facts: MechanismFacts, threshold: Threshold) -> MechanismFacts:
-    """Return the facts of a mechanism with a threshold after it.
+def thresholded(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
+    """Return the record of a mechanism with a threshold after it.
 
     Probabilistic DP does not survive a threshold, so that nothing is clamped for its sake.
     """
-    return replace(facts, law=replace(facts.law, clamp=None), threshold=threshold)
+    return replace(record, law=replace(record.law, clamp=None), threshold=threshold)
 
 
-def thresholded_intervals(law: NoiseLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
+def thresholded_intervals(law: ErrorLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
     """Return intervals for the true counts of cells that are shown.
 
     Parameters
     ----------
-    law : NoiseLaw
+    law : ErrorLaw
         Noise on the integers without bounds.
     threshold : Threshold
         From which noisy count on cells are shown.
@@ -145,8 +145,8 @@ def thresholded_intervals(law: NoiseLaw, threshold: Threshold, noisy: ArrayLike,
 
     Examples
     --------
-    >>> from ggdp.releases.law import NoiseLaw
-    >>> law, noisy = NoiseLaw(order=1, scale=1.0), np.array([15, 18, 19])
+    >>> from ggdp.releases.error_law import ErrorLaw
+    >>> law, noisy = ErrorLaw(order=1, scale=1.0), np.array([15, 18, 19])
     >>> [ends.tolist() for ends in thresholded_intervals(law, Threshold(value=15), noisy, 0.95)]
     [[0, 0, 16], [18, 21, 22]]
     """

@@ -24,9 +24,9 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
+from ggdp.releases.adjustment_steps import Adjustment
 from ggdp.releases.adjustments import numbers_of
 from ggdp.releases.release import Release, adjusted
-from ggdp.releases.steps import Adjustment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -144,7 +144,7 @@ def envelope(
 
 
 def _height(tops: list[float], far: float, sides: int, slots: int) -> float:
-    """Return a height M whose slots just fit; a hair of room is left for the bounds of the weights."""
+    """Return a height M whose slots just fit; a small margin is left for the rounding of the weights."""
     weights: NDArray[np.float64] = np.array(tops) * (1.0 + 1e-9)
 
     def fits(height: float) -> bool:

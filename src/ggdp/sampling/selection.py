@@ -7,12 +7,12 @@ w_i         exp(-x_i), the weight of candidate i relative to a best one
 S           sum of the weights, between 1 and the number n of candidates
 2^m         units that a weight of 1 is given: some 2^60 units for all candidates together
 a_i         an integer with a_i <= 2^m w_i <= a_i + c, from floats
-c           the room that a candidate is given above a_i, in units
+c           the number of undecided units of a candidate, above its a_i
 V           a uniform number in [0, 1), read to as many bits as a decision takes
 ==========  =============================================================================================
 
 A draw picks one of the sum of all a_i + c units. Nearly always it is one of the a_i units of a candidate, which is the
-draw: integers are compared, and no rounding is left. The units of the room, a share of at most n 2^-48 of all, are
+draw: integers are compared, and no rounding is left. The undecided units, a share of at most n 2^-48 of all, are
 decided in ball arithmetic: the j-th of candidate i is accepted when a_i + j + V < 2^m w_i, else all starts anew.
 
 Claim. The draws have exactly the law, however small a weight is. Proof: units and V are uniform, so a round accepts
@@ -157,14 +157,14 @@ def selected(weights: Weights, source: Source, *, bits: int = _BITS, word: int =
     shares, m, margin = _shares(weights.floats(), bits)
     sums = [int(shares[start : start + _BLOCK].sum()) for start in range(0, shares.size, _BLOCK)]
     below = [0, *accumulate(sums)]
-    room = 2 * margin + 1
+    undecided = 2 * margin + 1
     while True:
-        unit = _uniform(below[-1] + shares.size * room, source, word)
+        unit = _uniform(below[-1] + shares.size * undecided, source, word)
         if unit < below[-1]:
             block = bisect_right(below, unit) - 1
             part = np.cumsum(shares[block * _BLOCK : (block + 1) * _BLOCK])
             return block * _BLOCK + int(np.searchsorted(part, unit - below[block], side="right"))
-        i, level = divmod(unit - below[-1], room)
+        i, level = divmod(unit - below[-1], undecided)
         if _accepted(weights, i, int(shares[i]) + level, m, source, word):
             return i
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import PureDP, Sensitivity
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 from ggdp.tables.noise import LAPLACE, table_noise
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from ggdp._rounding import rounded_up
 from ggdp.calibration import calibrate
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import PureDP, Sensitivity
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ class CutPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return how the numbers are made private, as plain values."""
-        return {"guarantee": self.mechanism.guarantee.to_dict(), "mechanism": self.mechanism.facts.to_dict()}
+        return {"guarantee": self.mechanism.guarantee.to_dict(), "mechanism": self.mechanism.record.to_dict()}
 
 
 def plan_cut(request: TableRequest) -> CutPlan | None:

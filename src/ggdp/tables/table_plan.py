@@ -10,7 +10,7 @@ from ggdp import _validate
 from ggdp.calibration import calibrate
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 from ggdp.releases.threshold import Threshold, thresholded
 from ggdp.sampling.entropy import checked_source
 from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ggdp.calibration import Calibration
     from ggdp.privacy import Guarantee
-    from ggdp.releases.facts import MechanismFacts
+    from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.sampling import Source
     from ggdp.tables.engines.spark.written_release import WrittenRelease
     from ggdp.tables.request import TableRequest
@@ -69,9 +69,9 @@ class TablePlan:
     plot: Path | None = None
 
     @property
-    def described_mechanism(self) -> MechanismFacts:
+    def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
-        described = replace(self.mechanism.facts, goal=self.request.goal)
+        described = replace(self.mechanism.record, goal=self.request.goal)
         return described if self.threshold is None else thresholded(described, self.threshold)
 
     @property

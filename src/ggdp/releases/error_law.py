@@ -62,13 +62,13 @@ if TYPE_CHECKING:
 
     Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
-__all__ = ["NoiseLaw"]
+__all__ = ["ErrorLaw"]
 
 _RAW = "must be values as they were released"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseLaw:
+class ErrorLaw:
     """The law of a release around its true values.
 
     Parameters
@@ -91,7 +91,7 @@ class NoiseLaw:
 
     Examples
     --------
-    >>> law = NoiseLaw(order=2, scale=3.0)
+    >>> law = ErrorLaw(order=2, scale=3.0)
     >>> lower, upper = law.intervals(np.array([17, 0]))
     >>> lower.tolist(), upper.tolist()
     ([13, -4], [21, 4])
@@ -148,7 +148,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> law = NoiseLaw(order=1, scale=4.0, step=0.25, bounding="boundary-inflated", index_bounds=((0, 40),))
+        >>> law = ErrorLaw(order=1, scale=4.0, step=0.25, bounding="boundary-inflated", index_bounds=((0, 40),))
         >>> [ends.tolist() for ends in law.intervals([0.5, 10.0], level=0.9)]
         [[0.0, 7.625], [2.875, 10.0]]
         """
@@ -175,7 +175,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> NoiseLaw(order=2, scale=2.0**40, step=2.0**-40).half_width(1 - 1e-12)
+        >>> ErrorLaw(order=2, scale=2.0**40, step=2.0**-40).half_width(1 - 1e-12)
         5.042...
         """
         level = _level(level)
@@ -204,7 +204,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> NoiseLaw(order=2, scale=40.0, step=0.5).bias([3.0, 3.1, 3.2])
+        >>> ErrorLaw(order=2, scale=40.0, step=0.5).bias([3.0, 3.1, 3.2])
         array([ 0. , -0.1, -0.2])
         """
         if true is None:
@@ -218,7 +218,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> law = NoiseLaw(order=2, scale=3.0, bounding="truncated", index_bounds=((0, 9),))
+        >>> law = ErrorLaw(order=2, scale=3.0, bounding="truncated", index_bounds=((0, 9),))
         >>> law.standard_error([0, 5]).round(6).tolist(), round(law.standard_error(), 6)
         ([1.353881, 1.983284], 1.983284)
         """
@@ -233,7 +233,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> law = NoiseLaw(order=2, scale=3.0, bounding="boundary-inflated", index_bounds=((0, 9),))
+        >>> law = ErrorLaw(order=2, scale=3.0, bounding="boundary-inflated", index_bounds=((0, 9),))
         >>> law.root_mean_square_error(20) > 11
         True
         """
@@ -327,8 +327,8 @@ class NoiseLaw:
         """Return the largest of a measure over all true values and coordinates."""
         step = self._grid().step
         if self.bounding is None:
-            facts = (0.0, self._noise().std, -self._rounding(), self._rounding())
-            return float(measure(*(np.array(fact) for fact in facts))) * step
+            moments = (0.0, self._noise().std, -self._rounding(), self._rounding())
+            return float(measure(*(np.array(moment) for moment in moments))) * step
         distinct = dict.fromkeys(self._coordinates())
         return max(self._deviation(coordinate).largest(measure) for coordinate in distinct) * step
 

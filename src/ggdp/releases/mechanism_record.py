@@ -10,17 +10,17 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from ggdp.calibration import Certificate
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.threshold import Threshold
 
-__all__ = ["LEVEL", "Facts", "MechanismFacts", "SelectionFacts"]
+__all__ = ["LEVEL", "MechanismRecord", "NoiseRecord", "SelectionRecord"]
 
 # The level of intervals where none is asked for.
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MechanismFacts:
+class NoiseRecord:
     """How noise was added.
 
     Attributes
@@ -41,7 +41,7 @@ class MechanismFacts:
         How the scale was found.
     certificate : Certificate, optional
         The proof of the scale.
-    law : NoiseLaw
+    law : ErrorLaw
         The law of the noise that was drawn.
     query_bounds : tuple of (lower, upper), optional
         Bounds that true values were clamped to because their sensitivity was taken from them.
@@ -59,7 +59,7 @@ class MechanismFacts:
     scale: float
     method: Literal["tight", "paper", "exponential"]
     certificate: Certificate | None
-    law: NoiseLaw
+    law: ErrorLaw
     query_bounds: tuple[tuple[float, float], ...] | None = None
     notes: tuple[str, ...] = ()
     threshold: Threshold | None = None
@@ -74,7 +74,7 @@ class MechanismFacts:
         return self.law.order
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain values, fit for JSON."""
+        """Return the record as plain values, ready for JSON."""
         law = self.law
         return {
             "kind": "noise",
@@ -101,7 +101,7 @@ class MechanismFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionFacts:
+class SelectionRecord:
     """How one of several candidates was selected.
 
     Attributes
@@ -129,7 +129,7 @@ class SelectionFacts:
     excluded: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain values, fit for JSON."""
+        """Return the record as plain values, ready for JSON."""
         return {
             "kind": "selection",
             "name": self.name,
@@ -143,4 +143,4 @@ class SelectionFacts:
         return f"{self.name}, one of {self.candidates:,} candidates{without}"
 
 
-Facts: TypeAlias = MechanismFacts | SelectionFacts
+MechanismRecord: TypeAlias = NoiseRecord | SelectionRecord
