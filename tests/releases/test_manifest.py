@@ -165,7 +165,7 @@ def test_a_statement_is_about_what_it_says_it_is_about():
     assert chosen.manifest["error"]["half_width"] == chosen.interval().upper[0] - chosen.noisy[0]
     assert "of the true ones, clamped to the bounds." in RELEASES["truncated"]().manifest["statement"]
     probabilistic = RELEASES["probabilistic"]().manifest
-    assert "clamped to a size of 4.61e+18" in probabilistic["statement"]
+    assert "clamped to at most 4.61e+18 in absolute value" in probabilistic["statement"]
     assert probabilistic["mechanism"]["clamp"] == 2**62
 
 

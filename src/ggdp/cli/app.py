@@ -1,4 +1,4 @@
-"""The commands together, and what happens when one of them fails."""
+"""The commands, and how their failures are reported."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ app.command()(release)
 app.command()(reproduce)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         import ggdp
 
         typer.echo(ggdp.__version__)
@@ -66,6 +66,9 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Abort:
         _report("interrupted")
         return 1
+    except ArgumentError as refused:
+        _report(str(ArgumentError(_flag(refused.argument, arguments), refused.value, refused.expected)))
+        return 1
     except GgdpError as failed:
         _report(str(failed))
         return 1
@@ -73,13 +76,22 @@ def run(arguments: Sequence[str]) -> int:
         _report("the numbers given are too large to compute with; use a larger unit or fewer cells")
         return 1
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell.
+        # The reader of our output has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as failed:
         _report(f"{failed.filename or 'file'}: {failed.strerror or failed}")
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _flag(argument: str, typed: Sequence[str]) -> str:
+    """Return the flag of an argument, if the command that was typed has one."""
+    command = typer.main.get_command(app).commands.get(typed[0])  # type: ignore[attr-defined]
+    flags = {param.name: max(param.opts, key=len) for param in (command.params if command else ())}
+    flag = str(flags.get(argument, argument))
+    # A sensitivity may come from --max-cells or --box.
+    return argument if argument == "sensitivity" and flag not in typed else flag
 
 
 def _usage(wrong: Any) -> str:  # noqa: ANN401 - an error of whichever click there is

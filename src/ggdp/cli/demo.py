@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ggdp._files import write_together
+from ggdp._rounding import rounded_text
 from ggdp.cli.output import print_json, print_table
 from ggdp.errors import ArgumentError, MissingExtraError, PrivacyWarning
 from ggdp.privacy import PureDP
@@ -71,7 +72,7 @@ def demo(
         header=(*BY, "noisy count", "95% interval"),
     )
     typer.echo(
-        f"Laplace noise on the integers, scale {release.plan.mechanism.scale:.6g}, certified. "
+        f"Laplace noise on the integers, scale {rounded_text(release.plan.mechanism.scale, 6)}, certified. "
         "Counts may be negative by chance."
     )
     typer.echo("Written: " + ", ".join(written))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ggdp._files import write_together
+from ggdp._rounding import rounded_text
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import (
     Box,
@@ -107,10 +108,10 @@ def plan(
 
 
 def _row(choice: Choice) -> tuple[str, ...]:
-    if choice.scale is None:
-        return (choice.name, f"{choice.order:.6g}", "none", "none", "")
-    gain = "" if choice.gain is None else f"{choice.gain:.4g}"
-    return (choice.name, f"{choice.order:.6g}", repr(choice.scale), f"{choice.error:.7g}", gain)
+    if choice.scale is None or choice.error is None:
+        return (choice.name, rounded_text(choice.order, 6), "none", "none", "")
+    gain = "" if choice.gain is None else rounded_text(choice.gain, 4)
+    return (choice.name, rounded_text(choice.order, 6), repr(choice.scale), rounded_text(choice.error, 6), gain)
 
 
 @contextmanager

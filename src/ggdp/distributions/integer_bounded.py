@@ -180,9 +180,9 @@ class BoundedIntegerErrors:
     def largest(self, error: Callable[[NDArray[np.int64]], Floats]) -> float:
         """Return the largest value of a function of l.
 
-        With a table it is looked for everywhere, but where both distances are beyond the table all laws are the same. Without
-        one, on a grid that zooms in, for each half of the bounds: what happens near a bound happens within a few scales
-        of it.
+        With a table it is looked for everywhere, but where both distances are beyond the table all laws are the same.
+        Without one, on a grid that zooms in, for each half of the bounds: what happens near a bound happens within a
+        few scales of it.
         """
         w = self.width
         if self._sums is not None:

@@ -32,7 +32,7 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
-from ggdp._rounding import shown
+from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
@@ -160,7 +160,7 @@ class ExponentialMechanism:
             item="McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
             goal=self.goal,
             neighbours=self.neighbours,
-            sensitivity=f"the utility of a candidate moves by at most {shown(self.sensitivity)}"
+            sensitivity=f"the utility of a candidate moves by at most {rounded_up_text(self.sensitivity, 6)}"
             + (", all to one side" if self.monotonic else ""),
             candidates=count,
             excluded=0 if self._kept is None else count - self._kept.size,
@@ -206,7 +206,8 @@ class ExponentialMechanism:
         return self._released(place if self._kept is None else int(self._kept[place]), bits)
 
     def __repr__(self) -> str:
-        return f"<ExponentialMechanism of {self.guarantee}: {self.record}, sensitivity {shown(self.sensitivity)}>"
+        sensitivity = rounded_up_text(self.sensitivity, 6)
+        return f"<ExponentialMechanism of {self.guarantee}: {self.record}, sensitivity {sensitivity}>"
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 from ggdp import _validate
-from ggdp._rounding import shown
+from ggdp._rounding import rounded_up_text
 from ggdp.privacy.neighbours import Neighbours, neighbours_or_none
 
 __all__ = ["ApproxDP", "Guarantee", "Notion", "ProbabilisticDP", "PureDP"]
@@ -47,7 +47,7 @@ class _Promise:
         @property
         def delta(self) -> float: ...
 
-        def _text(self, digits: int) -> str: ...
+        def _numbers(self) -> str: ...
 
     def implies(self, other: _Promise) -> bool:
         """Tell whether everything that keeps this promise keeps `other` too, by its notion and numbers alone.
@@ -100,20 +100,17 @@ class _Promise:
         }
 
     def brief(self) -> str:
-        """Return the promise in three digits, rounded up: for readers who need no more.
+        """Return the guarantee in words, the same text as `str`: numbers have three digits and are rounded up.
 
         Examples
         --------
         >>> ApproxDP(1.0, 6.07896e-07, "add-remove").brief()
         '(1, 6.08e-07)-aDP under add-remove neighbours'
         """
-        return self._text(3)
+        return str(self)
 
     def __str__(self) -> str:
-        return self._text(12)
-
-    def _suffix(self) -> str:
-        return f" under {self.neighbours} neighbours" if self.neighbours else ""
+        return self._numbers() + (f" under {self.neighbours} neighbours" if self.neighbours else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +158,8 @@ class PureDP(_Promise):
         """Return what is left after any post-processing: the promise itself."""
         return self
 
-    def _text(self, digits: int) -> str:
-        return f"{shown(self.epsilon, digits)}-DP{self._suffix()}"
+    def _numbers(self) -> str:
+        return f"{rounded_up_text(self.epsilon)}-DP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +213,8 @@ class ProbabilisticDP(_Promise):
             return PureDP(self.epsilon, self.neighbours)
         return self.to_approximate()
 
-    def _text(self, digits: int) -> str:
-        return f"({shown(self.epsilon, digits)}, {shown(self.delta, digits)})-pDP{self._suffix()}"
+    def _numbers(self) -> str:
+        return f"({rounded_up_text(self.epsilon)}, {rounded_up_text(self.delta)})-pDP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +255,8 @@ class ApproxDP(_Promise):
         """Return what is left after any post-processing: the promise itself."""
         return self
 
-    def _text(self, digits: int) -> str:
-        return f"({shown(self.epsilon, digits)}, {shown(self.delta, digits)})-aDP{self._suffix()}"
+    def _numbers(self) -> str:
+        return f"({rounded_up_text(self.epsilon)}, {rounded_up_text(self.delta)})-aDP"
 
 
 Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP

@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from ggdp import _validate
-from ggdp._rounding import rounded_up
+from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 
@@ -47,7 +47,10 @@ def _norm_order(**named: object) -> float:
     (value,) = named.values()
     if isinstance(value, float) and value == math.inf:
         return math.inf
-    return _validate.order(**named)
+    ((name, order),) = {name: _validate.finite(**named) for name in named}.items()
+    if order < 1.0:
+        raise ArgumentError(name, value, "must be at least 1: it is the order of a norm")
+    return order
 
 
 def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
@@ -379,15 +382,16 @@ class Sensitivity:
 
     def __str__(self) -> str:
         if self.kind == "cells" and self.moving == 1:
-            what = f"one coordinate moves by at most {self.sizes[0]:.12g}"
+            what = f"one coordinate moves by at most {rounded_up_text(self.sizes[0], 6)}"
         elif self.kind == "cells":
-            what = f"at most {self.moving} coordinates move, each by at most {self.sizes[0]:.12g}"
+            what = f"at most {self.moving:,} coordinates move, each by at most {rounded_up_text(self.sizes[0], 6)}"
         elif self.kind == "box":
-            shown = ", ".join(f"{size:.12g}" for size in self.sizes[:6])
-            more = f", ... ({len(self.sizes)} in all)" if len(self.sizes) > 6 else ""
+            shown = ", ".join(rounded_up_text(size, 6) for size in self.sizes[:6])
+            more = f", ... ({len(self.sizes):,} in all)" if len(self.sizes) > 6 else ""
             what = f"coordinates move by at most {shown}{more}"
         else:
-            what = f"{self.moving} coordinates move"
+            what = f"{self.moving:,} coordinates move"
         if self.joint:
-            what += f", together by at most {self.joint[1]:.12g} in the l_{self.joint[0]:.12g} norm"
+            norm = rounded_text(self.joint[0], 6)
+            what += f", together by at most {rounded_up_text(self.joint[1], 6)} in the l_{norm} norm"
         return f"{what} ({self.neighbours})"

@@ -28,10 +28,9 @@ The interval always holds y. (The test with equal tails, inverted, would leave n
 a/2 of the outputs around a bound.)
 
 Claim (largest d). d(s) is largest at a bound or in the middle. Proof: let d be the larger of these two. With n(x) the
-sum of f(k) over d < k <= x and H(x) that over 1 <= k <= x, the probability of more than d around s is
-q = (n(l) + n(u)) / (1 + H(l) + H(u)). If u <= d < l, it is at most n(l) / (1 + H(l)), which rises with l up to that at
-the bound. If both distances exceed d, q = x / (1 + 2 H(d) + x) with x = n(l) + n(u), which is largest in the middle, since
-n is concave.
+sum of f(k) over d < k <= x and H(x) that over 1 <= k <= x, the probability of more than d around s is q = (n(l) + n(u))
+/ (1 + H(l) + H(u)). If u <= d < l, it is at most n(l) / (1 + H(l)), which rises with l up to that at the bound. If both
+distances exceed d, q = x / (1 + 2 H(d) + x) with x = n(l) + n(u), which is largest in the middle, since n is concave.
 
 Rounding: outwards. P(|K| > h) is enclosed in balls. Sums of truncated noise are floats with a relative error below
 1e-12, and an s is left out only where its probability is below a by 1e-11 of itself and of the sum it is a difference
@@ -235,7 +234,7 @@ class TruncatedTest:
     def _rejects(
         self, t: NDArray[np.int64], below: NDArray[np.int64], above: NDArray[np.int64], a: float
     ) -> NDArray[np.bool_]:
-        """Return whether P(|X - s| >= t) <= a is proved, for t > 0 a multiple of m, at these distances to the bounds."""
+        """Return whether P(|X - s| >= t) <= a is proved, for multiples t > 0 of m, at these distances to the bounds."""
         last = self.beyond.size - 1
         near = self.beyond[np.minimum(t >> self.shift, last)]
         outside = 2.0 * near

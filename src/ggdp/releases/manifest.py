@@ -12,7 +12,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ggdp._rounding import shown
+from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording) 
     if law.bounds is not None or mechanism.query_bounds is not None:
         true += ", clamped to the bounds"
     elif law.clamp is not None:
-        true += f", clamped to a size of {law.clamp * (law.step or 1):.3g}"
+        true += f", clamped to at most {rounded_text(law.clamp * (law.step or 1))} in absolute value"
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to every value: its root mean square error "
         f"is {_size(error, law)}, and {share} are within "
-        f"{shown(error['half_width'], 6)} of {true}."
+        f"{rounded_up_text(error['half_width'], 6)} of {true}."
     )
 
 
@@ -122,7 +122,7 @@ def _size(error: dict[str, Any], law: ErrorLaw) -> str:
     """Return the root mean square error in as many digits as a reader needs: counts are whole numbers."""
     if law.step is None and error["root_mean_square_error"] < _NO_ERROR:
         return f"below {_NO_ERROR:g}"
-    return f"at most {shown(error['root_mean_square_error'], 3)}"
+    return f"at most {rounded_up_text(error['root_mean_square_error'])}"
 
 
 def _thresholded_sentences(mechanism: NoiseRecord, error: dict[str, Any], wording: Wording) -> str:
@@ -139,7 +139,7 @@ def _thresholded_sentences(mechanism: NoiseRecord, error: dict[str, Any], wordin
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to the count of {every}: its root mean "
         f"square error is {_size(error, mechanism.law)}, and {LEVEL:.0%} of all noisy counts are "
-        f"within {error['half_width']:.6g} of {wording.true}. {left_out} Counts that are shown "
+        f"within {rounded_up_text(error['half_width'], 6)} of {wording.true}. {left_out} Counts that are shown "
         "tend to be too large where they are near the threshold; the intervals allow for it."
     )
 
@@ -198,19 +198,19 @@ def _protection(release: Release, protected: str) -> str:
         "add-remove": f"adding or removing {protected}",
         "replace-one": f"replacing {protected} by any other",
     }[release.neighbours]
-    factor = f"e^{shown(guarantee.epsilon, 3)}"
+    factor = f"e^{rounded_up_text(guarantee.epsilon)}"
     if guarantee.epsilon < 20.0:
-        factor += f" = {shown(math.exp(guarantee.epsilon), 3)}"
+        factor += f" = {rounded_up_text(math.exp(guarantee.epsilon))}"
     if guarantee.notion == "pure":
         effect = f"changes the probability of every result by a factor of at most {factor}"
     elif guarantee.notion == "probabilistic":
         effect = (
             f"changes the probability of the result by a factor of at most {factor}, except with a probability "
-            f"of at most {shown(guarantee.delta, 3)}"
+            f"of at most {rounded_up_text(guarantee.delta)}"
         )
     else:
         effect = (
             f"changes the probability of every set of results by a factor of at most {factor} and an added "
-            f"{shown(guarantee.delta, 3)}"
+            f"{rounded_up_text(guarantee.delta)}"
         )
-    return f"These values are published under differential privacy: {change} {effect} ({guarantee.brief()})."
+    return f"These values are published under differential privacy: {change} {effect} ({guarantee})."

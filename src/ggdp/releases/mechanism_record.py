@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -95,9 +96,10 @@ class NoiseRecord:
         }
 
     def __str__(self) -> str:
-        place = "on the integers" if self.law.step is None else f"on a grid of step {self.law.step:.12g}"
+        place = "on the integers" if self.law.step is None else f"on a grid of step {rounded_text(self.law.step)}"
         shown = "" if self.threshold is None else f"; {self.threshold}"
-        return f"{self.name} noise of order {self.order:.12g}, scale {self.scale:.12g}, {place}{shown}"
+        order, scale = rounded_text(self.order, 6), rounded_text(self.scale, 6)
+        return f"{self.name} noise of order {order}, scale {scale}, {place}{shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

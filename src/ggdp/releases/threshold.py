@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp import _validate
+from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy.values import LARGEST
 from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
@@ -101,14 +102,14 @@ class Threshold:
 
     def in_words(self) -> str:
         """Return what is left out, for readers: one or two sentences."""
-        if self.cells is None:
+        if self.cells is None or self.false_cells is None:
             return (
                 "The keys are not public: a key is shown only if it occurs and its noisy count is at least "
                 f"{self.value:,}. A key that is not shown may occur all the same."
             )
         return (
             f"Of {self.cells:,} cells those with a noisy count below {self.value:,} are left out; of the cells that "
-            f"are shown {self.false_cells:.6g} on average, or fewer, are empty in truth."
+            f"are shown {rounded_up_text(self.false_cells)} on average, or fewer, are empty in truth."
         )
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.tables.unit_descriptions import covered, number_of, protected_unit
 
 if TYPE_CHECKING:
@@ -30,20 +31,22 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
         ("regime", _REGIMES[request.regime]),
         ("unit", protected_unit(request)),
-        ("order", f"{mechanism.order:.6g}"),
-        ("scale", f"{mechanism.scale:.6g}"),
+        ("order", rounded_text(mechanism.order, 6)),
+        ("scale", rounded_text(mechanism.scale, 6)),
         ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
         ("sensitivity", str(mechanism.sensitivity)),
         ("guarantee", str(plan.guarantee)),
         ("cost", _cost(plan)),
     ]
     if threshold is not None:
-        share = request.false_cells
-        false = "" if share is None else f"; on average at most {share:g} of those shown {_are(share)} empty"
-        rows.append(("threshold", f"cells with a noisy count of {threshold.value:,} or more are shown{false}"))
-    if plan.cut is not None:
-        said = f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {request.count_cut:.3g} of epsilon"
-        rows.append(("units cut", said))
+        said = f"cells with a noisy count of {threshold.value:,} or more are shown"
+        if request.false_cells is not None:
+            empty = request.false_cells
+            said += f"; on average at most {rounded_up_text(empty)} of them {_are(empty)} empty"
+        rows.append(("threshold", said))
+    if plan.cut is not None and request.count_cut is not None:
+        share = rounded_text(request.count_cut)
+        rows.append(("units cut", f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {share} of epsilon"))
     return rows + [("would write", str(file)) for file in plan.files]
 
 
@@ -58,8 +61,8 @@ def _are(number: float) -> str:
 
 
 def _cost(plan: TablePlan) -> str:
-    delta = f" and delta = {plan.guarantee.delta:.6g}" if plan.guarantee.delta else ""
-    return f"epsilon = {plan.guarantee.epsilon:.6g}{delta}, each time that it is run"
+    delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
+    return f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta}, each time that it is run"
 
 
 def _table(request: TableRequest, table: int) -> str:

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp import _validate
+from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.neighbours import validated_neighbours
@@ -219,13 +220,13 @@ class TableRequest:
         found = []
         if self.goal.epsilon > _LARGE_EPSILON:
             found.append(
-                f"epsilon = {self.goal.epsilon:g} is above {_LARGE_EPSILON:g}: whether a unit is in the data can then "
-                "be told from the result almost surely; values of 1 or less are usual, and few publish above 10"
+                f"epsilon = {rounded_up_text(self.goal.epsilon)} is above {_LARGE_EPSILON:g}: the result can then "
+                "reveal almost surely whether a unit is in the data; values of 1 or less are usual, and few publish above 10"
             )
         if self.goal.delta > _LARGE_DELTA:
             found.append(
-                f"delta = {self.goal.delta:g} is above {_LARGE_DELTA:g}: up to this share of people could be fully "
-                "exposed; a delta far below one over the number of units is usual"
+                f"delta = {rounded_up_text(self.goal.delta)} is above {_LARGE_DELTA:g}: up to this share of people "
+                "could be fully exposed; a delta far below one over the number of units is usual"
             )
         return tuple(found)
 

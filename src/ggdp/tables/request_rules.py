@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
+from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.domain import MOST_CELLS
 
@@ -108,7 +109,7 @@ def check_regime(request: TableRequest) -> None:
     numbered = request.numbered_cells
     if numbered > MOST_CELLS:
         raise ArgumentError(
-            "by", request.by, f"spans {numbered:.3g} cells; at most 10^18 can be numbered: leave out columns"
+            "by", request.by, f"spans {rounded_text(numbered)} cells; at most 10^18 can be numbered: leave out columns"
         )
     if request.false_cells is not None and request.false_cells >= (request.cells or 0):
         raise ArgumentError("false_cells", request.false_cells, f"must be below the number of cells, {request.cells:,}")

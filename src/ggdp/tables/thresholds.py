@@ -255,7 +255,7 @@ def open_guarantee(
     --------
     >>> from ggdp import PureDP
     >>> print(open_guarantee(PureDP(1.0, "add-remove"), order=1, scale=1.0, threshold=15, cells_of_a_unit=1))
-    (1, 6.0789...e-07)-aDP under add-remove neighbours
+    (1, 6.08e-07)-aDP under add-remove neighbours
     """
     order, scale = _validate.order(order=order), _validate.positive(scale=scale)
     threshold = _validate.integer(threshold=threshold, at_least=1)
