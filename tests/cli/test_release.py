@@ -111,7 +111,7 @@ def test_a_dry_run_says_what_units_cut_cost_and_which_cells_are_all_there_are(ca
     assert "0.25 of epsilon" in said
     assert release(*UNITS, "--max-cells", "1000", "--dry-run", source="none.csv") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "counted in at most 3 cells (all there are; 1,000 were asked for)" in said
+    assert "counted in at most 3 cells (all there are; 1,000 requested)" in said
     assert "scale 3 " in said
 
 

@@ -222,7 +222,7 @@ def test_the_statement_says_what_is_left_out_and_what_may_be_false():
     sparse = shown().manifest["statement"]
     assert "noise was added to the count of every cell" in sparse
     assert "Of 19,440,000,000,000 cells those with a noisy count below 31 are left out" in sparse
-    assert "1 on average, or fewer, are empty in truth" in sparse
+    assert "1 on average, or fewer, are actually empty" in sparse
     assert "negative" not in sparse
     unknown = shown(threshold=OPEN).manifest["statement"]
     assert "every key that occurs" in unknown
@@ -230,8 +230,8 @@ def test_the_statement_says_what_is_left_out_and_what_may_be_false():
 
 
 def test_a_release_shows_its_threshold():
-    assert "; cells from 31 on, of 19,440,000,000,000" in repr(shown())
-    assert "; keys from 15 on" in repr(shown(threshold=OPEN))
+    assert "; cells with a noisy count of at least 31, of 19,440,000,000,000" in repr(shown())
+    assert "; keys with a noisy count of at least 15" in repr(shown(threshold=OPEN))
 
 
 def test_a_threshold_takes_the_clamp_of_probabilistic_dp_away():

@@ -26,7 +26,7 @@ UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     name="ggdp",
-    help="Differential privacy with the whole generalized Gaussian family of noise.",
+    help="Differential privacy with generalized Gaussian noise of any order.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -53,7 +53,7 @@ def root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Differential privacy with the whole generalized Gaussian family of noise."""
+    """Differential privacy with generalized Gaussian noise of any order."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -95,10 +95,10 @@ def _flag(argument: str, typed: Sequence[str]) -> str:
 
 
 def _usage(wrong: Any) -> str:  # noqa: ANN401 - an error of whichever click there is
-    """Return what is wrong with how a command was typed, with the value that is."""
+    """Return the message of a usage error, with the offending value."""
     # Typer parses numbers by pydantic, whose words leave out what could not be parsed; its error has it.
     found: list[dict[str, Any]] = getattr(wrong.__cause__, "errors", list)()
-    kinds = {"float": "must be a number", "int": "must be a whole number"}
+    kinds = {"float": "must be a number", "int": "must be an integer"}
     if len(found) == 1 and wrong.param and (kind := str(found[0]["type"]).partition("_")[0]) in kinds:
         return str(ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind]))
     return str(wrong.format_message()).replace(": Value error, ", ": ")

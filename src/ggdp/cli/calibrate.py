@@ -1,4 +1,4 @@
-"""``ggdp calibrate``: goal, sensitivity and order in, certified scale out."""
+"""``ggdp calibrate``: from goal, sensitivity and order to a certified scale."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def calibrate(
     method: Annotated[Method, typer.Option(help="The least scale, or the paper's formula.")] = "tight",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Find the least noise scale that keeps a goal, and prove it."""
+    """Find the least noise scale that satisfies a goal, and prove it."""
     goal = goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, neighbours)
     from ggdp.calibration import calibrate as calibrated
@@ -75,7 +75,7 @@ def _bounds(text: str) -> list[tuple[float, float]]:
     for part in text.split(","):
         ends = numbers_of("bounds", part, ":")
         if len(ends) != 2:
-            raise ArgumentError("bounds", text, "must be LO:HI, or several of them separated by ','")
+            raise ArgumentError("bounds", text, "must be LO:HI, or several such pairs separated by ','")
         pairs.append((ends[0], ends[1]))
     return pairs
 

@@ -1,4 +1,4 @@
-"""``ggdp demo``: the main job on bundled data."""
+"""``ggdp demo``: a private release of bundled data."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def demo(
 
 
 def _released(epsilon: float) -> TableRelease:
-    """Release the bundled table, as one would a table of one's own: a row a worker, levels from the publication."""
+    """Release the bundled table: one row per worker, with levels from the publication."""
     import pyarrow as pa
 
     from ggdp.datasets import czech

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundedIntegerErrors", "bounded_integer_moments", "running_sums", "weights", "worst_case"]
 
-# Weights beyond e^-_DEPTH are left out of a table, and beyond so many entries there is none.
+# Weights beyond e^-_DEPTH are left out of a table, and no table has more entries than this.
 _DEPTH = 200.0
 _MOST_ENTRIES = 1 << 21
 _POINTS, _ZOOMS = 129, 12

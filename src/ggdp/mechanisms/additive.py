@@ -62,7 +62,7 @@ _INTEGERS = Grid(step=1.0)
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """Noise of a certified scale, ready to be added.
+    """A mechanism that adds noise of a certified scale.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Mechanism:
         if not isinstance(calibration, Calibration | GridCalibration):
             # Whatever it is may be data: its type is all that is told.
             raise ArgumentTypeError(
-                "calibration", type(calibration).__name__, "must be a Calibration, as ggdp.calibrate gives it"
+                "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
             )
         calibration.require_proof()
         if isinstance(calibration, Calibration) and calibration.support == "real":
@@ -162,15 +162,16 @@ class Mechanism:
 
     @property
     def goal(self) -> Guarantee:
-        """What was asked for."""
+        """The requested guarantee."""
         return self.calibration.goal
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved of a release, saturation at 64 bits counted in (`ggdp.mechanisms.saturation`).
+        """The guarantee of a release, including saturation at 64 bits (`ggdp.mechanisms.saturation`).
 
-        For probabilistic DP values are clamped to 2^62 in size on the integers, and to 2^52 steps of the grid; where
-        even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP stay.
+        For probabilistic DP values are clamped to 2^62 in absolute value on the integers, and to 2^52 steps of the
+        grid; where even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP
+        stay.
         """
         return self._saturation.guarantee
 
@@ -181,12 +182,12 @@ class Mechanism:
 
     @property
     def name(self) -> str:
-        """What the mechanism is called."""
+        """Name of the mechanism."""
         return kind_of(self._requested)[0]
 
     @property
     def item(self) -> str:
-        """Which item of the paper, or of whom, it is."""
+        """Its source: an item of the paper, or another reference."""
         return kind_of(self._requested)[1]
 
     @property
@@ -205,7 +206,7 @@ class Mechanism:
 
     @property
     def record(self) -> NoiseRecord:
-        """What a release says of its mechanism."""
+        """The record of the mechanism that a release publishes."""
         return self._record
 
     def _new_record(self) -> NoiseRecord:
@@ -225,7 +226,7 @@ class Mechanism:
 
     @property
     def _requested(self) -> Calibration:
-        """The calibration as it was asked for: on the reals, for those."""
+        """The calibration as requested: on the reals for real values."""
         return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
 
     def __repr__(self) -> str:
@@ -333,7 +334,7 @@ class Mechanism:
         return np.clip(values, lows if len(lows) > 1 else lows[0], highs if len(highs) > 1 else highs[0])
 
     def _require_coordinates(self, shape: tuple[int, ...]) -> None:
-        """Refuse values that are not the query that the sensitivity is of: only their number is looked at."""
+        """Raise if the number of values does not match the sensitivity."""
         size = math.prod(shape)
         sensitivity, bounds = self.sensitivity, self.calibration.bounds
         if sensitivity.kind != "cells" and size != sensitivity.moving:
@@ -350,7 +351,7 @@ class Mechanism:
 
 
 def _integers_by_type(given: NDArray[Any]) -> bool:
-    """Tell whether an array is one of integers; the empty list, which is a float array to NumPy, is too."""
+    """Return whether an array is one of integers; the empty list, which is a float array to NumPy, is too."""
     if given.dtype == object:
         return all(isinstance(value, numbers.Integral) for value in given.flat)
     return given.dtype in (np.int64, np.uint64) or given.size == 0

@@ -51,14 +51,14 @@ __all__ = ["ExponentialMechanism", "labels_of", "scalar_array", "selection_proba
 
 _PRECISION = 128
 _FINITE = (
-    "must be finite: a NaN or infinite utility would take candidates out of the support by the data, which tells "
-    "neighbours apart for certain; exclude candidates publicly, with excluded="
+    "must be finite: a NaN or infinite utility would let the data decide which candidates are possible, "
+    "which can reveal a person with certainty; exclude candidates publicly, with excluded="
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExponentialMechanism:
-    """A choice among public candidates that is private, and exactly as probable as is said.
+    """The Exponential mechanism: a private choice among public candidates, with exact probabilities.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ExponentialMechanism:
     monotonic : bool, default False
         Whether one person more can only raise utilities, or can only lower them: counts, for instance. The weights are
         then exp(eps u_i / Delta), and better candidates are the more probable for the same epsilon. It needs
-        add-remove neighbours: whoever is replaced moves utilities to both sides.
+        add-remove neighbours: replacing a person can both raise and lower utilities.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class ExponentialMechanism:
             raise ArgumentTypeError("monotonic", self.monotonic, "must be True or False")
         if self.monotonic and neighbours != "add-remove":
             raise ArgumentError(
-                "monotonic", True, "needs add-remove neighbours: whoever is replaced moves utilities to both sides"
+                "monotonic", True, "needs add-remove neighbours: replacing a person can both raise and lower utilities"
             )
         object.__setattr__(self, "sensitivity", _checked_sensitivity(self.goal.epsilon, self.sensitivity))
         object.__setattr__(self, "_labels", labels_of(self.candidates))
@@ -148,12 +148,12 @@ class ExponentialMechanism:
 
     @property
     def guarantee(self) -> PureDP:
-        """What is proved of a release."""
+        """The guarantee of a release."""
         return self.goal.under(self.neighbours)
 
     @property
     def record(self) -> SelectionRecord:
-        """What a release says of its mechanism."""
+        """The record of the mechanism that a release publishes."""
         count = len(self._labels)
         return SelectionRecord(
             name="Exponential mechanism",
@@ -229,7 +229,7 @@ class ExponentialMechanism:
 def selection_probabilities(
     epsilon: float, sensitivity: float, utilities: ArrayLike, *, monotonic: bool = False
 ) -> NDArray[np.float64]:
-    """Return the probability of each candidate for hypothetical utilities; of those of real data it is NOT private.
+    """Return the probability of each candidate for hypothetical utilities; NOT private for utilities of real data.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _checked_sensitivity(epsilon: float, sensitivity: object) -> float:
 
 
 def labels_of(candidates: object) -> Sequence[Any] | NDArray[Any]:
-    """Return the labels of candidates, as something that nobody changes afterwards."""
+    """Return the labels of candidates as an immutable sequence."""
     labels: Sequence[Any] | NDArray[Any]
     if isinstance(candidates, Integral):
         count = _validate.integer(candidates=candidates, at_least=1)
@@ -317,7 +317,7 @@ def _mask(excluded: object, count: int) -> NDArray[np.bool_]:
 
 
 def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
-    """Return utilities as a list, a tuple or an array, none of its numbers looked at."""
+    """Return utilities as a list, a tuple or an array, without reading the numbers."""
     if isinstance(utilities, list | tuple | np.ndarray):
         return utilities
     array = None
@@ -333,7 +333,7 @@ def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
 
 
 def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDArray[Any]:
-    """Return utilities exactly, once they are one list of finite numbers."""
+    """Return utilities exactly; raise unless they are one list of finite numbers."""
     expected = None
     try:
         numbers = exact_numbers(utilities)
@@ -354,12 +354,12 @@ def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> ND
 
 
 def _refused(expected: str) -> ArgumentError:
-    """Return the error for utilities, which it does not hold."""
+    """Return an error about the utilities that does not contain them."""
     return ArgumentError("utilities", refused(expected).value, expected)
 
 
 def _refused_type(expected: str) -> ArgumentTypeError:
-    """Return the error for utilities of a wrong type, which it does not hold."""
+    """Return an error about the type of the utilities that does not contain them."""
     return ArgumentTypeError("utilities", refused(expected).value, expected)
 
 

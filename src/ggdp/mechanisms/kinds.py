@@ -1,6 +1,6 @@
-"""What each kind of additive noise is called, and which item of the paper, or of whom, it is.
+"""Names of the kinds of additive noise, and their sources in the literature.
 
-Names and items follow from what was calibrated: the order, what was asked for, how the scale was found, and what keeps
+Names and items follow from what was calibrated: the order, the goal, how the scale was found, and what keeps
 the output in bounds. They are for readers: nothing is computed from them.
 
 References
@@ -21,7 +21,7 @@ _PAPER = "Liu, arXiv 1602.06028 v5"
 
 
 def kind_of(calibration: Calibration) -> tuple[str, str]:
-    """Return the name of a calibration's mechanism and the item it is, in words.
+    """Return the name of a calibration's mechanism and its source.
 
     Examples
     --------

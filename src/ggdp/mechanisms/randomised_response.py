@@ -105,12 +105,12 @@ class RandomisedResponse:
 
     @property
     def guarantee(self) -> PureDP:
-        """What is proved of a release."""
+        """The guarantee of a release."""
         return self.goal.under("replace-one")
 
     @property
     def record(self) -> SelectionRecord:
-        """What a release says of its mechanism."""
+        """The record of the mechanism that a release publishes."""
         return SelectionRecord(
             name="randomised response",
             item="Warner, JASA 1965; Kairouz, Bonawitz and Ramage, ICML 2016",

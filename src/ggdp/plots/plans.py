@@ -1,4 +1,4 @@
-"""Error against order: what a plan chose between."""
+"""Error against order, for the orders that a plan tried."""
 
 from __future__ import annotations
 

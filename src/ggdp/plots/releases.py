@@ -77,7 +77,7 @@ def plot_release(
 
 
 def heading(release: Release, title: str | None) -> str:
-    """Return the title above the guarantee; if there is none that comes first, so that no long title hides it."""
+    """Return the title above the guarantee; a release without a guarantee says so first."""
     if release.guarantee is not None:
         return f"{title}\n{release.guarantee}" if title else str(release.guarantee)
     return f"NOT PRIVATE: {title}" if title else "NOT PRIVATE"

@@ -4,7 +4,7 @@ A mechanism R, applied to neighbouring data x and x', is
 
 ========================  =============================================================================
 pure eps-DP               P(R(x) in Q) <= e^eps P(R(x') in Q) for every set Q
-(eps, delta)-pDP          the loss at an output drawn from R(x) is above eps in size with probability
+(eps, delta)-pDP          the loss at an output drawn from R(x) is above eps in absolute value with probability
                           at most delta
 (eps, delta)-aDP          P(R(x) in Q) <= e^eps P(R(x') in Q) + delta for every set Q
 ========================  =============================================================================
@@ -50,7 +50,7 @@ class _Promise:
         def _numbers(self) -> str: ...
 
     def implies(self, other: _Promise) -> bool:
-        """Tell whether everything that keeps this promise keeps `other` too, by its notion and numbers alone.
+        """Return whether everything that keeps this promise keeps `other` too, by its notion and numbers alone.
 
         No trade of epsilon for delta is made. A promise made for one relation of neighbours says nothing of the other
         relation; an `other` without a relation asks for the numbers alone.
@@ -171,7 +171,7 @@ class ProbabilisticDP(_Promise):
     epsilon : float
         Bound on the size of the privacy loss, above 0.
     delta : float
-        Probability, in [0, 1), with which the loss may be above `epsilon` in size.
+        Probability, in [0, 1), with which the loss may be above `epsilon` in absolute value.
     neighbours : {"add-remove", "replace-one"}, optional
         The relation the promise is made for.
 

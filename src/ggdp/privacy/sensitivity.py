@@ -175,7 +175,7 @@ class Sensitivity:
 
     @classmethod
     def histogram(cls, neighbours: Neighbours = "add-remove", max_cells: int = 1) -> Sensitivity:
-        """Counts by disjoint cells, one unit in at most `max_cells` of them.
+        """Return the sensitivity of counts by disjoint cells, with one unit in at most `max_cells` of them.
 
         Under add/remove `max_cells` counts move by 1; under replace-one twice as many.
 
@@ -197,7 +197,7 @@ class Sensitivity:
 
     @classmethod
     def disjoint(cls, d: float, *, neighbours: Neighbours = "add-remove") -> Sensitivity:
-        """A scalar, or statistics of disjoint parts of the data, of which one moves by at most `d`.
+        """Return the sensitivity of a scalar, or of statistics of disjoint parts of the data: one moves by at most `d`.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Sensitivity:
 
     @classmethod
     def cells(cls, m: int, d: float, *, neighbours: Neighbours = "add-remove") -> Sensitivity:
-        """At most `m` coordinates move at once, each by at most `d`.
+        """Return the sensitivity of a query of which at most `m` coordinates move at once, each by at most `d`.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class Sensitivity:
         *,
         neighbours: Neighbours = "add-remove",
     ) -> Sensitivity:
-        """Coordinate k moves by at most ``d[k]``.
+        """Return the sensitivity of a query whose coordinate k moves by at most ``d[k]``.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class Sensitivity:
 
     @classmethod
     def norm(cls, p: float, d: float, *, dimension: int, neighbours: Neighbours = "add-remove") -> Sensitivity:
-        """Only the l_p norm of the change is known.
+        """Return the sensitivity of a query of which only the l_p norm of the change is bounded.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class Sensitivity:
     def from_bounds(
         cls, bounds: tuple[float, float] | Iterable[tuple[float, float]], *, neighbours: Neighbours = "add-remove"
     ) -> Sensitivity:
-        """Statistics known only to lie in public bounds: each can move by at most its width (v5, Claim 3).
+        """Return the sensitivity of statistics in public bounds: each moves by at most its width (v5, Claim 3).
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class Sensitivity:
 
     @property
     def largest(self) -> float:
-        """The farthest that any one coordinate can move."""
+        """Largest change of any one coordinate."""
         return min([max(self.sizes)] + ([self.joint[1]] if self.joint else []))
 
     @property

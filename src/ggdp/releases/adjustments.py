@@ -50,7 +50,7 @@ _WHOLE = Grid(step=1.0)
 
 
 def clip(release: Release, lower: float | None = None, upper: float | None = None) -> Release:
-    """Return the release with every value put into public bounds.
+    """Return the release with every value clipped to public bounds.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") ->
 
 
 def redraw(release: Release, lower: float | None = None, upper: float | None = None) -> NoReturn:
-    """Refuse to draw values again until they are in bounds, and say what to do instead.
+    """Raise an error: drawing again until values are in bounds is not post-processing.
 
     The paper offers this as post-processing. It is not: whether a value is drawn again depends on the true one, so what
     comes out has the truncated law, which needs a larger scale. Laplace noise for epsilon = 1, drawn again until it is
@@ -166,9 +166,7 @@ def redraw(release: Release, lower: float | None = None, upper: float | None = N
 
 def _require_release(release: object) -> None:
     if not isinstance(release, Release):
-        raise ArgumentTypeError(
-            "release", type(release).__name__, "must be a Release, as a mechanism's release gives it"
-        )
+        raise ArgumentTypeError("release", type(release).__name__, "must be a Release, as returned by a mechanism")
 
 
 def numbers_of(release: Release) -> NDArray[Any]:
@@ -197,7 +195,7 @@ def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
     try:
         chosen = np.asarray(cells)
     except ValueError:
-        raise ArgumentError("cells", type(cells).__name__, "must be one list of places, or a mask") from None
+        raise ArgumentError("cells", type(cells).__name__, "must be one list of positions, or a mask") from None
     if chosen.dtype == np.bool_:
         if chosen.shape != shape:
             raise ArgumentError(
@@ -206,7 +204,7 @@ def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
         return chosen
     mask = np.zeros(shape, dtype=np.bool_)
     if chosen.size and (chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= mask.size):
-        raise ArgumentError("cells", cells, f"must be places from 0 to {mask.size - 1}, or a mask")
+        raise ArgumentError("cells", cells, f"must be positions from 0 to {mask.size - 1}, or a mask")
     mask.reshape(-1)[chosen.astype(np.intp)] = True
     return mask
 

@@ -1,4 +1,4 @@
-"""What a release can say of its noise: intervals, bias and error, from public facts alone.
+"""The law of a release around its true values: intervals, bias and error, from public parameters alone.
 
 =======  ==========================================================================================
 s        a true value; index(s) = floor(s/g + 1/2) on the grid, s itself on the integers
@@ -168,7 +168,7 @@ class ErrorLaw:
         return lower, upper
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return how far at most the noise moves a value, with a probability of at least the level.
+        """Return a distance that the noise stays within, with a probability of at least the level.
 
         It is the least h, in the unit of the data, with P(|noise| <= h) >= level, rounding to the grid not counted. For
         truncated noise, which depends on the true value, it is the h of the worst one, over all coordinates.
@@ -275,7 +275,7 @@ class ErrorLaw:
         return indices_behind(values, self._grid())
 
     def _unclamped(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Range:
-        """Return the ends, opened where they reach the size that true values were clamped to."""
+        """Return the ends, infinite where they reach the value that true values were clamped to."""
         if self.clamp is None:
             return first, last
         return np.where(first <= -self.clamp, LEAST, first), np.where(last >= self.clamp, LARGEST, last)

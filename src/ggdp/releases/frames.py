@@ -1,4 +1,4 @@
-"""Releases as tables: a row a value.
+"""Releases as tables, one row per value.
 
 ===============  ==============================================================================
 axis_0, ...      where the value is, for values of more than one axis
@@ -68,7 +68,7 @@ def to_arrow(release: Release) -> pa.Table:
 
 
 def needed(name: str) -> Any:  # noqa: ANN401 - a module
-    """Return a module that a frame needs, or say how to install it."""
+    """Return a module that a frame needs; the error says how to install it."""
     try:
         return import_module(name)
     except ImportError:

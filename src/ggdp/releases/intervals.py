@@ -1,4 +1,4 @@
-"""Intervals behind noisy integers: which true values an output does not speak against, at a level.
+"""Intervals for noisy integers: the true values that an output does not reject, at a level.
 
 =======  ====================================================================================
 s, y     true value and output, integers; K the noise
@@ -95,7 +95,7 @@ def noise_half_width(order: float, scale: float, level: float) -> int:
 
 @lru_cache(maxsize=64)
 def simultaneous_half_width(order: float, scale: float, level: float, cells: int) -> int:
-    """Return the least integer h with P(|K| <= h)^cells >= level: all of so many cells are within it at that level.
+    """Return the least integer h with P(|K| <= h)^cells >= level: the noise of all cells is within it at that level.
 
     The probability 1 - level^(1/cells) that a cell may go beyond h is made in balls, where it keeps its digits; as a
     float level^(1/cells) would have lost them with many cells.
@@ -174,7 +174,7 @@ class TruncatedTest:
     within: Floats
 
     def ends(self, first: NDArray[np.int64], last: NDArray[np.int64], bounds: tuple[int, int], level: float) -> Range:
-        """Return the least true value that `first` does not speak against, and the largest that `last` does not.
+        """Return the least true value that `first` does not reject, and the largest that `last` does not.
 
         The outputs come in increasing order.
         """
@@ -247,7 +247,7 @@ class TruncatedTest:
 
 @lru_cache(maxsize=2)
 def truncated_test(order: float, scale: float, width: int) -> TruncatedTest:
-    """Return the test for bounds that are at most so wide."""
+    """Return the test for bounds of at most this width."""
     reach = int(min(width, scale * _DEPTH ** (1.0 / order) + 2.0))
     shift = ((reach - 1) // _MOST_BLOCKS).bit_length()
     blocks = (reach >> shift) + 2

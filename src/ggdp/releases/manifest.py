@@ -1,4 +1,4 @@
-"""The manifest of a release: what was asked, what is promised, how it was done, and a paragraph for readers.
+"""The manifest of a release: the goal, the guarantee, the mechanism, and a paragraph for readers.
 
 Nothing in a manifest is computed from the data except through the mechanism. Its shape is fixed by a JSON Schema that
 is shipped beside this module and named in every manifest, with a version that grows when the shape changes.
@@ -30,14 +30,14 @@ _ADD_UP = ("normalise", "project", "fit_total")
 
 
 class Wording(NamedTuple):
-    """How a statement calls things.
+    """Words used in a statement.
 
     Attributes
     ----------
     protected : str
-        What one neighbour has and the other has not.
+        The protected unit: what one of two neighbours lacks.
     first : str
-        What is said of the values before all else.
+        First sentence of the statement.
     true : str
         What noisy values are compared with.
     complete : tuple of str
@@ -85,7 +85,7 @@ def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
 
 
 def _errors(release: Release, mechanism: NoiseRecord) -> dict[str, Any]:
-    """Return what the noise does to a value at worst; of the raw noisy values, before any adjustment."""
+    """Return the worst-case errors of the raw noisy values, before any adjustment."""
     law = mechanism.law
     # Of every single cell where some are left out by a threshold, whatever is chosen among the others.
     level = release.single_level(LEVEL) if mechanism.threshold is None else LEVEL
@@ -100,7 +100,7 @@ def _errors(release: Release, mechanism: NoiseRecord) -> dict[str, Any]:
 
 
 def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording) -> str:
-    """Return how far the noise moves values; said of those that neither bounds nor a clamp moved before."""
+    """Return a sentence on the error of the noise, around true values after clamping."""
     error, law, true = _errors(release, mechanism), mechanism.law, wording.true
     if mechanism.threshold is not None:
         return _thresholded_sentences(mechanism, error, wording)
@@ -126,7 +126,7 @@ def _size(error: dict[str, Any], law: ErrorLaw) -> str:
 
 
 def _thresholded_sentences(mechanism: NoiseRecord, error: dict[str, Any], wording: Wording) -> str:
-    """Return the same where cells are left out by a threshold: of all counts, and then of those that are shown."""
+    """Return the sentences on noise and threshold of a release that omits cells."""
     assert mechanism.threshold is not None
     every = "every key that occurs" if mechanism.threshold.cells is None else "every cell"
     left_out = mechanism.threshold.in_words()
@@ -145,7 +145,7 @@ def _thresholded_sentences(mechanism: NoiseRecord, error: dict[str, Any], wordin
 
 
 def _may_be_negative(release: Release, mechanism: NoiseRecord, wording: Wording) -> bool:
-    """Tell whether a published value can be below 0."""
+    """Return whether a published value can be below 0."""
     if mechanism.threshold is not None and not wording.complete:
         return False
     bounds = mechanism.law.bounds
@@ -169,7 +169,7 @@ def _type_of(release: Release) -> str:
 
 
 def _statement(release: Release, wording: Wording) -> str:
-    """Return one paragraph fit to be published: who is protected, how much, and how far off the values are."""
+    """Return a paragraph for publication: who is protected, how much, and how large the errors are."""
     mechanism = release.mechanism
     sentences = [wording.first] if wording.first else []
     sentences.append(_protection(release, wording.protected))
@@ -177,26 +177,26 @@ def _statement(release: Release, wording: Wording) -> str:
         sentences.append(_noise_sentence(release, mechanism, wording))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in _ADD_UP for step in release.adjustments)
-            sums = "" if fitted else ", and parts need not add up to their sums"
-            sentences.append(f"Because of the noise values may be negative{sums}.")
+            sums = "" if fitted else ", and parts may not add up to their totals"
+            sentences.append(f"Because of the noise, values may be negative{sums}.")
     else:
         sentences.append(
             f"One of {mechanism.candidates - mechanism.excluded:,} candidates was drawn at random, better ones with a "
-            "larger probability; it need not be the best."
+            "larger probability; it is not necessarily the best."
         )
     if release.adjustments:
         steps = "; ".join(step.in_words() for step in release.adjustments)
-        sentences.append(f"Afterwards the noisy values were adjusted, without another look at the data: {steps}.")
+        sentences.append(f"The noisy values were then adjusted, without using the data again: {steps}.")
     return " ".join(sentences)
 
 
 def _protection(release: Release, protected: str) -> str:
     guarantee = release.guarantee
     if guarantee is None:
-        return "These values are NOT private: nothing is promised of them, as of noise that can be reproduced."
+        return "These values are NOT private: they carry no guarantee, since their noise can be reproduced."
     change = {
         "add-remove": f"adding or removing {protected}",
-        "replace-one": f"replacing {protected} by any other",
+        "replace-one": f"replacing {protected} with any other",
     }[release.neighbours]
     factor = f"e^{rounded_up_text(guarantee.epsilon)}"
     if guarantee.epsilon < 20.0:

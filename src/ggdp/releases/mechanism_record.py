@@ -1,4 +1,4 @@
-"""How values were made private: public facts, none of which depends on the data."""
+"""Records of the mechanism that made a release; nothing in them depends on the data."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 __all__ = ["LEVEL", "MechanismRecord", "NoiseRecord", "SelectionRecord"]
 
-# The level of intervals where none is asked for.
+# The default level of intervals.
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseRecord:
-    """How noise was added.
+    """The noise of a release, as published: its mechanism, scale and certificate.
 
     Attributes
     ----------
     name : str
-        What the mechanism is called.
+        Name of the mechanism.
     item : str
-        Which item of the paper, or of whom, it is.
+        Its source: an item of the paper, or another reference.
     goal : PureDP, ProbabilisticDP or ApproxDP
-        What was asked for.
+        The requested guarantee.
     neighbours : {"add-remove", "replace-one"}
         The relation that the sensitivity was stated for.
     sensitivity : str
@@ -49,7 +49,7 @@ class NoiseRecord:
     notes : tuple of str
         What a reader should know of the scale, such as that it is an upper bound.
     threshold : Threshold, optional
-        From which noisy count on cells are shown; None if all are. For noise on the integers without bounds.
+        Threshold below which cells are omitted; None if all cells are shown. For noise on the integers without bounds.
     """
 
     name: str
@@ -104,16 +104,16 @@ class NoiseRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionRecord:
-    """How one of several candidates was selected.
+    """The selection of a release, as published: one of several candidates.
 
     Attributes
     ----------
     name : str
-        What the mechanism is called.
+        Name of the mechanism.
     item : str
-        Which item of the paper, or of whom, it is.
+        Its source: an item of the paper, or another reference.
     goal : PureDP
-        What was asked for.
+        The requested guarantee.
     neighbours : {"add-remove", "replace-one"}
         The relation that the sensitivity of the utility was stated for.
     sensitivity : str

@@ -1,6 +1,6 @@
-"""A release: noisy values, what is promised of them, and how they were made.
+"""A release: noisy values, their guarantee, and how they were made.
 
-A release holds nothing but what may be published. The true values never enter it: a mechanism hands over its output and
+A release holds nothing but what may be published. The true values never enter it: a mechanism passes its output and
 public facts. Only a mechanism can attach a guarantee (`released`), and only the functions of
 `ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
 `dataclasses.replace`, has none. A copy and an unpickled release keep it, as their values are those of the original and
@@ -102,7 +102,7 @@ class Release:
         self._seal()
 
     def _seal(self) -> None:
-        """Put arrays that nobody can make writable in the place of those that were given."""
+        """Replace the arrays by ones that cannot be made writable."""
         values = sealed(self.values)
         same = self.noisy is None or self.noisy is self.values
         object.__setattr__(self, "values", values)
@@ -167,7 +167,7 @@ class Release:
             return min(upper_float(arb(number) ** (1 / arb(cells))), math.nextafter(1.0, 0.0))
 
     def bias(self, true: ArrayLike | None = None) -> Any:  # noqa: ANN401 - a float or an array, as `true` is
-        """Return the mean error at a hypothetical true value, or the largest in size over all of them.
+        """Return the mean error at a hypothetical true value, or the largest in absolute value over all of them.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Release:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """All that a reader must know to use the values, as plain values fit for JSON.
+        """What a reader needs to use the values, as plain values ready for JSON.
 
         It follows a schema with a version, `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but
         through the mechanism.
@@ -203,19 +203,19 @@ class Release:
         return manifest_of(self)
 
     def to_numpy(self) -> NDArray[Any]:
-        """Return the values as an array of your own, which may be written to."""
+        """Return the values as a new, writable array."""
         return self.values.copy()
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas frame: a row a value, with its raw noisy value and its 95 % interval."""
+        """Return a pandas frame with a row for each value, its raw noisy value and its 95 % interval."""
         return frames.to_pandas(self)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a polars frame: a row a value, with its raw noisy value and its 95 % interval."""
+        """Return a polars frame with a row for each value, its raw noisy value and its 95 % interval."""
         return frames.to_polars(self)
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table: a row a value, with its raw noisy value and its 95 % interval."""
+        """Return an Arrow table with a row for each value, its raw noisy value and its 95 % interval."""
         return frames.to_arrow(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -269,35 +269,35 @@ class Release:
         ]
         return "\n".join(lines)
 
-    def _noise(self, asked: str) -> NoiseRecord:
+    def _noise(self, quantity: str) -> NoiseRecord:
         """Return the record of a release of noisy values."""
         if not isinstance(self.mechanism, NoiseRecord):
-            raise ArgumentError("release", str(self.mechanism), f"has no {asked}: no noise was added to a number")
+            raise ArgumentError("release", str(self.mechanism), f"has no {quantity}: no noise was added to a number")
         return self.mechanism
 
-    def _error_law(self, asked: str) -> ErrorLaw:
+    def _error_law(self, quantity: str) -> ErrorLaw:
         """Return the law of the errors of the values, if they are still those of the noise."""
-        record = self._noise(asked)
+        record = self._noise(quantity)
         if record.threshold is not None:
             raise ArgumentError(
                 "release",
                 f"of {record.threshold}",
-                f"the {asked} of a cell depends on its true count where others are left out; use interval, which stays "
-                "valid",
+                f"the {quantity} of a cell depends on its true count if other cells are omitted; use interval, which "
+                "stays valid",
             )
         changed = [str(step) for step in self.adjustments if step.name != "drop" or step.chosen_by_values]
         if changed:
             raise ArgumentError(
                 "release",
                 "adjusted by " + ", ".join(changed),
-                f"the {asked} of adjusted values depends on all true values; ask the release before its adjustment, "
+                f"the {quantity} of adjusted values depends on all true values; use the release before its adjustment, "
                 "or use interval, which stays valid",
             )
         return record.law
 
 
 def released(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guarantee | None) -> Release:
-    """Return a release with its guarantee: for mechanisms alone, which have proved it."""
+    """Return a release with its guarantee. Only for mechanisms, which have proved it."""
     return _promised(Release(values=values, mechanism=mechanism), guarantee)
 
 
@@ -310,7 +310,7 @@ def adjusted(
     mechanism: MechanismRecord | None = None,
     marginal: bool = False,
 ) -> Release:
-    """Return a release of post-processed values: of its guarantee what survives any post-processing is left.
+    """Return a release of post-processed values, with the guarantee that survives any post-processing.
 
     Where cells were left out, `left` tells which are left of the flat array, and `mechanism` is theirs; `marginal` if
     they were chosen without a look at any value, which leaves the guarantee as it is.

@@ -157,7 +157,7 @@ class _Constant:
 
 
 def _bits(trials: int, bits: int) -> int:
-    """Return the precision at which f is enclosed to so many bits: the logarithms in it are of the size of N log N."""
+    """Return the precision at which f is enclosed to `bits` bits: the logarithms in it are of the size of N log N."""
     return bits + _SPARE_BITS + 2 * trials.bit_length()
 
 

@@ -1,4 +1,4 @@
-"""Integer noise whose outputs stay in bounds: truncated, or with the noise beyond a bound put on it.
+"""Integer noise whose outputs stay in bounds: truncated, or clamped to the bounds.
 
 =========  ======================================================================================
 s          a true value, an integer in [lower, upper]
@@ -226,7 +226,7 @@ def _validate_bounded(noise: TruncatedIntegerNoise | BoundaryInflatedIntegerNois
 
 
 def _checked_values(values: ArrayLike, lower: int, upper: int) -> NDArray[np.integer]:
-    """Return true values as an array of integers, once all are within the bounds."""
+    """Return true values as an array of integers; raise unless all are within the bounds."""
     array = exact_numbers(values)
     if array.size == 0:
         return np.empty(array.shape, dtype=np.int64)

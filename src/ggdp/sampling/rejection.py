@@ -134,7 +134,7 @@ class Envelope:
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
             undecided, slots, places = self._accepted_at_once(part, source)
-            # Once even if nothing is left to compare but spare trials, lest the time tell that.
+            # Once even if nothing is left to compare but spare trials, so that the time does not reveal it.
             while slots.size:
                 kept, values = self._compared(slots, places, source)
                 tried = undecided.size

@@ -28,7 +28,7 @@ def release_as_html(release: TableRelease) -> str:
 
 
 def plan_as_html(plan: TablePlan) -> str:
-    """Return what a release would be, a row for each thing that is known."""
+    """Return a plan as an HTML table."""
     said = [*summary_rows(plan), *(("warning", warning) for warning in plan.request.warnings)]
     rows = "".join(map(_row, said))
     return f"<table><caption>{escape(f'TablePlan: {TITLE}')}</caption><tbody>{rows}</tbody></table>"

@@ -1,4 +1,4 @@
-"""The two calls that most users come for: plan a table of private counts, and release one.
+"""The two main functions: plan a table of private counts, and release one.
 
 A release is a plan that is run, and nothing else: all that can be decided without the data is decided by the plan.
 """
@@ -52,7 +52,7 @@ def plan_table(
     out: str | Path | None = None,
     plot: str | Path | None = None,
 ) -> TablePlan:
-    """Plan a release of private counts: cells, noise, error and cost. No data are read, and nothing is spent.
+    """Plan a release of private counts: cells, noise, error and cost. No data are read and no budget is spent.
 
     Parameters
     ----------
@@ -119,17 +119,17 @@ def plan_table(
     >>> goal, domain = ggdp.PureDP(1.0), ggdp.Domain({"ward": ["a", "b", "c"]})
     >>> plan = ggdp.plan_table(by="ward", goal=goal, domain=domain, unit="person", max_cells=2)
     >>> plan
-    TablePlan: no data were read, nothing was spent
+    TablePlan: no data read, no budget spent
       table: ward, 3 cells, a unit is counted in at most 2 cells; intervals cover: units counted, at most 2 cells each
       cells: 3
-      regime: declared: every cell is published, empty ones too
+      regime: declared: every cell is published, including empty ones
       unit: all rows with one value of the column 'person'
       order: 1
       scale: 2
       plus-minus: 6 at 95 %, around each noisy count
       sensitivity: at most 2 coordinates move, each by at most 1 (add-remove)
       guarantee: 1-DP under add-remove neighbours
-      cost: epsilon = 1, each time that it is run
+      cost: epsilon = 1 per run
     >>> import polars as pl
     >>> visits = pl.DataFrame({"person": [1, 1, 2, 3], "ward": ["a", "b", "a", "c"]})
     >>> plan.run(visits).to_polars()["ward"].to_list()
@@ -307,7 +307,7 @@ def release_table(
 
 
 def _depth() -> int:
-    """Return how far the first caller outside of ggdp is: a warning points there."""
+    """Return the stack level of the first caller outside ggdp, where a warning points."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
         frame, depth = frame.f_back, depth + 1

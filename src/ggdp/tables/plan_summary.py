@@ -1,4 +1,4 @@
-"""What a release would be, in words: the rows that ``ggdp release --dry-run``, a prompt and a notebook show."""
+"""A plan in words: the rows that ``ggdp release --dry-run``, a prompt and a notebook show."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 __all__ = ["TITLE", "as_text", "summary_rows"]
 
-TITLE = "no data were read, nothing was spent"
+TITLE = "no data read, no budget spent"
 _REGIMES = {
-    "declared": "declared: every cell is published, empty ones too",
-    "sparse": "sparse: a declared domain, of which cells with small noisy counts are left out",
-    "open": "open: levels of few units do not show",
-    "mixed": "mixed: declared tables are complete, in open ones levels of few units do not show",
+    "declared": "declared: every cell is published, including empty ones",
+    "sparse": "sparse: a declared domain, without the cells whose noisy counts are small",
+    "open": "open: levels with few units are omitted",
+    "mixed": "mixed: declared tables are complete, open tables omit levels with few units",
 }
 
 
 def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     """Return what a plan says, a name and a text in each row."""
     request, mechanism, threshold = plan.request, plan.mechanism, plan.threshold
-    unknown = "not known: levels that are not declared are chosen privately"
+    unknown = "unknown: undeclared levels are chosen privately"
     rows = [
         *(("table", _table(request, table)) for table in range(len(request.by))),
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
@@ -62,15 +62,15 @@ def _are(number: float) -> str:
 
 def _cost(plan: TablePlan) -> str:
     delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
-    return f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta}, each time that it is run"
+    return f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta} per run"
 
 
 def _table(request: TableRequest, table: int) -> str:
-    """Return what is known of one table beforehand."""
+    """Return what the plan says about one table."""
     size, most = request.sizes[table], request.most_cells[table]
     said = [" x ".join(request.by[table]), "open" if size is None else number_of(size, "cell")]
     if request.unit is not None:
-        capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} were asked for)"
+        capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} requested)"
         said.append(f"a unit is counted in at most {number_of(most, 'cell')}{capped}")
     covers = covered(request, table)
     return ", ".join(said) + ("" if covers is None else f"; intervals cover: {covers}")

@@ -1,4 +1,4 @@
-"""From a request to its noise, threshold and guarantee: all that is settled before the data are opened."""
+"""From a request to its noise, threshold and guarantee, before the data are opened."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ __all__ = ["TablePlan", "plan_request"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TablePlan:
-    """How a request will be answered, and what that will cost. No data were read for it. Made by `ggdp.plan_table`.
+    """How a request will be answered, and its cost. Made by `ggdp.plan_table`, which reads no data.
 
     Attributes
     ----------
     request : TableRequest
-        What was asked for.
+        What is requested.
     mechanism : Mechanism
         The noise.
     threshold : Threshold, optional
@@ -76,7 +76,7 @@ class TablePlan:
 
     @property
     def half_width(self) -> int:
-        """How far a noisy count is from the true one, at most, with a probability of 95 %."""
+        """Half-width of the 95 % interval of a count."""
         return int(self.mechanism.law.half_width(LEVEL))
 
     @property
@@ -140,7 +140,7 @@ class TablePlan:
         return release
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, fit for JSON."""
+        """Return the plan as plain values, ready for JSON."""
         return {
             "request": self.request.to_dict(),
             "regime": self.request.regime,
@@ -166,7 +166,7 @@ class TablePlan:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        """Return what a release would be, for notebooks."""
+        """Return the plan as HTML, for notebooks."""
         from ggdp.tables.notebook import plan_as_html
 
         return plan_as_html(self)
@@ -179,7 +179,7 @@ def plan_request(
     out: str | os.PathLike[str] | None = None,
     plot: str | os.PathLike[str] | None = None,
 ) -> TablePlan:
-    """Return how a request will be answered; whatever can be refused without the data is refused here.
+    """Return how a request will be answered; errors that do not depend on the data are raised here.
 
     Examples
     --------

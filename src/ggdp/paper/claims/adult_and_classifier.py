@@ -112,7 +112,7 @@ def _senseless(facts: dict[str, float]) -> Claim:
         return Claim(**said("adult-senseless"), verdict="not measured", measured="The run has no ages.")
     old, busy = int(facts["aged_90"]), int(facts["aged_90_over_80_hours"])
     if not old:
-        return Claim(**said("adult-senseless"), verdict="not measured", measured="These data have nobody of 90.")
+        return Claim(**said("adult-senseless"), verdict="not measured", measured="These data have no person of age 90.")
     return Claim(
         **said("adult-senseless"),
         verdict=if_true(busy == 0),

@@ -206,7 +206,7 @@ def _measured(table: _Table, task: tuple[Setting, CalibratedNoise]) -> tuple[Rea
     for block in range(-(-table.repeats // height)):
         seed = stream_seed(table.seed, table.name, *setting.key, block)
         start, stop = block * height, min((block + 1) * height, table.repeats)
-        # The whole block is drawn, so that its first repeats do not depend on how many are asked for.
+        # The whole block is drawn, so that its first repeats do not depend on how many are requested.
         noisy = simulated_noise(calibrated, setting.sanitiser.support, (height, cells), seed=seed)[: stop - start]
         noisy += table.counts
         if block == 0:

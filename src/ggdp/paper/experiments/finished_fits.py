@@ -83,7 +83,7 @@ class StateFile:
         self._close()
 
     def note(self, piece: str, result: int) -> None:
-        """Write a finished piece so that it outlives the process and the machine."""
+        """Write a finished piece durably."""
         line = json.dumps({"run": self._fingerprint, "piece": piece, "result": result}) + "\n"
         self._write(line.encode())
         self.finished[piece] = result

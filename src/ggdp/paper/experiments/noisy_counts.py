@@ -81,7 +81,7 @@ def simulated_noise(calibrated: CalibratedNoise, support: str, shape: tuple[int,
     calibrated : CalibratedNoise
         Order and scale.
     support : {"real", "integer"}
-        Where the noise lives.
+        Support of the noise.
     shape : tuple of int
         Shape of the array.
     seed : int
@@ -162,7 +162,7 @@ def projected(noisy: Reals, total: float) -> Reals:
 
 
 def clip_at_zero(noisy: Reals, total: float) -> Reals:
-    """Return the counts with negative ones put to 0; the total is not used.
+    """Return the counts with negative ones set to 0; the total is not used.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Does a classifier trained on sanitised counts still predict? Support vector machines on the adult data.
+"""Accuracy of support vector machines trained on sanitised counts of the adult data.
 
 The features, the scaling and the machine are those of `ggdp.paper.experiments.svm_classifier`. Its cells are weighted
 by the sanitised counts and by nothing else.

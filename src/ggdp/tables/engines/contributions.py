@@ -96,7 +96,7 @@ def kept_in_memory(frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Fra
 
 
 def crowded(frame: Frame, cell: Sequence[str], max_cells: int) -> Frame:
-    """Return how many units are in more than so many cells: one row with one number (`ROWS`)."""
+    """Return the number of units in more than `max_cells` cells: one row with one number (`ROWS`)."""
     units = frame.select(UNIT, *cell).unique().group_by(UNIT).agg(nw.len().alias("n"))
     return units.filter(nw.col("n") > max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
 

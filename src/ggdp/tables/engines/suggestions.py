@@ -1,4 +1,4 @@
-"""What to do about a source that cannot be opened: hints that follow from its name and its schema alone."""
+"""Hints for a source that cannot be opened, from its name and schema alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _curator: ContextVar[bool] = ContextVar("curator", default=False)
 
 @contextmanager
 def for_the_curator() -> Iterator[None]:
-    """Show the names in the first line of text files for a while: to somebody who may see the data."""
+    """Allow errors to quote the header of text files inside the context, for users who may see the data."""
     before = _curator.set(True)
     try:
         yield
@@ -50,7 +50,7 @@ def for_the_curator() -> Iterator[None]:
 
 
 def missing_column(name: str, present: Sequence[str], *, by_header: bool = False) -> str:
-    """Return which column may be meant, and which there are, unless their names must not be told."""
+    """Return a hint about a missing column: a similar name, and the names of all columns if they may be shown."""
     hint = _delimiter_hint(present) if by_header else ""
     if by_header and not _curator.get():
         # The first line of a file that was written without a header holds values.
@@ -70,7 +70,7 @@ def _delimiter_hint(header: Sequence[str]) -> str:
 
 
 def require_local(named: str) -> None:
-    """Refuse an address of the web or of an object store."""
+    """Raise for a URL of the web or of an object store."""
     if (found := _URL.match(named)) is None or Path(named).exists():
         return
     if found[0].lower() == "file://":
@@ -84,7 +84,7 @@ def require_local(named: str) -> None:
 
 
 def no_such_file(named: str) -> str:
-    """Return what may be wrong with a path that names no file."""
+    """Return a hint about a path that matches no file."""
     if Path(named).is_dir():
         return f"is a directory: give a pattern of its files in quotes, such as '{Path(named) / '*.csv'}'"
     if re.search(r"[*?\[]", named):

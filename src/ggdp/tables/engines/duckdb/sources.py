@@ -55,7 +55,7 @@ class _PrivateDatabase(Engine):
 class DuckdbRelation(_PrivateDatabase):
     """A relation of DuckDB.
 
-    Its own database only hands over its rows, without statistics of the files that it reads while it does so. Our
+    Its own database only supplies its rows, without statistics of the files that it reads while it does so. Our
     conditions would be decided by them there, and texts compared by its collations.
     """
 
@@ -147,12 +147,12 @@ def _projected(place: int, column: str, types: Sequence[str]) -> str:
 
 
 def _require_told_apart(names: Sequence[str]) -> None:
-    """Refuse names that differ in case alone, which ibis writes as they are and DuckDB reads as one."""
+    """Raise for names that differ only in case, which DuckDB takes for the same."""
     found: dict[str, str] = {}
     for name in names:
         other = found.setdefault(name.casefold(), name)
         if other != name:
-            raise ArgumentError("data", [other, name], "are columns that differ in case alone: rename one of them")
+            raise ArgumentError("data", [other, name], "are columns that differ only in case: rename one of them")
 
 
 class DuckdbFiles(_PrivateDatabase):

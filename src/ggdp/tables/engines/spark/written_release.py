@@ -67,7 +67,7 @@ class WrittenRelease(ArrowViews):
     Attributes
     ----------
     plan : TablePlan
-        What was asked for, and how it was answered.
+        The plan: the request, the noise and the threshold.
     path : Path
         The directory of Parquet files.
     manifest : dict
@@ -86,7 +86,7 @@ class WrittenRelease(ArrowViews):
 
     @property
     def request(self) -> TableRequest:
-        """What was asked for."""
+        """The request."""
         return self.plan.request
 
     def load(self) -> TableRelease:
