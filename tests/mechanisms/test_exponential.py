@@ -21,8 +21,8 @@ from ggdp.errors import ArgumentError
 from ggdp.mechanisms import exponential as module
 from ggdp.mechanisms.exponential import ExponentialMechanism, selection_probabilities
 from ggdp.sampling import SeededSource
+from ggdp.sampling.law_tables import window
 from ggdp.sampling.selection import Weights
-from ggdp.sampling.thresholds import window
 
 PURE = ggdp.PureDP(1.0)
 LEAST, LARGEST = -(2**63), 2**63 - 1

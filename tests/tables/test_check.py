@@ -97,7 +97,7 @@ def test_a_good_number_of_cells_is_named_by_its_rule_and_the_noise_is_for_the_ep
         check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0)
 
 
-def test_rows_in_cells_that_cannot_occur_are_counted_for_the_curator():
+def test_rows_in_cells_that_cannot_occur_are_counted_headers_in_errors():
     domain = ggdp.Domain({"sex": ["f", "m"], "ward": ["births", "eyes"]}, impossible=[{"sex": "m", "ward": "births"}])
     rows = pa.table({"sex": ["f", "m", "m", None], "ward": ["births", "births", "eyes", "eyes"]})
     (table,) = check_table(rows, [["sex", "ward"]], domain).marginals

@@ -122,7 +122,7 @@ def test_the_regime_follows_from_the_request():
         ({"unit": "person"}, "needs `max_cells`"),
         ({"max_cells": 2}, "needs `unit`"),
         ({"unit": "person", "max_cells": 0}, "must be at least 1"),
-        ({"unit": "sex", "max_cells": 1}, "cannot be counted by as well"),
+        ({"unit": "sex", "max_cells": 1}, "cannot also be counted by"),
         ({"neighbours": "both"}, "neighbours"),
         ({"total": 10}, 'needs `neighbours="replace-one"`'),
         ({"total": -1, "neighbours": "replace-one"}, "at least 0"),

@@ -13,8 +13,8 @@ bounded             a draw of the bounded integer law around s or index(s), clam
 ==================  ===========================================================================
 
 No float is ever added to a float: noise is an integer, and what is released is a function of an integer that has the
-certified law. So the outputs that can occur are the same for every true value, and nothing but the probabilities,
-which are proved, tells one from another.
+certified law. So the possible outputs are the same for every true value, and only their probabilities differ, which
+are proved.
 
 References
 ----------
@@ -97,7 +97,7 @@ class Mechanism:
     def __post_init__(self) -> None:
         calibration = self.calibration
         if not isinstance(calibration, Calibration | GridCalibration):
-            # Whatever it is may be data: its type is all that is told.
+            # It may be data: only its type is shown.
             raise ArgumentTypeError(
                 "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
             )
@@ -230,7 +230,7 @@ class Mechanism:
         return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
 
     def __repr__(self) -> str:
-        return f"Mechanism: {self.record}\n  promises {self.guarantee}\n  where {self.sensitivity}"
+        return f"Mechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {self.sensitivity}"
 
     def release(self, values: ArrayLike, *, source: Source | None = None) -> Release:
         """Return the values with noise.

@@ -81,7 +81,7 @@ class Grid:
     def __post_init__(self) -> None:
         step = _validate.positive(step=self.step)
         if math.frexp(step)[0] != 0.5 or step < sys.float_info.min:
-            raise ArgumentError("step", self.step, "must be a power of two from 2^-1022 on, such as 2**-10")
+            raise ArgumentError("step", self.step, "must be a power of two of at least 2^-1022, such as 2**-10")
         object.__setattr__(self, "step", step)
 
     @classmethod

@@ -80,14 +80,14 @@ class ErrorLaw:
     step : float, optional
         Step of the grid, a power of two; None on the integers.
     bounding : {"truncated", "boundary-inflated"}, optional
-        What keeps the output in bounds.
+        How the output is kept in bounds.
     index_bounds : tuple of (int, int), optional
         The bounds in steps: one pair for all values, or one for each coordinate along the last axis.
     bounds : tuple of (float, float), optional
         The same in the unit of the data, as many pairs; outputs are clipped to them. By default `index_bounds` times
         the step.
     clamp : int, optional
-        How large true values without bounds can get, in steps: larger ones are clamped before the noise.
+        Largest absolute value of true values without bounds, in steps: larger ones are clamped before the noise.
 
     Examples
     --------

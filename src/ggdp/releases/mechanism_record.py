@@ -45,9 +45,9 @@ class NoiseRecord:
     law : ErrorLaw
         The law of the noise that was drawn.
     query_bounds : tuple of (lower, upper), optional
-        Bounds that true values were clamped to because their sensitivity was taken from them.
+        Bounds that true values were clamped to, from which the sensitivity was derived.
     notes : tuple of str
-        What a reader should know of the scale, such as that it is an upper bound.
+        Notes about the scale, such as that it is an upper bound.
     threshold : Threshold, optional
         Threshold below which cells are omitted; None if all cells are shown. For noise on the integers without bounds.
     """
@@ -119,7 +119,7 @@ class SelectionRecord:
     sensitivity : str
         How far one person can move the utility of a candidate, in words.
     candidates, excluded : int
-        How many candidates there are, and how many of them were excluded publicly.
+        Number of candidates, and how many of them were excluded publicly.
     """
 
     name: str

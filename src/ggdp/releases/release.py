@@ -63,16 +63,16 @@ class Release:
     values : numpy.ndarray
         What is published, read-only, in the shape of the query.
     mechanism : NoiseRecord or SelectionRecord
-        How it was made private.
+        The record of the mechanism.
     noisy : numpy.ndarray
-        The values as the mechanism gave them, before any adjustment; intervals go by them.
+        The raw noisy values, before any adjustment; intervals are computed from them.
     adjustments : tuple of Adjustment
         The post-processing that led from `noisy` to `values`.
     places : numpy.ndarray, optional
-        Where the values were in the flat array that was released first; None if none was left out.
+        Positions of the values in the flat array of the original release; None if no value was dropped.
     guarantee : PureDP, ProbabilisticDP, ApproxDP or None
-        What is proved of the values; None if they are not private, since their noise came from a seeded source. It
-        cannot be passed in: a release that is made by hand has none.
+        The proved guarantee; None if the values are not private, since their noise came from a seeded source. It
+        cannot be passed in: a release made by hand has no guarantee.
 
     Examples
     --------
@@ -258,11 +258,11 @@ class Release:
         return plot_release(self, labels=labels, title=title, unit=unit, level=level)
 
     def __repr__(self) -> str:
-        promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
+        guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
         count = "one value" if self.values.size == 1 else f"{self.values.size:,} values"
         first = ", ".join(str(value) for value in self.values.flat[:_SHOWN_VALUES].tolist())
         lines = [
-            f"Release of {count}, {promise}",
+            f"Release of {count}, {guarantee}",
             f"  made by: {self.mechanism}",
             *(f"  then: {step}" for step in self.adjustments),
             f"  values: {first}{', ...' if self.values.size > _SHOWN_VALUES else ''}",
@@ -298,7 +298,7 @@ class Release:
 
 def released(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guarantee | None) -> Release:
     """Return a release with its guarantee. Only for mechanisms, which have proved it."""
-    return _promised(Release(values=values, mechanism=mechanism), guarantee)
+    return _with_guarantee(Release(values=values, mechanism=mechanism), guarantee)
 
 
 def adjusted(
@@ -327,10 +327,10 @@ def adjusted(
         places=places,
     )
     kept = release.guarantee
-    return _promised(result, kept if kept is None or marginal else kept.after_postprocessing())
+    return _with_guarantee(result, kept if kept is None or marginal else kept.after_postprocessing())
 
 
-def _promised(release: Release, guarantee: Guarantee | None) -> Release:
+def _with_guarantee(release: Release, guarantee: Guarantee | None) -> Release:
     object.__setattr__(release, "guarantee", guarantee)
     return release
 

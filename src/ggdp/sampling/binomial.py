@@ -29,8 +29,8 @@ from ggdp import _validate
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import drawn
+from ggdp.sampling.law_tables import bracketed
 from ggdp.sampling.table import Table
-from ggdp.sampling.thresholds import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

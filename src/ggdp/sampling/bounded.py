@@ -40,7 +40,7 @@ from ggdp.sampling.batch import drawn
 from ggdp.sampling.choice import sampler_of, sampler_within
 from ggdp.sampling.entropy import checked_source, random_words
 from ggdp.sampling.inversion import inverted
-from ggdp.sampling.thresholds import thresholds_needed, window, window_law
+from ggdp.sampling.law_tables import thresholds_needed, window, window_law
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ggdp.errors import ArgumentError
 from ggdp.sampling.envelope import envelope
-from ggdp.sampling.thresholds import tail_law, thresholds_needed, whole_law
+from ggdp.sampling.law_tables import tail_law, thresholds_needed, whole_law
 
 if TYPE_CHECKING:
     from ggdp.sampling.rejection import Envelope

@@ -179,7 +179,7 @@ class SeededSource:
     Parameters
     ----------
     seed : int
-        Any integer from 0 on. A copy starts from the seed again.
+        Any integer of at least 0. A copy starts from the seed again.
 
     Examples
     --------

@@ -36,9 +36,9 @@ import numpy as np
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.sampling.law_tables import precision_from, reach
 from ggdp.sampling.rejection import ROUNDING, Envelope, far_sum, weight
 from ggdp.sampling.table import UNDECIDED
-from ggdp.sampling.thresholds import precision_from, reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -44,8 +44,8 @@ from flint import arb
 from ggdp._balls import BALLS, working_precision
 from ggdp.proofs.integer_sums import partial_sum, tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
+from ggdp.sampling.law_tables import precision_from
 from ggdp.sampling.table import BATCH, CHUNK, UNDECIDED
-from ggdp.sampling.thresholds import precision_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,7 @@ from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.cells import keys
 from ggdp.tables.engines.kinds import binned
-from ggdp.tables.engines.suggestions import for_the_curator
+from ggdp.tables.engines.suggestions import headers_in_errors
 from ggdp.tables.engines.text_files import text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
@@ -74,11 +74,11 @@ def check_table(
     domain : Domain, mapping or path of a TOML file, optional
         The public levels of the columns.
     unit : str, optional
-        Column that identifies whose row it is.
+        Column that identifies the unit of each row.
     epsilon : float, default 1.0
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
-        What reads files.
+        Engine that reads files.
     encoding, delimiter, quoted, escape : optional
         How text files are read, as in `ggdp.release_table`.
     temp_dir : path, optional
@@ -92,14 +92,14 @@ def check_table(
     Raises
     ------
     ArgumentError
-        If the request is wrong, or does not fit the columns of the data.
+        If the request is invalid, or does not match the columns of the data.
     SourceError
         If the data cannot be read.
 
     Notes
     -----
-    What is found must not find its way into the request: a level that is seen in the data alone must not be declared,
-    or who has it could be told from the domain. Levels come from a code book.
+    Do not use the result in the request: a level that is known only from the data must not be declared,
+    or the domain would reveal who has it. Take levels from a code book.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def check_table(
     declared = {column.name: column for marginal in request.domains for column in marginal}
     text = text_format(encoding, delimiter, quoted, escape)
     opened = partial(open_source, data, engine=engine, columns=request.columns, text=text, temp_dir=temp_dir)
-    with for_the_curator(), opened() as source:
+    with headers_in_errors(), opened() as source:
         source.check(CountQuery(marginals=request.domains))
         columns = tuple(_column(source, column) for column in declared.values())
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains)

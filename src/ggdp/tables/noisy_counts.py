@@ -122,8 +122,8 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     ]
     noisy = plan.mechanism.release(np.concatenate(counts), source=bits)
     # The same release, with the request's goal in its description and the units cut in its guarantee.
-    promise = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
-    release = released(noisy.values, plan.described_mechanism, promise)
+    guarantee = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
+    release = released(noisy.values, plan.described_mechanism, guarantee)
     ends = np.cumsum([0, *(cells.size for cells in shown)])
     parts = [slice(start, stop) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
     if request.total is not None:

@@ -21,8 +21,8 @@ _SHOWN_ROWS = 10
 
 def release_as_html(release: TableRelease) -> str:
     """Return the guarantee of a release and the first rows of each of its tables."""
-    promise = "NOT PRIVATE: no guarantee" if release.guarantee is None else str(release.guarantee)
-    parts = [f"<p><b>{escape(promise)}</b>; {escape(str(release.release.mechanism))}</p>"]
+    guarantee = "NOT PRIVATE: no guarantee" if release.guarantee is None else str(release.guarantee)
+    parts = [f"<p><b>{escape(guarantee)}</b>; {escape(str(release.release.mechanism))}</p>"]
     parts += [f"<p>then: {escape(str(step))}</p>" for step in release.release.adjustments]
     return "".join(parts + [_table(table) for table in release.tables])
 

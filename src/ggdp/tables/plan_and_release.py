@@ -59,44 +59,44 @@ def plan_table(
     by : str, sequence of str, or sequence of sequences of str
         Columns to count by; several lists give several tables, released as one query.
     goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised, of all tables together.
+        Guarantee of all tables together.
     domain : Domain, mapping or path of a TOML file, optional
         The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
         a delta.
     order : float or "auto", default "auto"
         Order of the noise; by default the best for the goal, found without the data.
     unit : str, optional
-        Column that identifies whose row it is. Without one each row is a unit of its own.
+        Column that identifies the unit of each row. Without it each row is a unit.
     max_cells : int, optional
-        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random. A table
-        with fewer cells limits it by itself.
+        With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells
+        limits the number by itself.
     count : {"units", "rows"}, default "units"
-        With `unit`: whether a cell counts different units, or their rows.
+        With `unit`: whether cells count distinct units or their rows.
     max_rows_per_cell : int, optional
-        With ``count="rows"``: how many rows of one unit are counted in a cell at most.
+        With ``count="rows"``: most rows of one unit that are counted in a cell.
     count_cut : float, optional
         Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
         `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
     unit_name : str, optional
-        What units are called in statements and plots, in the plural, such as ``"patients"``.
+        Plural noun for the units in statements and plots, such as ``"patients"``.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
-        Whether neighbouring data sets differ by one unit more or less, or by one that is replaced.
+        Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
     total : int, optional
-        What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
+        Public total of the counts, as asserted by you. Needs replace-one neighbours.
     nonnegative : bool, default False
         Whether counts below 0, and ends of intervals below 0, are published as 0.
     false_cells : float, optional
-        Asks for a sparse table of a declared domain: how many empty cells may be shown on average.
+        Release a sparse table of a declared domain, with at most this many empty cells shown on average.
     engine : {"duckdb", "spark"}, optional
-        What reads files; DuckDB by default. A frame is counted by its own engine.
+        Engine that reads files; DuckDB by default. A frame is counted by its own engine.
     encoding : str, optional
         Character encoding of text files, such as "latin-1"; UTF-8 by default.
     delimiter : str, optional
-        What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+        Separator of the fields of CSV files, such as ";"; by default a comma, or a tab in .tsv files.
     quoted : bool, default True
-        Whether fields of CSV files may be in double quotes. Pass False for files whose writer does not quote.
+        Whether fields of CSV files may be in double quotes. Pass False for files without quoting.
     escape : str, optional
-        The character that the writer puts before a quote inside quotes where it does not double it: a backslash in
+        Character before a quote inside quotes, in files that do not double quotes: a backslash in
         files that Spark has written.
     out : path, optional
         Where a run writes the tables, .csv or .parquet, with a manifest beside them.
@@ -106,12 +106,12 @@ def plan_table(
     Returns
     -------
     TablePlan
-        What a release would be. `TablePlan.run` makes it; ``ggdp release --dry-run`` prints the same.
+        The plan of the release. `TablePlan.run` carries it out; ``ggdp release --dry-run`` prints it.
 
     Raises
     ------
     ArgumentError
-        If the request is wrong, or needs more cells than can be released.
+        If the request is invalid, or needs more cells than can be released.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def release_table(
 ) -> TableRelease | WrittenRelease:
     """Count the rows of a table by public columns, and release the counts under differential privacy.
 
-    It is ``plan_table(...).run(data, ...)``.
+    Equivalent to ``plan_table(...).run(data, ...)``.
 
     Parameters
     ----------
@@ -197,44 +197,44 @@ def release_table(
     by : str, sequence of str, or sequence of sequences of str
         Columns to count by; several lists give several tables, released as one query.
     goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised, of all tables together.
+        Guarantee of all tables together.
     domain : Domain, mapping or path of a TOML file, optional
         The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
         a delta.
     order : float or "auto", default "auto"
         Order of the noise; by default the best for the goal, found without the data.
     unit : str, optional
-        Column that identifies whose row it is. Without one each row is a unit of its own.
+        Column that identifies the unit of each row. Without it each row is a unit.
     max_cells : int, optional
-        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random. A table
-        with fewer cells limits it by itself.
+        With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells
+        limits the number by itself.
     count : {"units", "rows"}, default "units"
-        With `unit`: whether a cell counts different units, or their rows.
+        With `unit`: whether cells count distinct units or their rows.
     max_rows_per_cell : int, optional
-        With ``count="rows"``: how many rows of one unit are counted in a cell at most.
+        With ``count="rows"``: most rows of one unit that are counted in a cell.
     count_cut : float, optional
         Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
         `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
     unit_name : str, optional
-        What units are called in statements and plots, in the plural, such as ``"patients"``.
+        Plural noun for the units in statements and plots, such as ``"patients"``.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
-        Whether neighbouring data sets differ by one unit more or less, or by one that is replaced.
+        Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
     total : int, optional
-        What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
+        Public total of the counts, as asserted by you. Needs replace-one neighbours.
     nonnegative : bool, default False
         Whether counts below 0, and ends of intervals below 0, are published as 0.
     false_cells : float, optional
-        Asks for a sparse table of a declared domain: how many empty cells may be shown on average.
+        Release a sparse table of a declared domain, with at most this many empty cells shown on average.
     engine : {"duckdb", "spark"}, optional
-        What reads files; DuckDB by default. A frame is counted by its own engine.
+        Engine that reads files; DuckDB by default. A frame is counted by its own engine.
     encoding : str, optional
         Character encoding of text files, such as "latin-1"; UTF-8 by default.
     delimiter : str, optional
-        What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+        Separator of the fields of CSV files, such as ";"; by default a comma, or a tab in .tsv files.
     quoted : bool, default True
-        Whether fields of CSV files may be in double quotes. Pass False for files whose writer does not quote.
+        Whether fields of CSV files may be in double quotes. Pass False for files without quoting.
     escape : str, optional
-        The character that the writer puts before a quote inside quotes where it does not double it: a backslash in
+        Character before a quote inside quotes, in files that do not double quotes: a backslash in
         files that Spark has written.
     temp_dir : path, optional
         A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment

@@ -154,7 +154,7 @@ class TableRelease(ArrowViews):
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What is proved of all tables together; None if they are not private, since their noise came from a seed."""
+        """The guarantee of all tables together; None if their noise came from a seed, so they are not private."""
         return self.release.guarantee
 
     @property
@@ -231,8 +231,8 @@ class TableRelease(ArrowViews):
         return release_as_html(self)
 
     def __repr__(self) -> str:
-        promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
-        lines = [f"TableRelease, {promise}", f"  made by: {self.release.mechanism}"]
+        guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
+        lines = [f"TableRelease, {guarantee}", f"  made by: {self.release.mechanism}"]
         lines += [f"  then: {step}" for step in self.release.adjustments]
         for table in self.tables:
             covers = "" if table.covers is None else f"; intervals: {table.covers}"

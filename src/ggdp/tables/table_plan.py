@@ -50,11 +50,11 @@ class TablePlan:
     threshold : Threshold, optional
         The least noisy count that is shown, of sparse and open tables; None if all are.
     guarantee : PureDP, ProbabilisticDP or ApproxDP
-        What a release will promise, and what each run costs.
+        Guarantee of the release, which is also the cost of each run.
     cut : CutPlan, optional
         How the units that are in more than `max_cells` cells are counted; None if they are not.
     engine : {"duckdb", "spark"}, optional
-        What reads files.
+        Engine that reads files.
     out, plot : Path, optional
         Where a run writes the tables, and pictures of them.
     """
@@ -210,15 +210,15 @@ def _closed(request: TableRequest) -> TablePlan:
     order = None if request.order == AUTO else request.order
     noise, cut = table_noise(rest_of_goal(request), request.sensitivity, order), plan_cut(request)
     mechanism = Mechanism(noise)
-    promised = joint(mechanism.guarantee, cut)
+    guarantee = joint(mechanism.guarantee, cut)
     if request.nonnegative or request.total is not None or request.false_cells is not None:
-        promised = promised.after_postprocessing()
+        guarantee = guarantee.after_postprocessing()
     threshold = None
     if request.false_cells is not None:
         assert request.cells is not None
         tau = sparse_threshold(noise.order, noise.scale, cells=request.cells, false_cells=request.false_cells)
         threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
-    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=promised, cut=cut)
+    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=guarantee, cut=cut)
 
 
 def _open(request: TableRequest) -> TablePlan:
@@ -229,7 +229,7 @@ def _open(request: TableRequest) -> TablePlan:
     share = threshold_share(whole, noise.guarantee, cells_of_a_unit=m, declared_cells=beside)
     most = request.most_in_a_cell
     tau = key_threshold(noise.order, noise.scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
-    promised = open_guarantee(
+    guarantee = open_guarantee(
         noise.guarantee,
         order=noise.order,
         scale=noise.scale,
@@ -242,7 +242,7 @@ def _open(request: TableRequest) -> TablePlan:
         request=request,
         mechanism=Mechanism(noise),
         threshold=Threshold(value=tau),
-        guarantee=joint(promised, cut),
+        guarantee=joint(guarantee, cut),
         cut=cut,
     )
 

@@ -14,7 +14,7 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["for_the_curator", "missing_column", "no_such_file", "require_local", "unknown_format"]
+__all__ = ["headers_in_errors", "missing_column", "no_such_file", "require_local", "unknown_format"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
@@ -36,23 +36,23 @@ _FORMATS = "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with 
 _MOST_NAMES = 50
 # What separates fields in place of commas, as it is typed.
 _DELIMITERS = {";": ";", "\t": "\\t", "|": "|"}
-_curator: ContextVar[bool] = ContextVar("curator", default=False)
+_headers_shown: ContextVar[bool] = ContextVar("headers_shown", default=False)
 
 
 @contextmanager
-def for_the_curator() -> Iterator[None]:
+def headers_in_errors() -> Iterator[None]:
     """Allow errors to quote the header of text files inside the context, for users who may see the data."""
-    before = _curator.set(True)
+    before = _headers_shown.set(True)
     try:
         yield
     finally:
-        _curator.reset(before)
+        _headers_shown.reset(before)
 
 
 def missing_column(name: str, present: Sequence[str], *, by_header: bool = False) -> str:
     """Return a hint about a missing column: a similar name, and the names of all columns if they may be shown."""
     hint = _delimiter_hint(present) if by_header else ""
-    if by_header and not _curator.get():
+    if by_header and not _headers_shown.get():
         # The first line of a file that was written without a header holds values.
         return f"the first line of the file must name its columns, in the same spelling (`ggdp check` shows it){hint}"
     names = [str(found) for found in present]
