@@ -100,7 +100,7 @@ def test_the_plot_is_written_and_not_replaced_unasked(ggdp_cli, tmp_path, suffix
         ("plan --epsilon 1 --delta 0.1 --plot picture.doc", "plot = 'picture.doc': must end in .png"),
         (
             "plan --epsilon 1 --delta 0.1 --plot nowhere/at/all.png",
-            "--plot = 'nowhere/at/all.png': 'nowhere/at' is not a directory; create it first",
+            "--plot = 'nowhere/at/all.png': 'nowhere/at' is not a directory",
         ),
         ("plan --epsilon 1 --delta 0.1 --sensitivity 0.5 --support integer", "sensitivity = 0.5"),
     ],

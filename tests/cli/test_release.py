@@ -324,8 +324,8 @@ def test_the_dry_run_promises_what_the_release_then_has(capsys):
         ("--by age --bins age=a,b", "--bins = 'a,b': must be numbers"),
         ("--by age --bins age=2,1", "edges of 'age' = [2.0, 1.0]: must increase"),
         ("--by town,town --levels town=a", "--by = 'town,town': names a column twice"),
-        ("--by town,age --by age,town --levels town=a", "--by town,age --by age,town: asks for the same table twice"),
-        ("--by '\"a,b\",c' --by 'c,\"a,b\"'", '--by "a,b",c --by c,"a,b": asks for the same table twice'),
+        ("--by town,age --by age,town --levels town=a", "--by town,age --by age,town: requests the same table twice"),
+        ("--by '\"a,b\",c' --by 'c,\"a,b\"'", '--by "a,b",c --by c,"a,b": requests the same table twice'),
         ("--by '' --levels town=a", "--by = '': must be values separated by ','"),
         ("--by town,agee --levels town=a --bins agee=0,1", "--by = 'agee': there is no such column in people.csv"),
         (
