@@ -278,7 +278,7 @@ def test_a_dry_run_says_what_it_would_cost(capsys):
     said = capsys.readouterr()
     text = " ".join(said.out.split())
     for part in (
-        "no data were read",
+        "no data read",
         "value of the column 'person'",
         "counted in at most 3 cells",
         "plus-minus",
@@ -441,7 +441,7 @@ def test_an_earlier_output_is_replaced_only_when_asked_and_warned_about(capsys):
 def test_the_source_is_never_overwritten(capsys, source):
     Path("link.csv").symlink_to("people.csv")
     assert release(*BY_TOWN, "--out", "people.csv", "--overwrite", source=source) == 1
-    assert "error: --out = 'people.csv': is the source itself" in capsys.readouterr().err
+    assert "error: --out = 'people.csv': is the source file" in capsys.readouterr().err
     assert Path("people.csv").read_text("utf-8") == PEOPLE
 
 

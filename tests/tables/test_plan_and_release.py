@@ -462,4 +462,4 @@ def test_a_statement_does_not_say_that_fitted_counts_are_negative_or_do_not_add_
 
     assert "may be negative" not in said(nonnegative=True)
     assert "may be negative." in said()
-    assert "need not add up" not in said()
+    assert "may not add up" not in said()

@@ -144,7 +144,7 @@ def test_the_regime_follows_from_the_request():
         ({"count_cut": 0.1}, "needs `unit`"),
         ({"count_cut": 1.0, "unit": "person", "max_cells": 1}, "must be below 1"),
         ({"count_cut": 0.0, "unit": "person", "max_cells": 1}, "must be greater than 0"),
-        ({"count_cut": 0.1, "unit": "person", "max_cells": 2}, "leaves nobody out"),
+        ({"count_cut": 0.1, "unit": "person", "max_cells": 2}, "counts every unit"),
         ({"count_cut": 0.1, **ROWS}, 'needs `count="units"`'),
         ({"unit_name": ""}, "must be a few words"),
         ({"unit_name": "pa\ntients"}, "must be a few words"),

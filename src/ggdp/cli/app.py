@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "run"]
 
-# Typer brings its own copy of click in some versions and uses the installed one in others: go by what it exports.
+# Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
 UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(

@@ -69,7 +69,7 @@ def _corollary(calibration: Calibration) -> str:
 
 
 def _sharpness(calibration: Calibration) -> str:
-    """Return what the calibration itself says of its scale."""
+    """Return how sharp the scale of a calibration is, in words."""
     if any(note.startswith("upper bound") for note in calibration.notes):
         return "an upper bound"
     return "least scale, to within 1e-4" if calibration.certificate.bound.name == "corner" else "least scale"

@@ -56,7 +56,7 @@ class Saturation:
     Attributes
     ----------
     guarantee : PureDP, ProbabilisticDP or ApproxDP
-        The guarantee of what comes out.
+        The guarantee of the output.
     clamp : int, optional
         Where true indices are clamped for it; None if they are not.
     """

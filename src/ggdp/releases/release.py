@@ -1,6 +1,6 @@
 """A release: noisy values, their guarantee, and how they were made.
 
-A release holds nothing but what may be published. The true values never enter it: a mechanism passes its output and
+A release holds only what may be published, never true values: a mechanism passes its output and
 public facts. Only a mechanism can attach a guarantee (`released`), and only the functions of
 `ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
 `dataclasses.replace`, has none. A copy and an unpickled release keep it, as their values are those of the original and
@@ -312,7 +312,7 @@ def adjusted(
 ) -> Release:
     """Return a release of post-processed values, with the guarantee that survives any post-processing.
 
-    Where cells were left out, `left` tells which are left of the flat array, and `mechanism` is theirs; `marginal` if
+    Where cells were left out, `left` marks which of the flat array remain, and `mechanism` is theirs; `marginal` if
     they were chosen without a look at any value, which leaves the guarantee as it is.
     """
     noisy, places = release.noisy, release.places

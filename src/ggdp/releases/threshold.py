@@ -5,7 +5,7 @@ c, y     true count of a cell, at least 0, and its noisy count c + K; K integer 
 tau      the threshold: the cell is shown if y >= tau
 a        1 - level
 h        least integer with 2 T(h + 1) <= a, the half-width of an interval where nothing is left out
-L        beyond which a noisy count speaks against an empty cell: tau + h, and in a sparse table of N cells also h_N
+L        beyond which a noisy count rules out an empty cell: tau + h, and in a sparse table of N cells also h_N
 h_N      least integer with (1 - 2 T(h_N + 1))^N >= level: noise of all N cells is within it, with that level
 =======  ==========================================================================================================
 

@@ -18,7 +18,7 @@ draw; otherwise more bits of U are read and everything is enclosed more narrowly
 
 Bounds too wide for a table. Noise of the whole window is drawn in rounds, and each value keeps the first draw within
 its bounds: that has the truncated law, too. More than half of the window is within the bounds of any value, and every
-value is given 40 rounds, so that the time does not tell how many it took, but for a probability of 2^-40.
+value is given 40 rounds, so that the time does not reveal how many it took, but for a probability of 2^-40.
 
 References
 ----------

@@ -143,7 +143,7 @@ class SecureSource:
         return "SecureSource()" if self.private else f"SecureSource(entropy={self._entropy!r})"
 
     def __reduce__(self) -> tuple[type[SecureSource], tuple[Callable[[int], bytes]]]:
-        # A copy, in this process or another, is keyed anew.
+        # A copy, in this process or another, gets a new key.
         return SecureSource, (self._entropy,)
 
     def fill(self, buffer: NDArray[np.uint8]) -> int:
@@ -228,7 +228,7 @@ def checked_source(source: Source | None) -> Source:
     if source is None:
         return SECURE
     if isinstance(source, type) or not callable(getattr(source, "fill", None)):
-        # Whatever it is may be data: its type is all that is told.
+        # It may be data: only its type is shown.
         shown = type(source).__name__
         expected = "must be a source of random bits, such as SeededSource(seed=1), or None"
         raise ArgumentTypeError("source", shown, expected)
@@ -239,7 +239,7 @@ def is_private(source: Source) -> bool:
     """Return whether a release made from the bits of a source may carry a guarantee.
 
     Only the library says so, by the exact type of the source and the operating system's own function: a seeded source,
-    a subclass or a source of one's own cannot vouch for itself, whatever attributes it has.
+    a subclass or a custom source is never private, whatever its attributes say.
     """
     return type(source) is SecureSource and source._entropy is os.urandom
 

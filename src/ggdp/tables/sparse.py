@@ -84,7 +84,7 @@ def sparse_cells(
 
     Notes
     -----
-    Claim: the module's. No error tells of cells or counts.
+    Claim: that of the module. Errors do not reveal cells or counts.
 
     Examples
     --------

@@ -205,7 +205,7 @@ def test_a_difference_within_chance_wins_nothing(results):
     # Wide errors: undecided; the same means with errors far below a twentieth: level, so not ahead.
     wide, narrow = (mechanism_ranking.winner(clear(run, near, spread)) for spread in (0.5, 0.03))
     assert wide.verdict == "not measured"
-    assert "more repeats would tell" in wide.measured
+    assert "more repeats are needed" in wide.measured
     assert narrow.verdict == "does not hold"
 
 

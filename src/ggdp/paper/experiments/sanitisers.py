@@ -11,7 +11,7 @@ reproduction, with a note on those rows.
 References
 ----------
 Liu, arXiv 1602.06028 v5, Section 4: epsilon in {0.5, 1, 2}, delta in {0.01, 0.05, 0.1, 0.25}, 500 repeats; its text on
-the Czech data speaks of epsilon = 0.1 as well.
+the Czech data also mentions epsilon = 0.1.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class SvmRun:
         Accuracy of the classifier that was trained on the original counts.
     support_accuracy : float
         Accuracy of the one that was trained on the non-empty cells with equal weights: it has seen no count, so what it
-        knows is what the unprotected choice of cells gives away.
+        knows is what the unprotected choice of cells reveals.
     cost, gamma : float
         Of the classifier.
     rows : list of dict

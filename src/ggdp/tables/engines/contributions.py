@@ -14,7 +14,7 @@ the order of rows.
 Claim. Which cells a unit keeps is a function of the key, of that unit's text and of that unit's own set of cells, and
 what it adds to each of them is 1, or min(its rows there, R): so with the key fixed, adding or removing all rows of a
 unit changes at most M counts of a marginal, each by 1 or by at most R; replacing a unit changes at most 2 M, each by at
-most as much. The key is drawn anew for each release, independently of the data, so that this holds given
+most as much. A new key is drawn for each release, independently of the data, so that this holds given
 the key, and hence on average over it. Privacy needs no more of the hash: that no choice is favoured, and so
 that counts are not biased towards some cells, rests on SHA-256 with a secret key being a good pseudo-random function.
 """

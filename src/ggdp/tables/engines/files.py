@@ -1,6 +1,6 @@
 """Files as sources: their names and formats, the header of CSV files, the types of Parquet files.
 
-What is found here depends on names of files, on what the file system says of them, and on their schemas, which a CSV
+What is found here depends on names of files, on their metadata in the file system, and on their schemas, which a CSV
 file has in its header; never on a record. A file is read once, however many names of it a pattern finds: a row that is
 read twice would be counted twice.
 """

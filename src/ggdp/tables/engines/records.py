@@ -109,7 +109,7 @@ def records(chunks: Iterable[bytes], layout: Layout, fields: Sequence[int]) -> I
     chunks : iterable of bytes
         The records of a file, cut anywhere.
     layout : Layout
-        How records and fields are told apart.
+        How the file is split into records and fields.
     fields : sequence of int
         The numbers of the fields that are needed, from 0.
 

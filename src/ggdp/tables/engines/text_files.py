@@ -2,7 +2,7 @@ r"""Text files as streams of Arrow batches: decoded and split into records, with
 
 What a file is read as follows from its name, the request (encoding, delimiter, longest record) and, for CSV and TSV,
 its header; `ggdp.tables.engines.records` says what a record is. A field that is not valid UTF-8 has no text
-(`ggdp.tables.engines.kinds`); the record is a row all the same.
+(`ggdp.tables.engines.kinds`); the record still counts as a row.
 
 Encodings other than UTF-8 are decoded piece by piece: those of one byte a character, in which ASCII is ASCII, and
 UTF-16 and UTF-32. Others are refused, since the meaning of a byte could depend on the records before it.

@@ -124,7 +124,7 @@ class IbisTable(DuckdbRelation):
 
 @contextmanager
 def _without_statistics(relation: Any) -> Iterator[None]:  # noqa: ANN401 - duckdb is untyped here
-    """Keep the database of a relation from deciding the relation's own conditions by statistics, for a while.
+    """Disable, inside the context, the use of statistics for conditions of a relation in its own database.
 
     A relation may have a filter over Parquet files, such as isnan(v), which they would decide for many rows at once.
     """

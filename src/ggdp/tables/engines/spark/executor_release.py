@@ -20,10 +20,10 @@ attempt that Spark takes for failed.) All of this happens in a hidden directory,
 after the last attempt has ended, or removed with all it holds. Executors that cannot be reached, or do not stop within
 a minute, may leave draws in the hidden directory's place, never in the asked one: it is no directory to publish.
 
-Claim (nothing else is told). Number and names of the files, but for random digits, the cells that each may hold, types
-and metadata are functions of the request. Which rows a file holds, how they are encoded and grouped is a function of
-the released rows alone: the writer is given nothing else. Files of thresholded releases that have no rows are written
-too. Marks of success and checksums of Spark's own are removed.
+Claim (nothing else is revealed). Number and names of the files, but for random digits, the cells that each may hold,
+types and metadata are functions of the request. Which rows a file holds, how they are encoded and grouped is a function
+of the released rows alone: the writer is given nothing else. Files of thresholded releases that have no rows are
+written too. Marks of success and checksums of Spark's own are removed.
 """
 
 from __future__ import annotations

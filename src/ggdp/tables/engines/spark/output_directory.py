@@ -81,7 +81,7 @@ def tidied(directory: Path, task: NoiseTask) -> tuple[str, ...]:
 def publish(directory: Path, target: Path) -> None:
     """Rename a directory onto a path that does not exist."""
     try:
-        # Making it is refused if it was created meanwhile; renaming onto one's own empty directory is not.
+        # Creating it fails if it exists by now; renaming onto an empty directory of our own does not.
         target.mkdir()
     except FileExistsError:
         raise ArgumentError("path", str(target), "already exists; a release never replaces another one") from None
