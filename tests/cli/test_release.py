@@ -338,7 +338,7 @@ def test_the_dry_run_promises_what_the_release_then_has(capsys):
         ("--by town --levels town=a --false-cells 1", "--false-cells = 1.0: must be below the number of cells, 1"),
         (
             "--by town --levels town=a --notion approximate",
-            "--delta = None: a goal of the notion 'approximate' needs one",
+            "--delta = None: is required for approximate DP",
         ),
         ("--by town --levels town=a --plot out.jpg", "--plot = 'out.jpg': must end in .png, .pdf, .svg"),
         ("--by town --levels town=a --plot none/out.png", "--plot = 'none/out.png': cannot be written"),
@@ -572,7 +572,7 @@ def test_a_file_is_read_by_the_encoding_and_delimiter_of_the_flags(capsys):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--encoding", "klingon"), "--encoding = 'klingon': is not known"),
+        (("--encoding", "klingon"), "--encoding = 'klingon': is unknown"),
         (("--encoding", "utf-7"), "--encoding = 'utf-7': cannot be read record by record"),
         (("--delimiter", "::"), "--delimiter = '::': must be one ASCII character"),
         (("--temp-dir", "nowhere"), "--temp-dir = 'nowhere': is not a directory; create it first"),

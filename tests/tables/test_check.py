@@ -108,9 +108,9 @@ def test_what_is_declared_for_others_and_nulls_needs_no_advice():
     rows = pa.table({"k": ["a", "b", None]})
     bare = check_table(rows, "k", {"k": ["a"]}).columns[0]
     assert [advice.split(":")[0] for advice in bare.advice] == [
-        "rows that match nothing would be not counted",
+        "rows that match no level would not be counted",
         "a level seen only in the data must not be declared",
-        "rows without a value would be not counted",
+        "rows without a value would not be counted",
     ]
     full = check_table(rows, "k", {"k": {"levels": ["a"], "other": "other", "missing": "none"}}).columns[0]
     assert (full.unmatched, full.nulls) == (1, 1)

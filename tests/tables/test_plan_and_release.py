@@ -339,7 +339,7 @@ def test_a_statement_says_what_a_count_is_and_whom_it_may_leave_out():
             "statement"
         ]
 
-    assert said().startswith("Each count is a number of rows. Rows whose values have no place in the table are counted")
+    assert said().startswith("Each count is a number of rows. Rows whose values fit no cell are not counted.")
     units = said(unit="person", max_cells=2)
     assert "a number of different values of the column 'person'" in units
     assert "in at most 2 cells of a table" in units

@@ -433,5 +433,5 @@ def test_what_seems_to_be_one_file_on_two_devices_is_refused(tmp_path, monkeypat
         return SimpleNamespace(**changed, st_dev=len(str(path)) + ("two" in str(path)), st_ino=7, st_mtime_ns=1)
 
     monkeypatch.setattr(os, "stat", mounted)
-    with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be one file on two mounts"):
+    with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be the same file on two mounts"):
         found_files(str(tmp_path / "*.csv"))

@@ -48,7 +48,7 @@ def test_a_field_that_is_not_valid_text_is_no_unit(tmp_path):
         ({"encoding": "utf-7"}, "record by record"),
         ({"encoding": "shift_jis"}, "record by record"),
         ({"encoding": "rot13"}, "record by record"),
-        ({"encoding": "no such thing"}, "is not known"),
+        ({"encoding": "no such thing"}, "is unknown"),
         ({"encoding": 8}, "name of an encoding"),
         ({"delimiter": ""}, "one ASCII character"),
         ({"delimiter": "ab"}, "one ASCII character"),

@@ -44,7 +44,7 @@ def non_empty_cells() -> Claim:
         claim="Sanitising only the non-empty cells, as was done in the adult data for simplicity, keeps the guarantee "
         "of the mechanism.",
         verdict=if_true(max(gaps) == 0.0),
-        measured=f"A person who is alone in a cell makes it appear, whatever the noise: {alone} of the {sum(counts)} in "
+        measured=f"A person who is alone in a cell makes it appear, with any noise: {alone} of the {sum(counts)} in "
         f"the mildew table, which is small enough to try every neighbour. The outputs with and without such a person "
         f"have nothing in common, so delta = {max(gaps):g}. Not differentially private, for reproduction only.",
         figure="adult-counts",
