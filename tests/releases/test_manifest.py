@@ -153,7 +153,7 @@ def test_a_statement_says_who_is_protected_how_much_and_how_far_off_values_are()
     assert "may be negative" in statement
     assert "replacing one person's records" in release_of().manifest["statement"]
     approximate = release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=2)
-    assert "and an added 1e-06" in approximate.manifest["statement"]
+    assert "plus at most 1e-06" in approximate.manifest["statement"]
     probabilistic = release_of(ggdp.ProbabilisticDP(1.0, 1e-6), ONE, order=2)
     assert "except with a probability of at most" in probabilistic.manifest["statement"]
 

@@ -221,8 +221,8 @@ def test_the_schema_refuses_what_is_no_threshold(change):
 def test_the_statement_says_what_is_left_out_and_what_may_be_false():
     sparse = shown().manifest["statement"]
     assert "noise was added to the count of every cell" in sparse
-    assert "Of 19,440,000,000,000 cells those with a noisy count below 31 are omitted" in sparse
-    assert "1 on average, or fewer, are actually empty" in sparse
+    assert "Of 19,440,000,000,000 cells, those with a noisy count below 31 are omitted" in sparse
+    assert "the expected number of empty cells among those shown is at most 1." in sparse
     assert "negative" not in sparse
     unknown = shown(threshold=OPEN).manifest["statement"]
     assert "every key that occurs" in unknown

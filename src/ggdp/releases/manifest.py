@@ -210,7 +210,7 @@ def _protection(release: Release, protected: str) -> str:
         )
     else:
         effect = (
-            f"changes the probability of every set of results by a factor of at most {factor} and an added "
+            f"changes the probability of every set of results by a factor of at most {factor}, plus at most "
             f"{rounded_up_text(guarantee.delta)}"
         )
     return f"These values are published under differential privacy: {change} {effect} ({guarantee})."

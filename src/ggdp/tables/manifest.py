@@ -121,7 +121,7 @@ def _left_out(request: TableRequest) -> list[str]:
         if len(within) < len(request.by):
             tables = " and of ".join(" x ".join(names) for names in within)
         said.append(f"{'e' if said else 'E'}ach of them is counted in at most {cells} of {tables}")
-        said.append("beyond that, cells are chosen at random")
+        said.append("if it is in more, they are chosen at random")
     covered = (
         f"The intervals allow for those that are left out: they cover all {words.units_noun(request)} of a cell."
         if request.count_cut is not None
