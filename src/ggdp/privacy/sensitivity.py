@@ -153,7 +153,7 @@ class Sensitivity:
                 raise ArgumentError("joint", None, "the kind 'norm' needs (order of the norm, bound)")
             return None
         if self.kind == "cells":
-            raise ArgumentError("joint", self.joint, "the kind 'cells' has none; use Sensitivity.box with a norm")
+            raise ArgumentError("joint", self.joint, "the kind 'cells' has no joint norm; use Sensitivity.box")
         pair = _validate.non_empty(joint=self.joint)
         if len(pair) != 2:
             raise ArgumentError("joint", self.joint, "must be a pair (order of the norm, bound)")

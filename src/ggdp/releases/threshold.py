@@ -108,8 +108,8 @@ class Threshold:
                 f"{self.value:,}. A key that is not shown may still occur."
             )
         return (
-            f"Of {self.cells:,} cells, those with a noisy count below {self.value:,} are omitted; the expected number of "
-            f"empty cells among those shown is at most {rounded_up_text(self.false_cells)}."
+            f"Of {self.cells:,} cells, those with a noisy count below {self.value:,} are omitted; the expected number "
+            f"of empty cells among those shown is at most {rounded_up_text(self.false_cells)}."
         )
 
     def __str__(self) -> str:
