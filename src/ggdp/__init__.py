@@ -1,7 +1,7 @@
-"""Differential privacy with the whole generalized Gaussian family of noise.
+"""Differential privacy with generalized Gaussian noise of any order.
 
-Start with `calibrate`: from what must be promised (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one person can
-move the query (`Sensitivity`) to the least noise scale that is proved to keep the promise.
+Start with `calibrate`: from a goal (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one person can
+move the query (`Sensitivity`) to the least noise scale that is proved to satisfy the goal.
 
 >>> import ggdp
 >>> goal = ggdp.ApproxDP(epsilon=1.0, delta=1e-6)

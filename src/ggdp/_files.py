@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the user's cache directory."""
+"""Writing files atomically, completely or not at all; and the user's cache directory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cache_directory() -> Path | None:
 
 
 def write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:
-    """Write all files or none: beside their targets first, then moved, and what was there stays unless overwritten.
+    """Write all files or none: temporary files first, then renamed; existing files stay unless overwritten.
 
     A process that is killed may leave hidden files beside the targets. One that is killed while it replaces several
     files leaves some old and some new ones, each of them whole; manifests hold the digests that tell.
@@ -41,7 +41,7 @@ def write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:
     try:
         for target, content in contents.items():
             hidden = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
-            # Created by the umask of whoever runs this, as every other file of theirs.
+            # Created with the umask of the process, like any other file.
             descriptor = _created(hidden)
             beside[target] = hidden
             with os.fdopen(descriptor, "wb") as file:
@@ -64,5 +64,5 @@ def write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:
 
 
 def _created(path: Path) -> int:
-    """Make a new file and return its descriptor."""
+    """Create a file and return its descriptor."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)

@@ -1,9 +1,13 @@
-"""Rounding towards privacy: up, to the least float that is not below the exact value."""
+"""Rounding: of exact values to floats, up; and of numbers to the few digits that texts show.
+
+Every text shows numbers in one style: "0.05", "6.08e-07", "1,420". What is promised is rounded up, so that a text
+never claims more privacy, or less error, than is proved. JSON documents and the `repr` of a scale keep all digits.
+"""
 
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
 from ggdp.errors import ArgumentError
@@ -11,11 +15,14 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["rounded_up", "shown"]
+__all__ = ["rounded_text", "rounded_up", "rounded_up_text"]
+
+# Powers of ten of the first digit at which a number is written with an exponent: below, and from here.
+_TINY, _HUGE = -4, 15
 
 
 def rounded_up(exact: Fraction, *, of: str) -> float:
-    """Return the least float that is not below `exact`, which is named `of` where it is too large for one."""
+    """Return the least float that is not below `exact`; an error for a value too large for a float names it `of`."""
     try:
         nearest = float(exact)
     except OverflowError:
@@ -23,10 +30,42 @@ def rounded_up(exact: Fraction, *, of: str) -> float:
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
 
-def shown(value: float, digits: int = 12) -> str:
-    """Return a number in so many digits at most, rounded up where it has more: what is shown is not less than it is."""
-    short = f"{value:.{digits}g}"
-    if float(short) < value:
-        rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-        short = f"{rounded.normalize():.{digits}g}"
-    return short
+def rounded_text(value: float, digits: int = 3) -> str:
+    """Return a number as text, rounded to the nearest one with this many significant digits.
+
+    Examples
+    --------
+    >>> rounded_text(1417.2), rounded_text(2 / 3, 6), rounded_text(1e-9)
+    ('1,420', '0.666667', '1e-09')
+    """
+    if not math.isfinite(value):
+        return f"{value:g}"
+    return _text(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value)))
+
+
+def rounded_up_text(value: float, digits: int = 3) -> str:
+    """Return a number as text with this many significant digits, rounded up if it has more.
+
+    Claim: the float nearest to the text is not below the value.
+
+    Examples
+    --------
+    >>> rounded_up_text(6.0701e-07), rounded_up_text(1411.0), rounded_up_text(0.05)
+    ('6.08e-07', '1,420', '0.05')
+    """
+    if not math.isfinite(value):
+        return f"{value:g}"
+    nearest = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
+    if float(nearest) >= value:
+        return _text(nearest)
+    return _text(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+
+
+def _text(number: Decimal) -> str:
+    plain = number.normalize()
+    if plain.is_zero():
+        return "0"
+    if _TINY <= plain.adjusted() < _HUGE:
+        return f"{plain:,f}"
+    mantissa, exponent = f"{plain:e}".split("e")
+    return f"{mantissa}e{int(exponent):+03d}"

@@ -1,4 +1,4 @@
-"""Checks of arguments that name the argument they refuse: ``positive(epsilon=epsilon)``."""
+"""Checks of arguments, whose errors name the argument: ``positive(epsilon=epsilon)``."""
 
 from __future__ import annotations
 
@@ -84,8 +84,7 @@ def order(**named: object) -> float:
         raise ArgumentError(
             name,
             value,
-            "must be at least 1 (1 is Laplace, 2 is Gaussian); orders below 1 have their place in the theory, "
-            "but ggdp calibrates none",
+            "must be at least 1 (1 is Laplace, 2 is Gaussian); ggdp does not calibrate orders below 1",
         )
     return number
 

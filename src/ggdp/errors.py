@@ -1,23 +1,23 @@
-"""Everything ggdp can raise, in one tree.
+"""The exceptions of ggdp, in one tree.
 
 ::
 
     GgdpError
-    ├── ArgumentError (ValueError)      an argument is wrong: name, value and the way out
+    ├── ArgumentError (ValueError)      an argument is wrong: its name, its value and how to fix it
     │   └── ArgumentTypeError (TypeError)  ... because it is of a wrong type
-    ├── UnattainableError (ValueError)  the arguments are fine, but what they ask for does not exist
-    ├── UnprovedError (ValueError)      nobody has proved that what is asked for is sound, so it is refused
+    ├── UnattainableError (ValueError)  the arguments are valid, but no mechanism fulfils them
+    ├── UnprovedError (ValueError)      the request is not proved to be sound, so it is refused
     ├── SearchError                     a search ended without a scale that can be certified
     ├── CertificateError                a certificate does not prove what it claims
     ├── EntropyError                    a source of randomness failed, so no noise was drawn
-    ├── DatasetError                    a data set could not be had, or is not the published one
+    ├── DatasetError                    a data set could not be obtained, or differs from the published one
     ├── SourceError                     a source of data could not be read or counted
-    │   └── OutOfMemoryError            it does not fit in memory, and may not be written to disk
+    │   └── OutOfMemoryError            it does not fit in memory, and no directory for temporary files is set
     └── MissingExtraError (ImportError) an optional part is not installed
 
-    PrivacyWarning (UserWarning)        what is asked for can be done, but protects little
+    PrivacyWarning (UserWarning)        the request can be fulfilled, but protects little
 
-The first three are answers to a call as it was made, so they are a `ValueError` too. No message ever holds a
+The first three are about the arguments of a call, so they are also a `ValueError`. No message ever holds a
 value that comes from private data: only arguments, which are public, are quoted.
 """
 
@@ -40,12 +40,12 @@ __all__ = [
 ]
 
 
-# A value that takes more to show is cut.
+# A longer representation of a value is shortened.
 _LONGEST = 160
 
 
 class GgdpError(Exception):
-    """Base of every error that ggdp raises on purpose."""
+    """Base class of all errors that ggdp raises."""
 
 
 class ArgumentError(GgdpError, ValueError):
@@ -73,15 +73,15 @@ class ArgumentError(GgdpError, ValueError):
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument is of a wrong type; so it is a `TypeError` too, and a `ValueError` as every wrong argument is."""
+    """An argument has the wrong type. Also a `TypeError`, and a `ValueError` like every `ArgumentError`."""
 
 
 class UnattainableError(GgdpError, ValueError):
-    """What is asked for does not exist, such as pure DP from unbounded noise of an order above 1."""
+    """What is requested does not exist, such as pure DP from unbounded noise of an order above 1."""
 
 
 class UnprovedError(GgdpError, ValueError):
-    """What is asked for is not known to be sound, so it is refused rather than guessed."""
+    """What is requested is not known to be sound, so it is refused."""
 
 
 class SearchError(GgdpError):
@@ -93,15 +93,15 @@ class CertificateError(GgdpError):
 
 
 class EntropyError(GgdpError):
-    """A source of randomness failed or came short; no noise was drawn from it."""
+    """A source of randomness failed or returned too few bytes; no noise was drawn from it."""
 
 
 class DatasetError(GgdpError):
-    """A data set could not be had, or what was found is not the published one."""
+    """A data set could not be obtained, or differs from the published one."""
 
 
 class SourceError(GgdpError):
-    """A source of data could not be read or counted; what an engine said of it is not repeated, nor kept.
+    """A source of data could not be read or counted. The message of the engine is not repeated: it may quote data.
 
     Attributes
     ----------
@@ -115,13 +115,13 @@ class SourceError(GgdpError):
 
     def __str__(self) -> str:
         return (
-            f"source {self.source!r} could not be read or counted. Why is not repeated here, since it may quote "
-            "private values; open it with the tools of its own engine to see"
+            f"source {self.source!r} could not be read or counted. The reason is not shown, since it may "
+            "quote private values; open the source with its own engine to see it"
         )
 
 
 class OutOfMemoryError(SourceError):
-    """A source of data does not fit in memory, and nobody named a directory for temporary files."""
+    """A source of data does not fit in memory, and no directory for temporary files is set."""
 
     def __str__(self) -> str:
         return (
@@ -135,7 +135,7 @@ class MissingExtraError(GgdpError, ImportError):
 
 
 class PrivacyWarning(UserWarning):
-    """What is asked for can be done, but protects little: a large epsilon or delta."""
+    """The request can be fulfilled, but protects little: epsilon or delta is large."""
 
 
 def install_hint(extra: str) -> str:

@@ -82,26 +82,26 @@ def test_the_table_for_people_shows_scale_guarantee_and_proof(ggdp_cli):
     ("line", "message"),
     [
         ("calibrate --order 2 --epsilon 0 --delta 0.1", "epsilon = 0.0: must be greater than 0"),
-        ("calibrate --order 2 --epsilon nan --delta 0.1", "epsilon = nan: must be finite"),
-        ("calibrate --order 2 --epsilon inf --delta 0.1", "epsilon = inf: must be finite"),
-        ("calibrate --order 2 --epsilon 1 --delta 1", "delta = 1.0: must be at least 0 and below 1"),
-        ("calibrate --order 2 --epsilon 1 --delta -0.1", "delta = -0.1: must be at least 0 and below 1"),
-        ("calibrate --order 0.5 --epsilon 1", "order = 0.5: must be at least 1"),
-        ("calibrate --order 2 --epsilon 1 --delta 0.1 --sensitivity -1", "sensitivity = -1.0"),
-        ("calibrate --order 2 --epsilon 1 --delta 0.1 --box ,", "box = ','"),
-        ("calibrate --order 2 --epsilon 1 --delta 0.1 --max-cells 0", "max_cells = 0"),
+        ("calibrate --order 2 --epsilon nan --delta 0.1", "--epsilon = nan: must be finite"),
+        ("calibrate --order 2 --epsilon inf --delta 0.1", "--epsilon = inf: must be finite"),
+        ("calibrate --order 2 --epsilon 1 --delta 1", "--delta = 1.0: must be at least 0 and below 1"),
+        ("calibrate --order 2 --epsilon 1 --delta -0.1", "--delta = -0.1: must be at least 0 and below 1"),
+        ("calibrate --order 0.5 --epsilon 1", "--order = 0.5: must be at least 1"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --sensitivity -1", "--sensitivity = -1.0"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --box ,", "--box = ','"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --max-cells 0", "--max-cells = 0"),
         ("calibrate --order 2 --epsilon 1", "pure DP (delta = 0) does not exist"),
-        ("calibrate --order 2 --epsilon 1 --bounds 1:0 --bounding truncated", "bounds = (1.0, 0.0)"),
+        ("calibrate --order 2 --epsilon 1 --bounds 1:0 --bounding truncated", "--bounds = (1.0, 0.0)"),
         ("calibrate --order 2 --epsilon 1 --bounds 0:0.5 --bounding truncated", "narrower than the sensitivity"),
-        ("calibrate --order 2 --epsilon 1 --bounds 0 --bounding truncated", "bounds = '0'"),
-        ("calibrate --order 2 --epsilon 1 --delta 0.1 --sensitivity 0.5 --support integer", "sensitivity = 0.5"),
+        ("calibrate --order 2 --epsilon 1 --bounds 0 --bounding truncated", "--bounds = '0'"),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --sensitivity 0.5 --support integer", "--sensitivity = 0.5"),
         ("calibrate --order 2 --epsilon 1 --delta 0.1 --neighbours replace-one", "Sensitivity.histogram"),
-        ("calibrate --order 2 --epsilon 1 --notion approximate", "delta = None"),
-        ("calibrate --order 1 --epsilon 1 --delta 0.1 --notion pure", "delta = 0.1"),
+        ("calibrate --order 2 --epsilon 1 --notion approximate", "--delta = None"),
+        ("calibrate --order 1 --epsilon 1 --delta 0.1 --notion pure", "--delta = 0.1"),
         ("calibrate --order 1 --epsilon 1e-10 --sensitivity 1e308", "does not fit in a 64-bit float"),
-        ("calibrate --order 3 --epsilon 1 --delta 0.1 --max-cells 100000000", "at most 100000000 coordinates"),
-        ("calibrate --order 2 --epsilon 1 --bounds 0:1e300 --bounding truncated", "bounds = "),
-        ("calibrate --order 2 --epsilon 1 --delta 0.1 --box 1 --sensitivity 1", "box = '1'"),
+        ("calibrate --order 3 --epsilon 1 --delta 0.1 --max-cells 100000000", "at most 100,000,000 coordinates"),
+        ("calibrate --order 2 --epsilon 1 --bounds 0:1e300 --bounding truncated", "--bounds = "),
+        ("calibrate --order 2 --epsilon 1 --delta 0.1 --box 1 --sensitivity 1", "--box = '1'"),
     ],
 )
 def test_bad_values_are_one_line_of_error_and_exit_1(ggdp_cli, line, message):
@@ -132,4 +132,4 @@ def test_the_module_runs_as_a_program_without_a_traceback():
         [sys.executable, "-m", "ggdp", "calibrate", "--order", "2", "--epsilon", "-1"], capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert done.stderr == "error: epsilon = -1.0: must be greater than 0\n"
+    assert done.stderr == "error: --epsilon = -1.0: must be greater than 0\n"

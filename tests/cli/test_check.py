@@ -29,7 +29,7 @@ def check(*flags):
 
 def test_the_first_line_says_that_it_is_not_private(capsys):
     assert check(*FLAGS) == 0
-    assert capsys.readouterr().out.startswith("NOT PRIVATE: this is the curator's own look at the data. Do not publish")
+    assert capsys.readouterr().out.startswith("NOT PRIVATE: computed from the data without noise. Do not publish")
 
 
 def test_it_shows_what_matches_nothing_and_what_to_do(capsys):
@@ -39,13 +39,13 @@ def test_it_shows_what_matches_nothing_and_what_to_do(capsys):
         "5 rows; a release would publish every cell",
         "match nothing 1 row, 1 different most frequent of these 'Surgery' (1)",
         "declared, never seen births (fine: keep them)",
-        "no number or date 1 row outside the edges 1 row",
+        "not a number or date 1 row outside the edges 1 row",
         "a level seen only in the data must not be declared: take levels from a code book",
         "declare a level `other`",
         "declare a level `missing`",
-        "3 different values of person; 1 row without one, counted nowhere",
+        "3 different values of person; 1 row without a unit, not counted",
         "1 50.00% 1 0.5 6 2 100.00% 0 0.0 12",
-        "For you alone, since it comes from the data: --max-cells 1 has the least sum",
+        "Not private, since it comes from the data: --max-cells 1 minimises plus-minus",
     ):
         assert part in said
 
@@ -88,8 +88,8 @@ def test_values_of_the_data_move_no_cursor(capsys):
     [
         (["--by", "ward,nothing"], "--by = 'nothing': there is no such column in visits.csv"),
         (["--by", "ward", "--unit", "who"], "--unit = 'who': there is no such column in visits.csv"),
-        (["--by", "ward", "--by", "ward"], "--by ward --by ward: asks for the same table twice"),
-        (["--by", "ward", "--unit", "ward"], "--unit = 'ward': cannot be counted by as well"),
+        (["--by", "ward", "--by", "ward"], "--by ward --by ward: requests the same table twice"),
+        (["--by", "ward", "--unit", "ward"], "--unit = 'ward': cannot also be counted by"),
         (["--by", "ward", "--levels", "age=1"], "--levels = 'age=1': 'age' is not one of the columns of --by"),
     ],
 )
@@ -109,7 +109,7 @@ def test_it_says_how_records_were_read(capsys):
     for part in (
         "records 3",
         "text that is not valid utf-8 1 row",
-        "more fields than the header 1 row",
+        "with more fields than the header 1 row",
         "some text is not valid utf-8; give the encoding of the file, such as latin-1",
     ):
         assert part in said

@@ -49,7 +49,7 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "fsync", full)
     assert run(["demo", "--out", str(tmp_path)]) == 1
     message = capsys.readouterr().err
-    assert message.startswith("error: out = ")
+    assert message.startswith("error: --out = ")
     assert "No space left on device" in message
     assert list(tmp_path.iterdir()) == []
 
@@ -60,7 +60,7 @@ def test_a_second_run_that_was_a_moment_faster_is_not_replaced(tmp_path, monkeyp
 
     monkeypatch.setattr(os, "fsync", late)
     assert run(["demo", "--out", str(tmp_path)]) == 1
-    assert "error: out = " in capsys.readouterr().err
+    assert "error: --out = " in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["czech.manifest.json"]
     assert (tmp_path / "czech.manifest.json").read_text() == "made by another run"
 
@@ -68,7 +68,7 @@ def test_a_second_run_that_was_a_moment_faster_is_not_replaced(tmp_path, monkeyp
 def test_an_out_that_is_a_file_is_an_error_that_names_it(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert run(["demo", "--out", str(tmp_path / "file")]) == 1
-    assert "error: out = " in capsys.readouterr().err
+    assert "error: --out = " in capsys.readouterr().err
 
 
 def test_the_error_of_a_bad_epsilon_comes_before_any_file(tmp_path):

@@ -98,7 +98,10 @@ def test_the_plot_is_written_and_not_replaced_unasked(ggdp_cli, tmp_path, suffix
         ("plan --epsilon 1 --delta 0.1 --cells 3", "cells = 3: only measure = 'max'"),
         ("plan --epsilon 1 --delta 0.1 --measure max --cells 0", "cells = 0"),
         ("plan --epsilon 1 --delta 0.1 --plot picture.doc", "plot = 'picture.doc': must end in .png"),
-        ("plan --epsilon 1 --delta 0.1 --plot nowhere/at/all.png", "plot = 'nowhere/at/all.png': cannot be written"),
+        (
+            "plan --epsilon 1 --delta 0.1 --plot nowhere/at/all.png",
+            "--plot = 'nowhere/at/all.png': 'nowhere/at' is not a directory",
+        ),
         ("plan --epsilon 1 --delta 0.1 --sensitivity 0.5 --support integer", "sensitivity = 0.5"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_dry_run_says_what_units_cut_cost_and_which_cells_are_all_there_are(ca
     assert "0.25 of epsilon" in said
     assert release(*UNITS, "--max-cells", "1000", "--dry-run", source="none.csv") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "counted in at most 3 cells (all there are; 1,000 were asked for)" in said
+    assert "counted in at most 3 cells (all there are; 1,000 requested)" in said
     assert "scale 3 " in said
 
 
@@ -278,7 +278,7 @@ def test_a_dry_run_says_what_it_would_cost(capsys):
     said = capsys.readouterr()
     text = " ".join(said.out.split())
     for part in (
-        "no data were read",
+        "no data read",
         "value of the column 'person'",
         "counted in at most 3 cells",
         "plus-minus",
@@ -324,8 +324,8 @@ def test_the_dry_run_promises_what_the_release_then_has(capsys):
         ("--by age --bins age=a,b", "--bins = 'a,b': must be numbers"),
         ("--by age --bins age=2,1", "edges of 'age' = [2.0, 1.0]: must increase"),
         ("--by town,town --levels town=a", "--by = 'town,town': names a column twice"),
-        ("--by town,age --by age,town --levels town=a", "--by town,age --by age,town: asks for the same table twice"),
-        ("--by '\"a,b\",c' --by 'c,\"a,b\"'", '--by "a,b",c --by c,"a,b": asks for the same table twice'),
+        ("--by town,age --by age,town --levels town=a", "--by town,age --by age,town: requests the same table twice"),
+        ("--by '\"a,b\",c' --by 'c,\"a,b\"'", '--by "a,b",c --by c,"a,b": requests the same table twice'),
         ("--by '' --levels town=a", "--by = '': must be values separated by ','"),
         ("--by town,agee --levels town=a --bins agee=0,1", "--by = 'agee': there is no such column in people.csv"),
         (
@@ -338,7 +338,7 @@ def test_the_dry_run_promises_what_the_release_then_has(capsys):
         ("--by town --levels town=a --false-cells 1", "--false-cells = 1.0: must be below the number of cells, 1"),
         (
             "--by town --levels town=a --notion approximate",
-            "--delta = None: a goal of the notion 'approximate' needs one",
+            "--delta = None: is required for approximate DP",
         ),
         ("--by town --levels town=a --plot out.jpg", "--plot = 'out.jpg': must end in .png, .pdf, .svg"),
         ("--by town --levels town=a --plot none/out.png", "--plot = 'none/out.png': cannot be written"),
@@ -441,7 +441,7 @@ def test_an_earlier_output_is_replaced_only_when_asked_and_warned_about(capsys):
 def test_the_source_is_never_overwritten(capsys, source):
     Path("link.csv").symlink_to("people.csv")
     assert release(*BY_TOWN, "--out", "people.csv", "--overwrite", source=source) == 1
-    assert "error: --out = 'people.csv': is the source itself" in capsys.readouterr().err
+    assert "error: --out = 'people.csv': is the source file" in capsys.readouterr().err
     assert Path("people.csv").read_text("utf-8") == PEOPLE
 
 
@@ -572,7 +572,7 @@ def test_a_file_is_read_by_the_encoding_and_delimiter_of_the_flags(capsys):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--encoding", "klingon"), "--encoding = 'klingon': is not known"),
+        (("--encoding", "klingon"), "--encoding = 'klingon': is unknown"),
         (("--encoding", "utf-7"), "--encoding = 'utf-7': cannot be read record by record"),
         (("--delimiter", "::"), "--delimiter = '::': must be one ASCII character"),
         (("--temp-dir", "nowhere"), "--temp-dir = 'nowhere': is not a directory; create it first"),

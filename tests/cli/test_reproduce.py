@@ -76,7 +76,7 @@ def test_an_earlier_report_is_not_replaced_unasked(tmp_path, capsys):
     before = (tmp_path / "report.html").read_bytes()
     capsys.readouterr()
     assert run(["reproduce", "czech", "--out", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("error: out = ")
+    assert capsys.readouterr().err.startswith("error: --out = ")
     assert (tmp_path / "report.html").read_bytes() == before
     assert run(["reproduce", "czech", "--out", str(tmp_path), "--overwrite"]) == 0
     assert (tmp_path / "report.html").read_bytes() != before
@@ -104,7 +104,7 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
 def test_a_folder_that_cannot_be_made_is_named_before_the_work(tmp_path, made_up, capsys):
     (tmp_path / "file").write_text("")
     assert run(["reproduce", "mildew", "--out", str(tmp_path / "file" / "new")]) == 1
-    assert capsys.readouterr().err.startswith("error: out = ")
+    assert capsys.readouterr().err.startswith("error: --out = ")
     assert made_up == {}
 
 
@@ -156,7 +156,7 @@ def test_a_write_that_fails_during_the_work_names_the_file_and_the_way_out(tmp_p
     monkeypatch.setattr(reproduction, "reproduce", too_large)
     assert run(["reproduce", "adult", "--out", str(tmp_path)]) == 1
     message = capsys.readouterr().err
-    assert message.startswith("error: out = ")
+    assert message.startswith("error: --out = ")
     assert all(word in message for word in (".svm-fits.jsonl", "File too large", "--out"))
 
 

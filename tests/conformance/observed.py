@@ -95,7 +95,7 @@ def edges(mechanism, value, coordinate=0, *, within):
     assert first < last, "there is no noise"
     outputs = np.arange(first + 1, last + 1)
     below, reached = (np.full(outputs.size, end, dtype=np.uint64) for end in ends)
-    law = stated(mechanism.facts, index_of(mechanism, value), bounds_of(mechanism, coordinate))
+    law = stated(mechanism.record, index_of(mechanism, value), bounds_of(mechanism, coordinate))
     with mp.workdps(40):
         words = [int(mp.ceil(law.get(k, 0) * mpf(2) ** 64)) for k in outputs.tolist()]
     for side, bound in ((-(within // 2) - within % 2, below), (within // 2, reached)):
@@ -155,19 +155,19 @@ def stated_cumulative(order, scale, first, last):
         return found
 
 
-def stated(facts, index, bounds):
+def stated(record, index, bounds):
     """P(output < k), by k, around the index of a true value, as the public facts of a release state the law.
 
     Sums of weights alone: nothing of the library's own is used. Beyond the noise that is added up the weights are below
     e^-100 of the whole.
     """
-    order, scale = facts.order, facts.scale / (facts.law.step or 1.0)
+    order, scale = record.order, record.scale / (record.law.step or 1.0)
     far = math.ceil(scale * 100 ** (1 / order)) + 1
     if bounds is None:
         return {index + k: below for k, below in stated_cumulative(order, scale, -far, far).items()}
     low, high = bounds
     index = min(max(index, low), high)
-    if facts.law.bounding == "truncated":
+    if record.law.bounding == "truncated":
         return {index + k: below for k, below in stated_cumulative(order, scale, low - index, high - index).items()}
     far = max(far, high - low + 1)
     whole = stated_cumulative(order, scale, -far, far)

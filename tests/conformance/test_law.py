@@ -24,7 +24,7 @@ def test_the_released_law_is_the_stated_law(kind):
             # One value is looked at to the last bit.
             within = 1 if value == values[0] else 256
             first, below, reached = edges(mechanism, value, coordinate, within=within)
-            law = stated(mechanism.facts, index_of(mechanism, value), bounds_of(mechanism, coordinate))
+            law = stated(mechanism.record, index_of(mechanism, value), bounds_of(mechanism, coordinate))
             with mp.workdps(40):
                 for k, (low, high) in enumerate(zip(below.tolist(), reached.tolist(), strict=True), start=first + 1):
                     assert low - LEFT_OUT <= law[k] * mpf(2) ** 64 <= high + LEFT_OUT
@@ -34,17 +34,17 @@ def test_the_released_law_is_the_stated_law(kind):
 @pytest.mark.parametrize("kind", each(OWN_GRID))
 def test_on_its_own_grid_a_mechanism_releases_the_sampler_s_draws_of_the_stated_law(kind):
     mechanism = kind.mechanism
-    facts = mechanism.facts
-    law = {"order": facts.order, "scale": facts.scale / facts.law.step}
+    record = mechanism.record
+    law = {"order": record.order, "scale": record.scale / record.law.step}
     values = np.resize([x for pair in kind.neighbours for (x,) in pair], 1000)
     indices = np.array([index_of(mechanism, x) for x in values])
     source = SeededSource(seed=4)
-    if facts.law.bounding is None:
+    if record.law.bounding is None:
         drawn = indices + IntegerNoise(**law).sample(1000, source=source)
     else:
         low, high = bounds_of(mechanism, 0)
         sampler = {"truncated": TruncatedIntegerNoise, "boundary-inflated": BoundaryInflatedIntegerNoise}
-        noise = sampler[facts.law.bounding](**law, lower=low, upper=high)
+        noise = sampler[record.law.bounding](**law, lower=low, upper=high)
         drawn = noise.around(np.clip(indices, low, high), source=source)
     released = mechanism.release(values, source=SeededSource(seed=4)).values
     assert (steps_of(mechanism, released) == drawn).all()
@@ -71,8 +71,8 @@ class LowThenRandom:
 @pytest.mark.parametrize("kind", each([kind for kind in OWN_GRID if kind.name == "laplace-own-grid"]))
 def test_noise_beyond_the_blocks_of_a_wide_law_is_drawn_too(kind):
     # It has a probability of 10^-8, so no sample shows it; without it pure DP would be lost.
-    facts = kind.mechanism.facts
-    sampler = sampler_of(facts.order, facts.scale / facts.law.step)
+    record = kind.mechanism.record
+    sampler = sampler_of(record.order, record.scale / record.law.step)
     assert isinstance(sampler, Envelope)
     slots = np.full(200, sampler.far_slots.start, dtype=np.uint16)
     kept, values = sampler._compared(slots, np.zeros(200, dtype=np.uint16), LowThenRandom())

@@ -23,7 +23,7 @@ def marked_numbers(text):
 
 
 def rounds_to(value, printed):
-    """Tell whether a value, rounded to the printed digits, is what is printed."""
+    """Return whether a value, rounded to the printed digits, is what is printed."""
     half_a_unit = Decimal(1).scaleb(printed.as_tuple().exponent) / 2
     return abs(Decimal(repr(float(value))) - printed) <= half_a_unit
 

@@ -175,7 +175,7 @@ def _tally(rows: list[dict[str, Any]], case: Case, marginal: Domain, number: int
 
 
 def _part(column: Column, value: Any) -> Any:
-    """Return the code of a value, or its text in an open column; None if it is counted nowhere."""
+    """Return the code of a value, or its text in an open column; None if it is not counted."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None if column.kind == "open" else column.missing_code
     if column.kind == "open":

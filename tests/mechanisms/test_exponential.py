@@ -21,8 +21,8 @@ from ggdp.errors import ArgumentError
 from ggdp.mechanisms import exponential as module
 from ggdp.mechanisms.exponential import ExponentialMechanism, selection_probabilities
 from ggdp.sampling import SeededSource
+from ggdp.sampling.law_tables import window
 from ggdp.sampling.selection import Weights
-from ggdp.sampling.thresholds import window
 
 PURE = ggdp.PureDP(1.0)
 LEAST, LARGEST = -(2**63), 2**63 - 1
@@ -186,7 +186,7 @@ class Trap:
 def test_excluded_places_are_not_looked_at_and_not_drawn(values):
     mechanism = chosen(["a", "b", "c", "d"], excluded=[False, True, False, True])
     assert {str(mechanism.release(values).values) for _ in range(60)} == {"a", "c"}
-    assert mechanism.facts.excluded == 2
+    assert mechanism.record.excluded == 2
     with working_precision(100):
         assert [float(p) for p in law(mechanism, values)] == [0.5, 0.5]
 
@@ -369,7 +369,7 @@ def test_what_is_shown_holds_facts_only():
         "<ExponentialMechanism of 1-DP under add-remove neighbours: "
         "Exponential mechanism, one of 1,000,000 candidates, sensitivity 1>"
     )
-    assert "McSherry" in mechanism.facts.item
+    assert "McSherry" in mechanism.record.item
 
 
 @given(st.lists(st.floats(-300, 300), min_size=1, max_size=6), st.floats(0.01, 10))

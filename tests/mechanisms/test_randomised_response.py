@@ -42,7 +42,7 @@ def test_a_monotonic_mechanism_draws_with_twice_the_rate():
     # With probability 1 / (1 + e^2) = 0.119, where half the rate has 0.269: 400 draws tell the two apart.
     assert 20 < seeded.count(0) < 80
     assert counts.release([0, 2]).guarantee == ggdp.PureDP(1.0, "add-remove")
-    assert "to one side" in counts.facts.sensitivity
+    assert "to one side" in counts.record.sensitivity
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,10 @@ def test_for_probabilistic_dp_real_values_are_clamped_to_indices_that_floats_hol
 @pytest.mark.parametrize(("grid", "clamp", "first_shared"), [(None, 2**62, LARGEST), (Grid(step=0.25), 2**52, 2**53)])
 def test_what_leads_to_an_output_of_several_indices_is_counted_in_delta(grid, clamp, first_shared):
     calibration = ggdp.calibrate(PROBABILISTIC, ggdp.Sensitivity.histogram(), order=2, support="integer")
-    outlet = saturation_of(calibration, grid)
-    assert outlet.clamp == clamp
-    assert outlet.guarantee.delta >= calibration.guarantee.delta + _most_beyond(calibration.scale, first_shared - clamp)
+    beyond = _most_beyond(calibration.scale, first_shared - clamp)
+    saturation = saturation_of(calibration, grid)
+    assert saturation.clamp == clamp
+    assert saturation.guarantee.delta >= calibration.guarantee.delta + beyond
 
 
 @pytest.mark.parametrize("moving", [1, 2, 1000])
@@ -112,8 +113,8 @@ def test_every_moving_coordinate_is_counted_in_delta(moving):
     )
     beyond = _most_beyond(1e14, 2**52)
     assert beyond > 1e-6
-    outlet = saturation_of(steps, Grid(step=0.25))
-    assert 0.2 + moving * beyond <= outlet.guarantee.delta <= 0.2 + 1.001 * moving * beyond
+    saturation = saturation_of(steps, Grid(step=0.25))
+    assert 0.2 + moving * beyond <= saturation.guarantee.delta <= 0.2 + 1.001 * moving * beyond
 
 
 def test_scales_so_wide_that_outputs_fall_together_leave_approximate_dp():

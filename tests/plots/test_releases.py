@@ -72,11 +72,11 @@ def test_very_many_values_are_drawn_by_the_range_of_neighbours(counts, size, tog
 
 def saturated(values):
     """A release on a grid whose largest and least index stand for everything beyond them."""
-    facts = ggdp.Mechanism(on_grid(ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=1))).release(
+    release = ggdp.Mechanism(on_grid(ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=1))).release(
         [0.0]
     )
-    step = facts.mechanism.law.step
-    return Release(values=np.array(values) * 2.0**63 * step, mechanism=facts.mechanism)
+    step = release.mechanism.law.step
+    return Release(values=np.array(values) * 2.0**63 * step, mechanism=release.mechanism)
 
 
 def test_an_infinite_end_is_not_drawn():

@@ -227,3 +227,24 @@ def test_a_sensitivity_is_never_rounded_down(exact):
 def test_the_bounds_of_statistics_are_kept():
     assert Sensitivity.from_bounds([(0, 10), (-1, 1)]).bounds == ((0.0, 10.0), (-1.0, 1.0))
     assert Sensitivity.box([10, 2]).bounds is None
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("d", lambda: Sensitivity.disjoint(-1)),
+        ("m", lambda: Sensitivity.cells(0, 1)),
+        ("d", lambda: Sensitivity.cells(2, 0)),
+        ("max_cells", lambda: Sensitivity.histogram(max_cells=0)),
+        ("d", lambda: Sensitivity.box([1, -1])),
+        ("norm", lambda: Sensitivity.box([1], norm=(0.5, 1))),
+        ("p", lambda: Sensitivity.norm(0.5, 1, dimension=2)),
+        ("d", lambda: Sensitivity.norm(2, -1, dimension=2)),
+        ("dimension", lambda: Sensitivity.norm(2, 1, dimension=0)),
+        ("bounds", lambda: Sensitivity.from_bounds([(1, 0)])),
+    ],
+)
+def test_errors_name_the_argument_that_the_caller_wrote(name, call):
+    with pytest.raises(ArgumentError, match=f"^{name} = ") as refused:
+        call()
+    assert "Laplace" not in str(refused.value)

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
-from ggdp.releases.law import NoiseLaw
+from ggdp.releases.error_law import ErrorLaw
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
 BOUNDINGS = ["truncated", "boundary-inflated"]
@@ -36,4 +36,4 @@ def outputs(law, s, pair):
 
 
 def bounded(bounding, order, scale, low, high, **more):
-    return NoiseLaw(order=order, scale=scale, bounding=bounding, index_bounds=((low, high),), **more)
+    return ErrorLaw(order=order, scale=scale, bounding=bounding, index_bounds=((low, high),), **more)

@@ -36,7 +36,7 @@ def counts():
 
 def with_values(counts, values):
     """A release of given values, to see what an adjustment makes of them."""
-    return released(np.asarray(values), counts.facts, counts.guarantee)
+    return released(np.asarray(values), counts.record, counts.guarantee)
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.notion)
@@ -254,7 +254,7 @@ def test_what_is_left_has_no_public_total(counts):
 
 
 def test_a_total_that_takes_values_beyond_all_floats_is_refused(counts):
-    with pytest.raises(ArgumentError, match=r"total = 1e\+300: takes values beyond all floats"):
+    with pytest.raises(ArgumentError, match=r"total = 1e\+300: scales values beyond the range of floats"):
         normalise(with_values(counts, [-(10**15), 10**15, 1]), 1e300)
 
 
@@ -278,7 +278,7 @@ def test_drawing_again_is_refused_with_the_way_out(counts):
 def test_only_releases_of_numbers_are_adjusted(counts, adjust):
     with pytest.raises(ArgumentError, match="release = 'list'"):
         adjust([1, 2, 3])
-    names = Release(values=np.array(["a", "b"]), mechanism=counts.facts)
+    names = Release(values=np.array(["a", "b"]), mechanism=counts.record)
     if adjust is not ADJUSTMENTS["drop"]:
         with pytest.raises(ArgumentError, match="its values are not numbers"):
             adjust(names)

@@ -8,7 +8,7 @@ from tests.releases.enumerated import BOUNDINGS, LEAST, bounded, outputs
 
 from ggdp.errors import ArgumentError
 from ggdp.privacy import Grid
-from ggdp.releases.law import NoiseLaw
+from ggdp.releases.error_law import ErrorLaw
 
 
 def moments(law, true):
@@ -25,8 +25,8 @@ def moments(law, true):
 
 
 SMALL = [
-    NoiseLaw(order=2, scale=3.0),
-    NoiseLaw(order=3, scale=5.0, step=0.25),
+    ErrorLaw(order=2, scale=3.0),
+    ErrorLaw(order=3, scale=5.0, step=0.25),
     *(
         bounded(bounding, order, scale, -2, width - 2)
         for bounding in BOUNDINGS
@@ -64,7 +64,7 @@ def test_the_largest_errors_are_those_over_all_true_values(law):
 
 
 def test_rounding_to_the_grid_is_counted():
-    law = NoiseLaw(order=2, scale=0.01, step=0.5)
+    law = ErrorLaw(order=2, scale=0.01, step=0.5)
     assert law.bias() == 0.25
     assert law.standard_error() == 0.0
     assert law.root_mean_square_error() == 0.25
@@ -79,7 +79,7 @@ def test_beyond_the_bounds_the_distance_is_bias():
 
 
 def test_extreme_steps_overflow_nothing():
-    law = NoiseLaw(order=2, scale=1e5, step=2.0**1000)
+    law = ErrorLaw(order=2, scale=1e5, step=2.0**1000)
     assert law.root_mean_square_error() == pytest.approx(law.standard_error(), rel=1e-9)
     assert math.isfinite(law.standard_error())
 
@@ -87,10 +87,10 @@ def test_extreme_steps_overflow_nothing():
 @pytest.mark.parametrize(
     ("true", "law"),
     [
-        ([1.5], NoiseLaw(order=2, scale=3.0)),
-        ([math.inf], NoiseLaw(order=2, scale=3.0, step=0.5)),
-        ([math.nan], NoiseLaw(order=2, scale=3.0, step=0.5)),
-        (["123"], NoiseLaw(order=2, scale=3.0)),
+        ([1.5], ErrorLaw(order=2, scale=3.0)),
+        ([math.inf], ErrorLaw(order=2, scale=3.0, step=0.5)),
+        ([math.nan], ErrorLaw(order=2, scale=3.0, step=0.5)),
+        (["123"], ErrorLaw(order=2, scale=3.0)),
     ],
 )
 def test_hypothetical_values_that_make_no_sense_are_refused_without_a_value(true, law):

@@ -13,7 +13,7 @@ from tests.releases.enumerated import BOUNDINGS, HAIR, LARGEST, LEAST, bounded, 
 from ggdp.errors import ArgumentError
 from ggdp.privacy import Grid
 from ggdp.releases import intervals
-from ggdp.releases.law import NoiseLaw
+from ggdp.releases.error_law import ErrorLaw
 
 
 def coverage(law, level, *, narrower=0):
@@ -32,7 +32,7 @@ def coverage(law, level, *, narrower=0):
 @pytest.mark.parametrize("scale", [0.3, 2.0, 37.5])
 @pytest.mark.parametrize("level", [0.01, 0.5, 0.95, 1 - 1e-6, 1 - 1e-12])
 def test_the_half_width_is_the_least_that_reaches_the_level(order, scale, level):
-    h = NoiseLaw(order=order, scale=scale).half_width(level)
+    h = ErrorLaw(order=order, scale=scale).half_width(level)
     with mp.workdps(50):
         far = math.ceil(scale * 80 ** (1 / order)) + 2
         weights = [mp.exp(-((mp.mpf(k) / mp.mpf(scale)) ** mp.mpf(order))) for k in range(far)]
@@ -50,14 +50,14 @@ def test_at_order_one_the_half_width_has_a_closed_form_at_any_scale():
             q = mp.exp(-1 / mp.mpf(scale))
             exact = mp.ceil(mp.log((1 - mp.mpf(level)) * (1 + q) / 2) / mp.log(q)) - 1
         assert intervals.noise_half_width(1.0, scale, level) == int(exact)
-        assert 0 <= NoiseLaw(order=1, scale=scale).half_width(level) - int(exact) < 2**8
+        assert 0 <= ErrorLaw(order=1, scale=scale).half_width(level) - int(exact) < 2**8
 
 
 @pytest.mark.parametrize("order", [1.0, 2.0, 8.0])
 @pytest.mark.parametrize("scale", [0.4, 3.0, 25.0])
 @pytest.mark.parametrize("level", [0.3, 0.9, 0.95, 0.999])
 def test_unbounded_intervals_cover_and_are_the_narrowest(order, scale, level):
-    law = NoiseLaw(order=order, scale=scale)
+    law = ErrorLaw(order=order, scale=scale)
     assert coverage(law, level) >= level
     assert law.half_width(level) == 0 or coverage(law, level, narrower=1) < level
 
@@ -98,7 +98,7 @@ def test_bounded_intervals_that_are_one_step_narrower_do_not_cover(bounding, ord
     st.floats(0.001, 0.9999),
 )
 def test_whatever_the_law_its_intervals_cover(bounding, order, scale, width, level):
-    law = bounded(bounding, order, scale, -5, width - 5) if bounding else NoiseLaw(order=order, scale=scale)
+    law = bounded(bounding, order, scale, -5, width - 5) if bounding else ErrorLaw(order=order, scale=scale)
     assert coverage(law, level).min() >= level - HAIR
 
 
@@ -181,7 +181,7 @@ def test_wide_bounds_and_the_unbounded_law_agree_away_from_the_bounds():
         law = bounded("truncated", order, scale, -far, far)
         y = np.arange(-500, 500) * (1 << 40)
         lower, upper = law.intervals(y)
-        h = NoiseLaw(order=order, scale=scale).half_width()
+        h = ErrorLaw(order=order, scale=scale).half_width()
         assert ((y - lower) == (upper - y)).all()
         assert h <= (y - lower).min() <= (y - lower).max() <= h * (1 + 1e-4)
         assert law.intervals(np.array([far]))[1] == far
@@ -214,7 +214,7 @@ def true_values(index):
 
 @pytest.mark.parametrize("step", [2.0**-10, 1.0, 2.0**7])
 def test_intervals_on_the_grid_cover_values_that_are_off_it(step):
-    law = NoiseLaw(order=2, scale=4.0, step=step)
+    law = ErrorLaw(order=2, scale=4.0, step=step)
     k, q = masses(2.0, 4.0)
     # A level that integers reach with nothing to spare.
     level = q[np.abs(k) <= 5].sum() - 1e-9
@@ -237,7 +237,7 @@ def test_intervals_on_the_grid_cover_values_that_are_off_it(step):
 def test_bounds_that_no_mechanism_rounds_to_these_indices_are_refused(indices):
     # 0.1 and 1.2 are 6.4 and 76.8 steps.
     with pytest.raises(ArgumentError, match="do not match index_bounds"):
-        NoiseLaw(order=2, scale=9.0, step=2.0**-6, bounding="truncated", index_bounds=(indices,), bounds=((0.1, 1.2),))
+        ErrorLaw(order=2, scale=9.0, step=2.0**-6, bounding="truncated", index_bounds=(indices,), bounds=((0.1, 1.2),))
 
 
 @pytest.mark.parametrize("bounding", BOUNDINGS)
@@ -282,7 +282,7 @@ def test_a_true_value_beyond_the_bounds_is_covered_as_the_bound(bounding):
 
 @pytest.mark.parametrize("s", [LEAST, LEAST + 3, 0, LARGEST - 3, LARGEST])
 def test_at_the_ends_of_64_bits_noise_up_to_the_half_width_stays_covered(s):
-    law = NoiseLaw(order=2, scale=3.0)
+    law = ErrorLaw(order=2, scale=3.0)
     h = int(law.half_width())
     y = np.array([min(max(s + k, LEAST), LARGEST) for k in range(-h, h + 1)])
     lower, upper = law.intervals(y)
@@ -300,7 +300,7 @@ def test_at_the_ends_of_64_bits_noise_up_to_the_half_width_stays_covered(s):
     st.fractions(-Fraction(1, 2), Fraction(1, 2)),
 )
 def test_on_the_grid_noise_up_to_the_half_width_stays_covered_wherever_floats_are_rounded(index, k, step, part):
-    law = NoiseLaw(order=1, scale=17.0, step=step)
+    law = ErrorLaw(order=1, scale=17.0, step=step)
     assume(abs(k) <= law.half_width(0.9) / step)
     true = (index + part) * Fraction(step)
     grid = Grid(step=step)
@@ -323,7 +323,7 @@ def test_ends_are_rounded_outwards(exponent, more, negative, sign):
 
 
 def test_a_saturated_value_on_the_grid_may_be_anything_beyond():
-    law = NoiseLaw(order=2, scale=3.0, step=0.5)
+    law = ErrorLaw(order=2, scale=3.0, step=0.5)
     lower, upper = law.intervals([-(2.0**62), 2.0**62, 0.0])
     assert lower[0] == -math.inf
     assert upper[1] == math.inf
@@ -334,7 +334,7 @@ def test_a_saturated_value_on_the_grid_may_be_anything_beyond():
 
 @pytest.mark.parametrize("step", [None, 0.5])
 def test_true_values_that_were_clamped_before_the_noise_are_covered_all_the_same(step):
-    law, unit = NoiseLaw(order=2, scale=3.0, step=step, clamp=1000), step or 1
+    law, unit = ErrorLaw(order=2, scale=3.0, step=step, clamp=1000), step or 1
     h = int(law.half_width() / unit)
     y = (1000 + np.arange(-h, h + 1)) * unit
     lower, upper = law.intervals(np.concatenate([y, -y]))
@@ -347,7 +347,7 @@ def test_true_values_that_were_clamped_before_the_noise_are_covered_all_the_same
 
 
 def test_a_scale_beyond_64_bits_says_nothing():
-    lower, upper = NoiseLaw(order=1, scale=2.0**62).intervals(np.array([5]))
+    lower, upper = ErrorLaw(order=1, scale=2.0**62).intervals(np.array([5]))
     assert (lower[0], upper[0]) == (LEAST, LARGEST)
 
 

@@ -153,7 +153,7 @@ def test_a_statement_says_who_is_protected_how_much_and_how_far_off_values_are()
     assert "may be negative" in statement
     assert "replacing one person's records" in release_of().manifest["statement"]
     approximate = release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=2)
-    assert "and an added 1e-06" in approximate.manifest["statement"]
+    assert "plus at most 1e-06" in approximate.manifest["statement"]
     probabilistic = release_of(ggdp.ProbabilisticDP(1.0, 1e-6), ONE, order=2)
     assert "except with a probability of at most" in probabilistic.manifest["statement"]
 
@@ -165,7 +165,7 @@ def test_a_statement_is_about_what_it_says_it_is_about():
     assert chosen.manifest["error"]["half_width"] == chosen.interval().upper[0] - chosen.noisy[0]
     assert "of the true ones, clamped to the bounds." in RELEASES["truncated"]().manifest["statement"]
     probabilistic = RELEASES["probabilistic"]().manifest
-    assert "clamped to a size of 4.61e+18" in probabilistic["statement"]
+    assert "clamped to at most 4.61e+18 in absolute value" in probabilistic["statement"]
     assert probabilistic["mechanism"]["clamp"] == 2**62
 
 

@@ -7,11 +7,11 @@ import pytest
 
 import ggdp
 from ggdp.mechanisms import Mechanism
-from ggdp.releases import MechanismFacts, NoiseLaw, Release
+from ggdp.releases import ErrorLaw, NoiseRecord, Release
 from ggdp.releases.adjustments import clip, drop
 from ggdp.sampling import SeededSource
 
-FACTS = MechanismFacts(
+RECORD = NoiseRecord(
     name="Gaussian",
     item="nowhere",
     goal=ggdp.ApproxDP(1.0, 1e-6),
@@ -20,7 +20,7 @@ FACTS = MechanismFacts(
     scale=3.0,
     method="tight",
     certificate=None,
-    law=NoiseLaw(order=2.0, scale=3.0),
+    law=ErrorLaw(order=2.0, scale=3.0),
 )
 
 
@@ -30,9 +30,9 @@ def mechanism():
 
 
 def test_a_release_made_by_hand_has_no_guarantee():
-    assert Release(values=np.zeros(3), mechanism=FACTS).guarantee is None
+    assert Release(values=np.zeros(3), mechanism=RECORD).guarantee is None
     with pytest.raises(TypeError):
-        Release(values=np.zeros(3), mechanism=FACTS, guarantee=ggdp.PureDP(1.0))
+        Release(values=np.zeros(3), mechanism=RECORD, guarantee=ggdp.PureDP(1.0))
 
 
 def test_a_release_that_is_changed_by_hand_loses_its_guarantee(mechanism):
@@ -67,13 +67,13 @@ def test_a_release_shows_its_guarantee_and_mechanism(mechanism):
     assert "100 values, (1, " in shown
     assert "-aDP under add-remove neighbours" in shown
     assert "order 3" in shown
-    assert "step 0.000244140625" in shown
+    assert "on a grid of step 0.000244\n" in shown
     assert shown.count(", ...") == 1
     assert "NOT PRIVATE" not in shown
     assert "one value" in repr(mechanism.release(0.5))
     assert "order 3" in repr(mechanism)
     assert "(1, 1e-06)-aDP" in repr(mechanism)
-    assert "Gaussian" in repr(Release(values=np.zeros(0, dtype=np.int64), mechanism=FACTS))
+    assert "Gaussian" in repr(Release(values=np.zeros(0, dtype=np.int64), mechanism=RECORD))
 
 
 def test_copies_keep_what_was_proved(mechanism):

@@ -15,7 +15,7 @@ from tests.releases.enumerated import HAIR, LARGEST, masses
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
-from ggdp.releases import NoiseLaw, Release, Threshold, clip, drop, manifest_schema
+from ggdp.releases import ErrorLaw, Release, Threshold, clip, drop, manifest_schema
 from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
 from ggdp.releases.release import released
 from ggdp.releases.threshold import thresholded, thresholded_intervals
@@ -49,7 +49,7 @@ def thresholds(order, scale):
 @pytest.mark.parametrize(("order", "scale"), LAWS)
 @pytest.mark.parametrize("level", [0.95, 0.5, 0.999])
 def test_every_true_count_is_covered_given_that_its_cell_is_shown(order, scale, level):
-    law, h = NoiseLaw(order=order, scale=scale), noise_half_width(order, scale, level)
+    law, h = ErrorLaw(order=order, scale=scale), noise_half_width(order, scale, level)
     reach = masses(order, scale)[0][-1]
     for threshold in thresholds(order, scale):
         if threshold.value > 0.7 * reach:
@@ -63,7 +63,7 @@ def test_every_true_count_is_covered_given_that_its_cell_is_shown(order, scale, 
 def test_any_count_behind_any_threshold_is_covered(order, scale, value, c, level):
     if value - c > 0.6 * masses(order, scale)[0][-1]:
         return
-    law = NoiseLaw(order=order, scale=scale)
+    law = ErrorLaw(order=order, scale=scale)
     assert cover(law, Threshold(value=value), level, c) >= level - HAIR
 
 
@@ -79,7 +79,7 @@ def ruled_out_beyond(last):
 
 @pytest.mark.parametrize(("order", "scale"), [(1.0, 1.0), (2.0, 5.98322484490), (3.0, 4.0)])
 def test_without_the_rule_of_threshold_and_half_width_some_count_is_not_covered(order, scale):
-    law, level = NoiseLaw(order=order, scale=scale), 0.95
+    law, level = ErrorLaw(order=order, scale=scale), 0.95
     h = noise_half_width(order, scale, level)
     # A table of 100 cells, and a threshold beyond what all of them together reach.
     last = simultaneous_half_width(order, scale, level, 100)
@@ -91,7 +91,7 @@ def test_without_the_rule_of_threshold_and_half_width_some_count_is_not_covered(
 
 @pytest.mark.parametrize(("order", "scale", "value"), [(1.0, 1.0, 15), (2.0, 5.98322484490, 25), (1.5, 3.0, 12)])
 def test_the_half_width_in_the_rule_is_needed_but_for_one(order, scale, value):
-    law, level, threshold = NoiseLaw(order=order, scale=scale), 0.95, Threshold(value=value)
+    law, level, threshold = ErrorLaw(order=order, scale=scale), 0.95, Threshold(value=value)
     h = noise_half_width(order, scale, level)
 
     def least(last):
@@ -103,7 +103,7 @@ def test_the_half_width_in_the_rule_is_needed_but_for_one(order, scale, value):
 
 
 def test_plain_intervals_of_empty_cells_that_are_shown_cover_nothing():
-    law, threshold = NoiseLaw(order=1, scale=1.0), Threshold(value=31, cells=ADULT, false_cells=1)
+    law, threshold = ErrorLaw(order=1, scale=1.0), Threshold(value=31, cells=ADULT, false_cells=1)
     assert cover(law, threshold, 0.95, 0, ruled_out_beyond(-1)) == 0.0
     assert cover(law, threshold, 0.95, 0) >= 0.95
 
@@ -131,7 +131,7 @@ def test_one_cell_has_the_width_of_one_cell():
 
 
 def test_no_empty_cell_of_a_sparse_table_is_likely_to_be_ruled_out():
-    law, threshold = NoiseLaw(order=1, scale=1.0), Threshold(value=31, cells=ADULT, false_cells=1)
+    law, threshold = ErrorLaw(order=1, scale=1.0), Threshold(value=31, cells=ADULT, false_cells=1)
     y = np.arange(31, 60)
     lower, _ = thresholded_intervals(law, threshold, y, 0.95)
     first = int(y[lower > 0][0])
@@ -142,7 +142,7 @@ def test_no_empty_cell_of_a_sparse_table_is_likely_to_be_ruled_out():
 
 
 def test_ends_are_those_of_the_noise_where_an_empty_cell_is_ruled_out():
-    law, threshold = NoiseLaw(order=2, scale=3.0), Threshold(value=10)
+    law, threshold = ErrorLaw(order=2, scale=3.0), Threshold(value=10)
     lower, upper = thresholded_intervals(law, threshold, np.array([10, 14, 15, 1000, LARGEST]), 0.95)
     assert lower.tolist() == [0, 0, 11, 996, LARGEST - 4]
     assert upper.tolist() == [14, 18, 19, 1004, LARGEST]
@@ -150,7 +150,7 @@ def test_ends_are_those_of_the_noise_where_an_empty_cell_is_ruled_out():
 
 
 def test_a_scale_beyond_64_bits_says_nothing():
-    law = NoiseLaw(order=1, scale=2.0**62)
+    law = ErrorLaw(order=1, scale=2.0**62)
     lower, upper = thresholded_intervals(law, Threshold(value=2**62, cells=9, false_cells=1), np.array([2**62]), 0.95)
     assert (lower[0], upper[0]) == (-(2**63), LARGEST)
 
@@ -158,10 +158,10 @@ def test_a_scale_beyond_64_bits_says_nothing():
 # Releases.
 
 
-def facts_of(goal=None, **how):
+def record_of(goal=None, **how):
     goal = goal or ggdp.PureDP(1.0)
     noise = ggdp.calibrate(goal, ggdp.Sensitivity.histogram(), **({"order": 1, "support": "integer"} | how))
-    return Mechanism(noise).facts
+    return Mechanism(noise).record
 
 
 SPARSE = Threshold(value=31, cells=ADULT, false_cells=1)
@@ -169,8 +169,8 @@ OPEN = Threshold(value=15)
 
 
 def shown(values=(31, 35, 900), threshold=SPARSE, goal=None, **how):
-    facts = thresholded(facts_of(goal, **how), threshold)
-    return released(np.array(values, dtype=np.int64), facts, facts.goal.after_postprocessing().under("add-remove"))
+    record = thresholded(record_of(goal, **how), threshold)
+    return released(np.array(values, dtype=np.int64), record, record.goal.after_postprocessing().under("add-remove"))
 
 
 def test_a_release_gives_the_intervals_of_what_is_shown():
@@ -187,7 +187,7 @@ def test_cells_that_are_chosen_among_the_shown_are_covered_together():
     release = drop(shown(), [0])
     single = release.single_level(0.95)
     assert single > 0.983
-    expected = thresholded_intervals(NoiseLaw(order=1, scale=1.0), SPARSE, np.array([35, 900]), single)
+    expected = thresholded_intervals(ErrorLaw(order=1, scale=1.0), SPARSE, np.array([35, 900]), single)
     assert [ends.tolist() for ends in release.interval()] == [ends.tolist() for ends in expected]
 
 
@@ -205,7 +205,7 @@ def test_the_manifest_follows_the_schema_and_holds_the_threshold(threshold, valu
         jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
         assert manifest["mechanism"]["threshold"] == threshold.to_dict()
         assert manifest["error"]["half_width"] == 3.0
-    assert facts_of().to_dict()["threshold"] is None
+    assert record_of().to_dict()["threshold"] is None
 
 
 @pytest.mark.parametrize(
@@ -221,8 +221,8 @@ def test_the_schema_refuses_what_is_no_threshold(change):
 def test_the_statement_says_what_is_left_out_and_what_may_be_false():
     sparse = shown().manifest["statement"]
     assert "noise was added to the count of every cell" in sparse
-    assert "Of 19,440,000,000,000 cells those with a noisy count below 31 are left out" in sparse
-    assert "1 on average, or fewer, are empty in truth" in sparse
+    assert "Of 19,440,000,000,000 cells, those with a noisy count below 31 are omitted" in sparse
+    assert "the expected number of empty cells among those shown is at most 1." in sparse
     assert "negative" not in sparse
     unknown = shown(threshold=OPEN).manifest["statement"]
     assert "every key that occurs" in unknown
@@ -230,14 +230,14 @@ def test_the_statement_says_what_is_left_out_and_what_may_be_false():
 
 
 def test_a_release_shows_its_threshold():
-    assert "; cells from 31 on, of 19,440,000,000,000" in repr(shown())
-    assert "; keys from 15 on" in repr(shown(threshold=OPEN))
+    assert "; cells with a noisy count of at least 31, of 19,440,000,000,000" in repr(shown())
+    assert "; keys with a noisy count of at least 15" in repr(shown(threshold=OPEN))
 
 
 def test_a_threshold_takes_the_clamp_of_probabilistic_dp_away():
-    facts = facts_of(ggdp.ProbabilisticDP(1.0, 1e-6), order=2)
-    assert facts.law.clamp == 2**62
-    assert thresholded(facts, OPEN).law.clamp is None
+    record = record_of(ggdp.ProbabilisticDP(1.0, 1e-6), order=2)
+    assert record.law.clamp == 2**62
+    assert thresholded(record, OPEN).law.clamp is None
     assert shown(threshold=OPEN, goal=ggdp.ProbabilisticDP(1.0, 1e-6), order=2).guarantee.notion == "approximate"
 
 
@@ -252,7 +252,7 @@ def test_a_threshold_takes_the_clamp_of_probabilistic_dp_away():
 )
 def test_a_threshold_is_for_noise_on_the_integers_without_bounds(how):
     with pytest.raises(ArgumentError, match="on the integers without bounds"):
-        replace(facts_of(**how), threshold=OPEN)
+        replace(record_of(**how), threshold=OPEN)
 
 
 @pytest.mark.parametrize(

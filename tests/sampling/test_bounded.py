@@ -12,7 +12,7 @@ from ggdp.proofs.integer_sums import _powers
 from ggdp.sampling import BoundaryInflatedIntegerNoise, SeededSource, TruncatedIntegerNoise
 from ggdp.sampling import bounded as module
 from ggdp.sampling.entropy import SECURE
-from ggdp.sampling.thresholds import window_law
+from ggdp.sampling.law_tables import window_law
 
 KINDS = [TruncatedIntegerNoise, BoundaryInflatedIntegerNoise]
 # Bounds near and far, scales far narrower and far wider than they are.

@@ -276,8 +276,8 @@ def failing(_):
     ("entropy", "message"),
     [
         (failing, r"the source of randomness failed \(OSError: no entropy pool\); no noise was drawn"),
-        (lambda _: b"", "gave 0 bytes where 64 were asked for"),
-        (lambda size: os.urandom(size - 1), "gave 63 bytes where 64 were asked for"),
+        (lambda _: b"", "gave 0 bytes instead of 64"),
+        (lambda size: os.urandom(size - 1), "gave 63 bytes instead of 64"),
         (bytes, "repeats itself, so it is broken; no noise was drawn"),
     ],
 )
@@ -323,7 +323,7 @@ class Broken:
 
 
 def test_a_source_of_ones_own_that_comes_short_is_an_error():
-    with pytest.raises(EntropyError, match="gave 39 bytes where 40 were asked for; no noise was drawn"):
+    with pytest.raises(EntropyError, match="gave 39 bytes instead of 40; no noise was drawn"):
         ggdp.IntegerNoise(order=2, scale=3.0).sample(5, source=Short())
 
 

@@ -11,11 +11,11 @@ from tests.reference import fifty_digits as exact
 from tests.sampling.scripted import Scripted, top_bits, tree
 
 from ggdp._balls import working_precision
+from ggdp.sampling import law_tables
 from ggdp.sampling import table as module
-from ggdp.sampling import thresholds
 from ggdp.sampling.entropy import SECURE
+from ggdp.sampling.law_tables import tail_law, whole_law, window_law
 from ggdp.sampling.table import Table
-from ggdp.sampling.thresholds import tail_law, whole_law, window_law
 
 LAWS = [(1.0, 0.3), (1.0, 2.0), (1.5, 1.4), (2.0, 3.0), (3.0, 1.0), (50.0, 5.5)]
 GUIDE, WORD = 6, 8
@@ -236,10 +236,10 @@ def test_a_batch_that_is_decided_at_once_asks_for_more_bits_all_the_same():
 
 @pytest.mark.parametrize(("order", "scale"), [(2.0, 1.5), (3.0, 4.0), (1.5, 3.0), (50.0, 9.5)])
 def test_what_lies_beyond_a_table_is_held_by_its_bound(order, scale):
-    first = math.ceil(thresholds.thresholds_needed(order, scale)) + 1
+    first = math.ceil(law_tables.thresholds_needed(order, scale)) + 1
     with mp.workdps(100):
         beyond = mp.fsum(mp.exp(-((mpf(first + j) / mpf(scale)) ** order)) for j in range(600))
     with mp.workdps(100), working_precision(200):
-        ball = thresholds._beyond(order, scale, first, 64)
+        ball = law_tables._beyond(order, scale, first, 64)
         assert ball.overlaps(arb(mp.nstr(beyond, 90)))
         assert ball.rad() < arb(2) ** -80

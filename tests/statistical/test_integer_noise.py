@@ -24,7 +24,7 @@ from ggdp.sampling import batch
 from ggdp.sampling import envelope as builder
 from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.envelope import envelope
-from ggdp.sampling.thresholds import whole_law
+from ggdp.sampling.law_tables import whole_law
 
 FAST, MANY = 400_000, 10_000_000
 IRRATIONAL = math.e

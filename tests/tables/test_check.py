@@ -97,7 +97,7 @@ def test_a_good_number_of_cells_is_named_by_its_rule_and_the_noise_is_for_the_ep
         check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0)
 
 
-def test_rows_in_cells_that_cannot_occur_are_counted_for_the_curator():
+def test_rows_in_cells_that_cannot_occur_are_counted_headers_in_errors():
     domain = ggdp.Domain({"sex": ["f", "m"], "ward": ["births", "eyes"]}, impossible=[{"sex": "m", "ward": "births"}])
     rows = pa.table({"sex": ["f", "m", "m", None], "ward": ["births", "births", "eyes", "eyes"]})
     (table,) = check_table(rows, [["sex", "ward"]], domain).marginals
@@ -108,9 +108,9 @@ def test_what_is_declared_for_others_and_nulls_needs_no_advice():
     rows = pa.table({"k": ["a", "b", None]})
     bare = check_table(rows, "k", {"k": ["a"]}).columns[0]
     assert [advice.split(":")[0] for advice in bare.advice] == [
-        "rows that match nothing would be counted nowhere",
+        "rows that match no level would not be counted",
         "a level seen only in the data must not be declared",
-        "rows without a value would be counted nowhere",
+        "rows without a value would not be counted",
     ]
     full = check_table(rows, "k", {"k": {"levels": ["a"], "other": "other", "missing": "none"}}).columns[0]
     assert (full.unmatched, full.nulls) == (1, 1)

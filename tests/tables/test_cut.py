@@ -13,7 +13,7 @@ from tests.tables.engines.zoo import ENGINES
 
 import ggdp
 from ggdp.releases import manifest_schema
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 from ggdp.tables import cut
 from ggdp.tables.cut import CELL_LEVEL, CUT_LEVEL
 from ggdp.tables.request import TableRequest

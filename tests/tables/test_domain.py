@@ -56,10 +56,10 @@ def test_merging_columns_that_are_declared_differently_is_refused():
     ("columns", "said"),
     [
         ({"a": {"levels": [1], "others": "x"}}, "is not known; known are levels, edges, labels, other, missing"),
-        ({"a": {}}, "must have levels or edges"),
-        ({"a": {"levels": [1], "edges": [1, 2]}}, "must have levels or edges"),
+        ({"a": {}}, "must have either levels or edges"),
+        ({"a": {"levels": [1], "edges": [1, 2]}}, "must have either levels or edges"),
         ({3: [1]}, "must be text"),
-        ({"a": Column(name="b", levels=[1])}, "calls itself 'b'"),
+        ({"a": Column(name="b", levels=[1])}, "is the key of a column named 'b'"),
         ([Column(name="a", levels=[1])] * 2, "twice"),
         ([3], "must be a mapping"),
     ],
@@ -108,7 +108,7 @@ def test_a_domain_file_holds_levels_of_every_kind(tmp_path):
         ("[columns]\nsex = ['f']", "a section \\[columns.sex\\] of its own"),
         ("[columns.sex]\nlevels = ['f'\n", "is not a TOML file"),
         ("[columns.sex]\nlevels = [0.5]", "declare edges"),
-        ("title = 'x'\n[columns.sex]\nlevels = ['f']", "beside them only"),
+        ("title = 'x'\n[columns.sex]\nlevels = ['f']", "and optionally"),
     ],
 )
 def test_a_wrong_domain_file_is_refused_with_the_reason(tmp_path, text, said):

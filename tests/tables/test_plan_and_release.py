@@ -339,13 +339,13 @@ def test_a_statement_says_what_a_count_is_and_whom_it_may_leave_out():
             "statement"
         ]
 
-    assert said().startswith("Each count is a number of rows. Rows whose values have no place in the table are counted")
+    assert said().startswith("Each count is a number of rows. Rows whose values fit no cell are not counted.")
     units = said(unit="person", max_cells=2)
     assert "a number of different values of the column 'person'" in units
     assert "in at most 2 cells of a table" in units
     assert "counts can be too low" in units
     full = {"town": {"levels": ["a"], "other": "o", "missing": "m"}}
-    assert "counted nowhere" not in said(domain=full)
+    assert "not counted" not in said(domain=full)
 
 
 @pytest.mark.usefixtures("noiseless")
@@ -462,4 +462,4 @@ def test_a_statement_does_not_say_that_fitted_counts_are_negative_or_do_not_add_
 
     assert "may be negative" not in said(nonnegative=True)
     assert "may be negative." in said()
-    assert "need not add up" not in said()
+    assert "may not add up" not in said()

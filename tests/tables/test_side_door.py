@@ -104,7 +104,7 @@ def two_files(rows, folder, suffix):
 
 
 def cell(row, by, declared):
-    """The cell of a row as the domain has it, by a rule of its own; None if it is counted nowhere."""
+    """The cell of a row as the domain has it, by a rule of its own; None if it is not counted."""
     found = []
     for name in by:
         value = row[name]

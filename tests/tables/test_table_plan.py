@@ -33,7 +33,7 @@ def test_a_plan_says_what_a_release_would_be():
     assert found["guarantee"] == plan.guarantee.to_dict()
     assert found["files"] == []
     said = repr(plan)
-    for words in ("cells: 3", "order: 1", "scale: 2", "plus-minus: 6 at 95 %", "1-DP", "cost: epsilon = 1, each time"):
+    for words in ("cells: 3", "order: 1", "scale: 2", "plus-minus: 6 at 95 %", "1-DP", "cost: epsilon = 1 per run"):
         assert words in said
     assert "1 cells" not in repr(ggdp.plan_table(by="ward", goal=ggdp.PureDP(1.0), domain={"ward": ["a"]}))
 

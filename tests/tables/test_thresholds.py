@@ -162,7 +162,7 @@ def test_the_shares_never_come_to_more_than_the_whole(delta, neighbours, m):
 
 
 def test_noise_that_takes_all_of_delta_leaves_no_threshold():
-    with pytest.raises(ArgumentError, match="leaves nothing of delta"):
+    with pytest.raises(ArgumentError, match="leaves none of delta"):
         threshold_share(1e-6, ApproxDP(1.0, 1e-6, "replace-one"), cells_of_a_unit=1)
 
 

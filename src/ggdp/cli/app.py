@@ -1,4 +1,4 @@
-"""The commands together, and what happens when one of them fails."""
+"""The commands, and how their failures are reported."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "run"]
 
-# Typer brings its own copy of click in some versions and uses the installed one in others: go by what it exports.
+# Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
 UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     name="ggdp",
-    help="Differential privacy with the whole generalized Gaussian family of noise.",
+    help="Differential privacy with generalized Gaussian noise of any order.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -39,8 +39,8 @@ app.command()(release)
 app.command()(reproduce)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         import ggdp
 
         typer.echo(ggdp.__version__)
@@ -53,7 +53,7 @@ def root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Differential privacy with the whole generalized Gaussian family of noise."""
+    """Differential privacy with generalized Gaussian noise of any order."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -66,6 +66,9 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Abort:
         _report("interrupted")
         return 1
+    except ArgumentError as refused:
+        _report(str(ArgumentError(_flag(refused.argument, arguments), refused.value, refused.expected)))
+        return 1
     except GgdpError as failed:
         _report(str(failed))
         return 1
@@ -73,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
         _report("the numbers given are too large to compute with; use a larger unit or fewer cells")
         return 1
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell.
+        # The reader of our output has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as failed:
@@ -82,11 +85,20 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _flag(argument: str, typed: Sequence[str]) -> str:
+    """Return the flag of an argument, if the command that was typed has one."""
+    command = typer.main.get_command(app).commands.get(typed[0])  # type: ignore[attr-defined]
+    flags = {param.name: max(param.opts, key=len) for param in (command.params if command else ())}
+    flag = str(flags.get(argument, argument))
+    # A sensitivity may come from --max-cells or --box.
+    return argument if argument == "sensitivity" and flag not in typed else flag
+
+
 def _usage(wrong: Any) -> str:  # noqa: ANN401 - an error of whichever click there is
-    """Return what is wrong with how a command was typed, with the value that is."""
+    """Return the message of a usage error, with the offending value."""
     # Typer parses numbers by pydantic, whose words leave out what could not be parsed; its error has it.
     found: list[dict[str, Any]] = getattr(wrong.__cause__, "errors", list)()
-    kinds = {"float": "must be a number", "int": "must be a whole number"}
+    kinds = {"float": "must be a number", "int": "must be an integer"}
     if len(found) == 1 and wrong.param and (kind := str(found[0]["type"]).partition("_")[0]) in kinds:
         return str(ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind]))
     return str(wrong.format_message()).replace(": Value error, ", ": ")

@@ -1,4 +1,4 @@
-"""``ggdp calibrate``: goal, sensitivity and order in, certified scale out."""
+"""``ggdp calibrate``: from goal, sensitivity and order to a certified scale."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from ggdp._rounding import rounded_text
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import (
     Box,
@@ -49,7 +50,7 @@ def calibrate(
     method: Annotated[Method, typer.Option(help="The least scale, or the paper's formula.")] = "tight",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Find the least noise scale that keeps a goal, and prove it."""
+    """Find the least noise scale that satisfies a goal, and prove it."""
     goal = goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, neighbours)
     from ggdp.calibration import calibrate as calibrated
@@ -74,7 +75,7 @@ def _bounds(text: str) -> list[tuple[float, float]]:
     for part in text.split(","):
         ends = numbers_of("bounds", part, ":")
         if len(ends) != 2:
-            raise ArgumentError("bounds", text, "must be LO:HI, or several of them separated by ','")
+            raise ArgumentError("bounds", text, "must be LO:HI, or several such pairs separated by ','")
         pairs.append((ends[0], ends[1]))
     return pairs
 
@@ -84,17 +85,17 @@ def _rows(result: Calibration) -> list[tuple[str, Any]]:
     worst = " (worst case over the true value)" if result.bounding else ""
     tight = "" if proof.tight is None else f"; a scale {1 - proof.tight:.0e} smaller is proved to fail"
     layout = getattr(proof.bound, "layout", None)
-    grid = "" if layout is None else f"; grid of step {layout.step:.3g}"
+    grid = "" if layout is None else f"; grid of step {rounded_text(layout.step)}"
     bounded = (
         ""
         if result.bounding is None
-        else f", {result.bounding} on " + ", ".join(f"[{low:.12g}, {high:.12g}]" for low, high in result.bounds or ())
+        else f", {result.bounding} on " + ", ".join(f"[{low:g}, {high:g}]" for low, high in result.bounds or ())
     )
     return [
-        ("order", f"{result.order:.12g}"),
+        ("order", rounded_text(result.order, 6)),
         ("scale", repr(result.scale)),
-        ("standard deviation", f"{result.std:.12g}{worst}"),
-        ("mean absolute error", f"{result.mean_abs:.12g}{worst}"),
+        ("standard deviation", f"{rounded_text(result.std, 6)}{worst}"),
+        ("mean absolute error", f"{rounded_text(result.mean_abs, 6)}{worst}"),
         ("support", result.support + bounded),
         ("method", result.method),
         ("sensitivity", str(result.sensitivity)),

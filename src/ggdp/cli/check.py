@@ -1,4 +1,4 @@
-"""``ggdp check``: the curator's own look at a source against its domain. Not private."""
+"""``ggdp check``: compare a source with its domain before a release. Not private."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 REGIMES = {
-    "declared": "a release would publish every cell, empty ones too",
-    "sparse": "too many cells to publish all: a release needs --false-cells, and leaves out small noisy counts",
-    "open": "a column has no declared levels: a release needs --delta, and levels of few units do not show",
-    "mixed": "declared tables would be complete; open ones need --delta, and their levels of few units do not show",
+    "declared": "a release would publish every cell, including empty ones",
+    "sparse": "too many cells to publish them all: a release needs --false-cells and omits small noisy counts",
+    "open": "a column has no declared levels: a release needs --delta and omits levels with few units",
+    "mixed": "declared tables would be complete; open tables need --delta and omit levels with few units",
 }
 SHOWN_LEVELS = 10
 
@@ -65,7 +65,7 @@ def check(
     temp_dir: TempDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Look at a source before its release: what matches no level, and in how many cells units are. NOT PRIVATE."""
+    """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
     with named_as_flags(unit):
         marginals = marginals_of(by)
         declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
@@ -109,7 +109,7 @@ def _print_tables(found: TableCheck) -> None:
     ]
     typer.echo(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
     print_table(
-        "", rows, header=("table", "cells", "with rows in them", "rows counted nowhere", "of these in impossible cells")
+        "", rows, header=("table", "cells", "with rows in them", "rows not counted", "of these in impossible cells")
     )
 
 
@@ -119,7 +119,7 @@ def _print_text(text: TextCheck) -> None:
         (f"text that is not valid {text.encoding}", _rows(text.invalid)),
     ]
     if text.not_objects is None:
-        rows.append(("more fields than the header", _rows(text.surplus)))
+        rows.append(("with more fields than the header", _rows(text.surplus)))
         rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
     else:
         rows.append(("not JSON objects", _rows(text.not_objects)))
@@ -135,7 +135,7 @@ def _print_column(column: ColumnCheck) -> None:
         different = f", {column.distinct_unmatched:,} different" if listed else ""
         rows.append(("match nothing", _rows(column.unmatched) + different))
     if column.declared == "bins" and column.unmatched:
-        rows.append(("no number or date", _rows(column.unparsable)))
+        rows.append(("not a number or date", _rows(column.unparsable)))
         rows.append(("outside the edges", _rows(column.unmatched - column.unparsable)))
     if column.most_frequent:
         said = ", ".join(f"{printable(value)!r} ({count:,})" for value, count in column.most_frequent)
@@ -149,7 +149,7 @@ def _print_column(column: ColumnCheck) -> None:
 
 
 def _print_units(units: UnitCheck) -> None:
-    nowhere = f"{_rows(units.null_rows)} without one, counted nowhere"
+    nowhere = f"{_rows(units.null_rows)} without a unit, not counted"
     typer.echo(f"{units.units:,} different values of {printable(units.column)}; {nowhere}")
     for table in units.tables:
         by = printable(" x ".join(table["by"]))
@@ -165,12 +165,13 @@ def _print_units(units: UnitCheck) -> None:
             )
             for choice in table["choices"]
         ]
-        typer.echo(f"what --max-cells cuts, and the noise that comes with it (pure, at epsilon = {units.epsilon:g}):")
+        typer.echo(f"what each --max-cells would cut, and its noise (pure, at epsilon = {units.epsilon:g}):")
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
         print_table("", rows, header=(*header, "plus-minus at 95%"))
         typer.echo(
-            f"For you alone, since it comes from the data: --max-cells {table['recommended']:,} has the least sum of "
-            "plus-minus and what is cut from a cell. It will be published: choose it by what you know of such data."
+            f"Not private, since it comes from the data: --max-cells {table['recommended']:,} minimises "
+            "plus-minus plus the number cut from a cell. The value you choose will be published: base it on what you "
+            "know of such data."
         )
 
 

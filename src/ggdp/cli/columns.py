@@ -1,4 +1,4 @@
-"""What the commands on tables share: flags that name columns and declare them, and errors that name flags."""
+"""Flags shared by the commands on tables, which name and declare columns, and errors that name flags."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SourceArgument = Annotated[
 ]
 By = Annotated[
     list[str],
-    typer.Option(metavar="COL[,COL...]", help="Columns to count by; given again for several tables at once."),
+    typer.Option(metavar="COL[,COL...]", help="Columns to count by; repeat for several tables at once."),
 ]
 DomainFile = Annotated[
     Path | None, typer.Option(metavar="FILE.toml", help="Public levels and edges of the columns, [columns.NAME].")
@@ -93,7 +93,7 @@ Missing = Annotated[
 ]
 Unit = Annotated[
     str | None,
-    typer.Option(metavar="COL", help="Column that identifies whose row it is; without it each row is a unit."),
+    typer.Option(metavar="COL", help="Column that identifies the unit of each row; without it each row is a unit."),
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Character encoding of text files: utf-8 (default), latin-1, ...")
@@ -102,20 +102,20 @@ Delimiter = Annotated[
     str | None, typer.Option(metavar="C", help="Character between the fields of CSV files, such as ';' or '\\t'.")
 ]
 NoQuotes = Annotated[
-    bool, typer.Option("--no-quotes", help="Quotes are plain characters: for files whose writer does not quote fields.")
+    bool, typer.Option("--no-quotes", help="Treat quotes as plain characters, for files whose fields are not quoted.")
 ]
 Escape = Annotated[
     str | None,
-    typer.Option(metavar="C", help="What stands before a quote inside quotes, where it is not doubled: '\\' of Spark."),
+    typer.Option(metavar="C", help="Character before a quote inside quotes, if not doubled: '\\' for Spark."),
 ]
 TempDir = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Directory for rows that do not fit in memory, best on an encrypted disk; without it none are written.",
+        help="Directory for rows that do not fit in memory, best on an encrypted disk; without it, none are written.",
     ),
 ]
-Engine = Annotated[EngineName | None, typer.Option(help="What reads the source; DuckDB if not given.")]
+Engine = Annotated[EngineName | None, typer.Option(help="Engine that reads the source; DuckDB by default.")]
 
 _FLAGS = {
     name: f"--{name.replace('_', '-')}"
@@ -166,7 +166,7 @@ def text_of(encoding: str | None, delimiter: str | None, escape: str | None, *, 
 
 
 def marginals_of(by: Sequence[str]) -> list[list[str]]:
-    """Return the columns of each table that is asked for."""
+    """Return the columns of each requested table."""
     return [_listed("--by", text, text) for text in by]
 
 
@@ -180,7 +180,7 @@ def domain_of(
     other: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
 ) -> Domain:
-    """Return the public domain that the flags declare: that of the file, and what the flags add to it."""
+    """Return the public domain: that of the file, with the declarations of the flags."""
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
 
@@ -206,16 +206,16 @@ def domain_of(
             name, values = _named(flag, text, by)
             role = flag.removeprefix("--")
             if name not in declared:
-                way_out = "--bins" if role == "labels" else "--levels or --bins"
-                raise ArgumentError(flag, text, f"{name!r} is not declared: declare it with {way_out} or in --domain")
+                flags = "--bins" if role == "labels" else "--levels or --bins"
+                raise ArgumentError(flag, text, f"{name!r} is not declared: declare it with {flags} or in --domain")
             if declared[name].get(role) is not None:
-                raise ArgumentError(flag, text, f"{name!r} has {role} already")
+                raise ArgumentError(flag, text, f"{name!r} already has {role}")
             declared[name][role] = _listed(flag, text, values) if role == "labels" else values
     return Domain([Column(**arguments) for arguments in declared.values()], of_file.impossible)
 
 
 def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
-    """Return the column that a flag is about, and what it says of it."""
+    """Return the column that a flag names, and its values."""
     # A name may have an equals sign in it; then the longest one that is counted by is meant.
     cuts = [place for place, sign in enumerate(text) if sign == "="]
     cut = next((place for place in reversed(cuts) if text[:place] in by), cuts[0] if cuts else 0)
@@ -228,7 +228,7 @@ def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
 
 
 def _levels(flag: str, text: str, values: str, kind: str) -> list[str] | list[int]:
-    """Return levels: text, or integers where a range stands alone or the column is followed by ":int"."""
+    """Return levels: text, or integers for a single range or if ":int" follows the column."""
     items = _listed(flag, text, values)
     if kind != "int" and not (len(items) == 1 and _RANGE.fullmatch(items[0])):
         return items
@@ -257,7 +257,7 @@ def _edges(flag: str, text: str, values: str) -> list[float | date] | dict[str, 
 
 
 def _time(flag: str, text: str, item: str) -> date:
-    """Return a date, or a time where it has a clock."""
+    """Return a date, or a time if the text has one."""
     try:
         return date.fromisoformat(item) if _DATE.fullmatch(item) else datetime.fromisoformat(item)
     except ValueError:
@@ -268,7 +268,7 @@ def _time(flag: str, text: str, item: str) -> date:
 
 @contextmanager
 def named_as_flags(unit: str | None) -> Iterator[None]:
-    """Name the flag that an error comes from, as it is typed."""
+    """Make errors name the flag as it is typed on the command line."""
     try:
         yield
     except ArgumentError as refused:
@@ -308,7 +308,7 @@ def _typed(names: object) -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on standard error that work is going on, if somebody is there to see it."""
+    """Show a spinner on standard error, if that is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -320,12 +320,12 @@ def working(what: str) -> Iterator[None]:
 
 
 def printable(value: object) -> str:
-    """Return a value as text that is safe to print: what would move the cursor is written as its code."""
+    """Return a value as text that is safe to print: control characters are escaped."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(value))
 
 
 def _listed(flag: str, text: str, values: str) -> list[str]:
-    """Return the values of a flag, separated by commas; spaces around one count only inside of quotes."""
+    """Return the values of a flag, separated by commas; spaces around a value are kept only inside quotes."""
     try:
         (row,) = csv.reader(io.StringIO(values, newline=""), strict=True, skipinitialspace=True)
     except (csv.Error, ValueError):

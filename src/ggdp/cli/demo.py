@@ -1,4 +1,4 @@
-"""``ggdp demo``: the main job on bundled data."""
+"""``ggdp demo``: a private release of bundled data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ggdp._files import write_together
+from ggdp._rounding import rounded_text
 from ggdp.cli.output import print_json, print_table
 from ggdp.errors import ArgumentError, MissingExtraError, PrivacyWarning
 from ggdp.privacy import PureDP
@@ -71,14 +72,14 @@ def demo(
         header=(*BY, "noisy count", "95% interval"),
     )
     typer.echo(
-        f"Laplace noise on the integers, scale {release.plan.mechanism.scale:.6g}, certified. "
+        f"Laplace noise on the integers, scale {rounded_text(release.plan.mechanism.scale, 6)}, certified. "
         "Counts may be negative by chance."
     )
     typer.echo("Written: " + ", ".join(written))
 
 
 def _released(epsilon: float) -> TableRelease:
-    """Release the bundled table, as one would a table of one's own: a row a worker, levels from the publication."""
+    """Release the bundled table: one row per worker, with levels from the publication."""
     import pyarrow as pa
 
     from ggdp.datasets import czech

@@ -1,4 +1,4 @@
-"""How commands print: one JSON document, or a table for people."""
+"""Output of the commands: one JSON document, or a table for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ggdp plan``: goal, sensitivity and a measure of error in, the best order out."""
+"""``ggdp plan``: from goal, sensitivity and a measure of error to the best order."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ggdp._files import write_together
+from ggdp._rounding import rounded_text
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import (
     Box,
@@ -50,10 +51,10 @@ def plan(
     level: Annotated[float, typer.Option(help="Level of the quantile, for --measure quantile.")] = 0.95,
     plus_minus: Annotated[
         float | None,
-        typer.Option(metavar="W", help="Find the smallest epsilon whose noise is within W at the level."),
+        typer.Option(metavar="W", help="Find the smallest epsilon whose noise stays within W at --level."),
     ] = None,
     cells: Annotated[
-        int | None, typer.Option(help="Cells of the query, for --measure max; as many as can move if not given.")
+        int | None, typer.Option(help="Cells of the query, for --measure max; by default, the number that can move.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against order to a .png, .pdf or .svg file.")
@@ -107,21 +108,21 @@ def plan(
 
 
 def _row(choice: Choice) -> tuple[str, ...]:
-    if choice.scale is None:
-        return (choice.name, f"{choice.order:.6g}", "none", "none", "")
-    gain = "" if choice.gain is None else f"{choice.gain:.4g}"
-    return (choice.name, f"{choice.order:.6g}", repr(choice.scale), f"{choice.error:.7g}", gain)
+    if choice.scale is None or choice.error is None:
+        return (choice.name, rounded_text(choice.order, 6), "none", "none", "")
+    gain = "" if choice.gain is None else rounded_text(choice.gain, 4)
+    return (choice.name, rounded_text(choice.order, 6), repr(choice.scale), rounded_text(choice.error, 6), gain)
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error while orders are tried, if somebody is there to see it."""
+    """Show a progress bar on standard error, if that is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda done, expected: None  # noqa: ARG005 - nobody looks
+        yield lambda done, expected: None  # noqa: ARG005 - no terminal
         return
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("orders tried", total=None)
@@ -129,13 +130,13 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _require_writable(plot: Path, *, overwrite: bool) -> None:
-    """Refuse a file that could not be written, before the work is done."""
+    """Raise if the file cannot be written, before the work is done."""
     if plot.suffix.lower() not in FORMATS:
         raise ArgumentError("plot", str(plot), "must end in " + ", ".join(FORMATS))
     if not plot.parent.is_dir():
-        raise ArgumentError("plot", str(plot), "cannot be written (no such folder); name another file")
+        raise ArgumentError("plot", str(plot), f"{str(plot.parent)!r} is not a directory; create it first")
     if plot.exists() and not overwrite:
-        raise ArgumentError("plot", str(plot), "already exists; add --overwrite, or name another file")
+        raise ArgumentError("plot", str(plot), "already exists; pass --overwrite to replace it, or name another file")
 
 
 def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:

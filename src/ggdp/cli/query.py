@@ -1,4 +1,4 @@
-"""What the commands share: flags of a goal and of a sensitivity, made into both."""
+"""Flags of a goal and of a sensitivity, shared by the commands."""
 
 from __future__ import annotations
 
@@ -32,36 +32,38 @@ Support: TypeAlias = Literal["real", "integer"]
 
 Epsilon = Annotated[float, typer.Option(help="Epsilon of the goal.")]
 Delta = Annotated[float | None, typer.Option(help="Delta of the goal.")]
-NotionFlag = Annotated[Notion | None, typer.Option(help="What is promised; pure without --delta, approximate with it.")]
-Size = Annotated[float | None, typer.Option(help="How far one coordinate can move (1 if nothing is given).")]
-Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="How far each coordinate can move.")]
+NotionFlag = Annotated[
+    Notion | None, typer.Option(help="Notion of privacy; by default pure without --delta and approximate with it.")
+]
+Size = Annotated[float | None, typer.Option(help="Largest change of one coordinate (default: 1).")]
+Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="Largest change of each coordinate.")]
 MaxCells = Annotated[
     int | None,
-    typer.Option(help="In how many cells one unit is at most; under replace-one twice as many cells move."),
+    typer.Option(help="Most cells that one unit is in; under replace-one, twice as many cells move."),
 ]
 NeighboursFlag = Annotated[Neighbours, typer.Option(help="Which data sets are neighbours.")]
-SupportFlag = Annotated[Support, typer.Option(help="Where the noise lives.")]
+SupportFlag = Annotated[Support, typer.Option(help="Support of the noise.")]
 
 
 def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
-    """Return the goal that the flags ask for."""
+    """Return the goal that the flags describe."""
     notion = notion or ("pure" if delta is None else "approximate")
     if notion == "pure":
         if delta:
-            raise ArgumentError("delta", delta, "a pure goal has none; leave it out or ask for another notion")
+            raise ArgumentError("delta", delta, "a pure goal has no delta; leave it out or choose another notion")
         return PureDP(epsilon)
     if delta is None:
-        raise ArgumentError("delta", delta, f"a goal of the notion {notion!r} needs one")
+        raise ArgumentError("delta", delta, f"is required for {notion} DP")
     return ProbabilisticDP(epsilon, delta) if notion == "probabilistic" else ApproxDP(epsilon, delta)
 
 
 def sensitivity_of(
     sensitivity: float | None, box: str | None, max_cells: int | None, neighbours: Neighbours
 ) -> Sensitivity:
-    """Return the sensitivity that the flags ask for."""
+    """Return the sensitivity that the flags describe."""
     if box is not None:
         if sensitivity is not None or max_cells is not None:
-            raise ArgumentError("box", box, "goes with neither --sensitivity nor --max-cells")
+            raise ArgumentError("box", box, "cannot be combined with --sensitivity or --max-cells")
         sizes = [_validate.positive(box=size) for size in numbers_of("box", box)]
         return Sensitivity.box(sizes, neighbours=neighbours)
     size = 1.0 if sensitivity is None else _validate.positive(sensitivity=sensitivity)

@@ -1,4 +1,4 @@
-"""``ggdp release``: a table in, a private table and its manifest out.
+"""``ggdp release``: from a table to a private table and its manifest.
 
 What is printed is a function of the request and of the released values, on both streams and in every error.
 """
@@ -66,13 +66,13 @@ def release(
     missing: Missing = None,
     unit: Unit = None,
     max_cells: Annotated[
-        int | None, typer.Option(metavar="M", help="With --unit: in how many cells of a table one unit is counted.")
+        int | None, typer.Option(metavar="M", help="With --unit: most cells of a table that one unit is counted in.")
     ] = None,
     count: Annotated[
         CountName, typer.Option(help="With --unit: whether cells count different units, or their rows.")
     ] = "units",
     max_rows_per_cell: Annotated[
-        int | None, typer.Option(metavar="R", help="With --count rows: how many rows of a unit count in one cell.")
+        int | None, typer.Option(metavar="R", help="With --count rows: most rows of a unit counted in one cell.")
     ] = None,
     count_cut: Annotated[
         float | None,
@@ -83,21 +83,19 @@ def release(
         ),
     ] = None,
     unit_name: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="What units are called in statements, such as patients.")
+        str | None, typer.Option(metavar="WORDS", help="Word for the units in statements, such as patients.")
     ] = None,
     neighbours: NeighboursFlag = "add-remove",
     total: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="What the counts add up to, known to everybody; needs --neighbours replace-one."
-        ),
+        typer.Option(metavar="N", help="Public total of the counts; needs --neighbours replace-one."),
     ] = None,
     nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="Publish counts below 0 as 0, and ends of intervals.")
+        bool, typer.Option("--nonnegative", help="Publish negative counts, and negative ends of intervals, as 0.")
     ] = False,
     false_cells: Annotated[
         float | None,
-        typer.Option(metavar="X", help="A sparse table: how many empty cells may show, on average."),
+        typer.Option(metavar="X", help="Publish a sparse table; at most X empty cells are shown on average."),
     ] = None,
     engine: Engine = None,
     encoding: Encoding = None,
@@ -106,10 +104,10 @@ def release(
     escape: Escape = None,
     temp_dir: TempDir = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read nothing; print what a release would be and what it would cost.")
+        bool, typer.Option("--dry-run", help="Read no data; print what would be released and what it would cost.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv|.parquet", help="Where to write; FILE.manifest.json comes with it.")
+        Path | None, typer.Option(metavar="FILE.csv|.parquet", help="Output file; FILE.manifest.json is written too.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the released table to a .png, .pdf or .svg file.")
@@ -189,7 +187,7 @@ def _run(plan: TablePlan, source: str, temp_dir: Path | None, *, overwrite: bool
 
 
 def _print_plan(plan: TablePlan, *, as_json: bool) -> None:
-    """Print what a release would be."""
+    """Print the plan of a release."""
     if as_json:
         print_json(plan.to_dict())
         return

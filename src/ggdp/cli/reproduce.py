@@ -1,4 +1,4 @@
-"""``ggdp reproduce``: the paper, every figure and table, every claim with its verdict, in one report."""
+"""``ggdp reproduce``: every figure and table of the paper, and a verdict on every claim, in one report."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Directory to write to.")],
     what: Annotated[PartName, typer.Argument(help="Which part of the paper.")] = "all",
     quick: Annotated[
-        bool, typer.Option("--quick", help="A small run, to see whether all is well: about a minute on two cores.")
+        bool, typer.Option("--quick", help="A small run, to check the installation: about a minute on two cores.")
     ] = False,
     repeats: Annotated[
-        int | None, typer.Option(help="Repeats of the counts; 500 if not given, 20 in a quick run.")
+        int | None, typer.Option(help="Repeats of the counts; default: 500, or 20 in a quick run.")
     ] = None,
     svm_repeats: Annotated[
-        int | None, typer.Option(help="Repeats of the classifier; 5 if not given, 1 in a quick run.")
+        int | None, typer.Option(help="Repeats of the classifier; default: 5, or 1 in a quick run.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Processes to use; all cores if not given.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes to use; default: all cores.")] = None,
     adult: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File with the adult data; found in the cache or downloaded if not given."),
+        typer.Option(metavar="FILE", help="File with the adult data; by default taken from the cache or downloaded."),
     ] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Download nothing.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier report.")] = False,
@@ -135,7 +135,7 @@ def _unwritable(out: Path, failed: OSError) -> ArgumentError:
 
 @contextmanager
 def _named(adult: Path | None, out: Path) -> Iterator[None]:
-    """Name the flag that an error in the work comes from."""
+    """Make errors name the flag that they come from."""
     try:
         yield
     except ArgumentError as refused:
@@ -153,13 +153,13 @@ def _named(adult: Path | None, out: Path) -> Iterator[None]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar for each stage on standard error, with the time left, if somebody is there to see it."""
+    """Show a progress bar for each stage on standard error, if that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda stage, done, total: None  # noqa: ARG005 - nobody looks
+        yield lambda stage, done, total: None  # noqa: ARG005 - no terminal
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bars:

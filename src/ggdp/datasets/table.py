@@ -1,4 +1,4 @@
-"""A complete cross-tabulation, and how the bundled ones are read."""
+"""Complete cross-tabulations, and the reader of the bundled ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CountTable:
         return sum(self.counts)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return one row a unit, as the data were before they were counted."""
+        """Return one row per unit, as before counting."""
         return list(chain.from_iterable(repeat(cell, n) for cell, n in zip(self.cells, self.counts, strict=True)))
 
     def levels(self, column: str) -> tuple[str, ...]:

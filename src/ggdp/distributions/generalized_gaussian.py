@@ -58,7 +58,7 @@ Values = TypeVar("Values", float, Floats)
 
 # Below this x, e^-x is 1 to the last digit, so P(a, x) is x^a / Gamma(1 + a) = z / Gamma(1 + a).
 FLAT = 1e-17
-# SciPy's incomplete gamma functions are asked for nothing nearer to the ends of the floats than these.
+# SciPy's incomplete gamma functions are not evaluated nearer to the ends of the floats than this.
 SMALLEST_POWER = 1e-290
 SMALLEST_TAIL = 1e-280
 # Enough terms wherever Q(a, x) is below SMALLEST_TAIL: no float z has such a tail unless a is at most about 110.

@@ -1,8 +1,8 @@
-"""How far bounded integer noise strays, at a true value s in {c0, ..., c1} and at the worst of them.
+"""Errors of bounded integer noise, at a true value s in {c0, ..., c1} and in the worst case over s.
 
 =======  =====================================================================
 w        c1 - c0, the width of the bounds
-l, u     s - c0 and c1 - s, the room below and above the true value
+l, u     s - c0 and c1 - s, the distances of the true value to the bounds
 f(k)     exp(-(k/b)^p), the weight of the noise k >= 0
 T(k)     P(K >= k) of the unbounded law
 H_j(n)   one side's sum up to n: of k^j f(k) over 1 <= k <= n if truncated
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundedIntegerErrors", "bounded_integer_moments", "running_sums", "weights", "worst_case"]
 
-# Weights beyond e^-_DEPTH are left out of a table, and beyond so many entries there is none.
+# Weights beyond e^-_DEPTH are left out of a table, and no table has more entries than this.
 _DEPTH = 200.0
 _MOST_ENTRIES = 1 << 21
 _POINTS, _ZOOMS = 129, 12
@@ -76,7 +76,7 @@ class _Sums:
 
 
 class BoundedIntegerErrors:
-    """The errors of one bounded law, as functions of the room below the true value.
+    """The errors of one bounded law, as functions of l, the distance of the true value to the lower bound.
 
     Parameters
     ----------
@@ -121,11 +121,11 @@ class BoundedIntegerErrors:
         return np.asarray(last + law.pmf(0) * inner)
 
     def moments(self, below: NDArray[np.int64]) -> ErrorMoments:
-        """Return the moments of the error at true values with so much room below."""
+        """Return the moments of the error at true values with this distance to the lower bound."""
         if self._sums is None:
             return self._smooth(below)
         sums, above = self._sums, self.width - below
-        i, j = (np.minimum(room, sums.first.size - 1) for room in (below, above))
+        i, j = (np.minimum(distance, sums.first.size - 1) for distance in (below, above))
         total = 1.0 + sums.zeroth[i] + sums.zeroth[j]
         # Far out on both sides the bias is a difference of what the sums lack.
         far = np.minimum(below, above) > self.scale
@@ -147,7 +147,7 @@ class BoundedIntegerErrors:
         return boundary_inflated_moments(self.order, self.scale, below, (0.0, float(self.width)))
 
     def mass(self, below: NDArray[np.int64], output: int) -> Floats:
-        """Return P(X = c0 + output), for 0 <= output <= width, at true values with so much room below."""
+        """Return P(X = c0 + output), for 0 <= output <= width, at true values with this distance to the lower bound."""
         weight = weights(self.order, self.scale, np.abs(output - below).astype(np.float64))
         if self._truncated:
             return np.asarray(weight / (self._side(below) + self._side(self.width - below) - 1.0))
@@ -157,20 +157,20 @@ class BoundedIntegerErrors:
             return self._tail(self.width - below)
         return np.asarray(weight * self._law().pmf(0))
 
-    def _side(self, room: NDArray[np.int64]) -> Floats:
-        """Return 1 + H_0(room) of truncated noise."""
+    def _side(self, distance: NDArray[np.int64]) -> Floats:
+        """Return 1 + H_0(distance) of truncated noise."""
         if self._sums is not None:
-            return np.asarray(1.0 + self._sums.zeroth[np.minimum(room, self._sums.zeroth.size - 1)])
+            return np.asarray(1.0 + self._sums.zeroth[np.minimum(distance, self._sums.zeroth.size - 1)])
         with np.errstate(all="ignore"):
-            return 0.5 + partial_moment(self.order, self.scale, np.asarray(room + 0.5, dtype=np.float64), 1)
+            return 0.5 + partial_moment(self.order, self.scale, np.asarray(distance + 0.5, dtype=np.float64), 1)
 
-    def _tail(self, room: NDArray[np.int64]) -> Floats:
-        """Return T(room)."""
+    def _tail(self, distance: NDArray[np.int64]) -> Floats:
+        """Return T(distance)."""
         if self._sums is not None:
-            return self._sums.tails[np.minimum(room, self._sums.tails.size - 1)]
-        middle = np.abs(np.asarray(room, dtype=np.float64) - 0.5)
+            return self._sums.tails[np.minimum(distance, self._sums.tails.size - 1)]
+        middle = np.abs(np.asarray(distance, dtype=np.float64) - 0.5)
         tail = elementwise(lambda t: outside(self.order, self.scale, t) / 2.0, middle)
-        return np.where(room == 0, 1.0 - tail, tail)
+        return np.where(distance == 0, 1.0 - tail, tail)
 
     def _law(self) -> IntegerGeneralizedGaussian:
         from ggdp.distributions.integer import IntegerGeneralizedGaussian
@@ -178,11 +178,11 @@ class BoundedIntegerErrors:
         return IntegerGeneralizedGaussian(order=self.order, scale=self.scale)
 
     def largest(self, error: Callable[[NDArray[np.int64]], Floats]) -> float:
-        """Return the largest value of a function of the room below.
+        """Return the largest value of a function of l.
 
-        With a table it is looked for everywhere, but where both rooms are beyond the table all laws are one. Without
-        one, on a grid that zooms in, for each half of the bounds: what happens near a bound happens within a few scales
-        of it.
+        With a table it is looked for everywhere, but where both distances are beyond the table all laws are the same.
+        Without one, on a grid that zooms in, for each half of the bounds: what happens near a bound happens within a
+        few scales of it.
         """
         w = self.width
         if self._sums is not None:

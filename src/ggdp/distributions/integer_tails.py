@@ -6,7 +6,7 @@ T(k)     P(K >= k), which falls strictly as k grows
 q        what the tail may be at most
 =======  =======================================================
 
-Rounding: both T and q are enclosed in balls, at growing precision until they can be told apart. Where no precision
+Rounding: both T and q are enclosed in balls, at growing precision until they are separated. Where no precision
 tells them apart the integer is taken as failing, so that what is returned has surely passed.
 """
 

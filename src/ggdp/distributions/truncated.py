@@ -213,7 +213,7 @@ class TruncatedGeneralizedGaussian:
         return np.where((x < self.bounds[0]) | (x > self.bounds[1]), -np.inf, -power - np.log(mass))
 
     def _lower(self, x: Floats) -> NDArray[np.bool_]:
-        """Tell whether x is on the lower side, where the lower bound is even if it is the location."""
+        """Return whether x is on the lower side, where the lower bound is even if it is the location."""
         return (x < self.location) | (x <= self.bounds[0])
 
     def _beyond(self, x: Floats) -> Floats:

@@ -13,8 +13,8 @@ bounded             a draw of the bounded integer law around s or index(s), clam
 ==================  ===========================================================================
 
 No float is ever added to a float: noise is an integer, and what is released is a function of an integer that has the
-certified law. So the outputs that can occur are the same for every true value, and nothing but the probabilities,
-which are proved, tells one from another.
+certified law. So the possible outputs are the same for every true value, and only their probabilities differ, which
+are proved.
 
 References
 ----------
@@ -39,8 +39,8 @@ from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
-from ggdp.releases.facts import MechanismFacts
-from ggdp.releases.law import NoiseLaw
+from ggdp.releases.error_law import ErrorLaw
+from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
@@ -62,7 +62,7 @@ _INTEGERS = Grid(step=1.0)
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """Noise of a certified scale, ready to be added.
+    """A mechanism that adds noise of a certified scale.
 
     Parameters
     ----------
@@ -91,15 +91,15 @@ class Mechanism:
     calibration: Calibration | GridCalibration
     _steps: Calibration = field(init=False, repr=False, compare=False)
     _saturation: Saturation = field(init=False, repr=False, compare=False)
-    _facts: MechanismFacts = field(init=False, repr=False, compare=False)
+    _record: NoiseRecord = field(init=False, repr=False, compare=False)
     _noise: sampling.IntegerNoise | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         calibration = self.calibration
         if not isinstance(calibration, Calibration | GridCalibration):
-            # Whatever it is may be data: its type is all that is told.
+            # It may be data: only its type is shown.
             raise ArgumentTypeError(
-                "calibration", type(calibration).__name__, "must be a Calibration, as ggdp.calibrate gives it"
+                "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
             )
         calibration.require_proof()
         if isinstance(calibration, Calibration) and calibration.support == "real":
@@ -120,7 +120,7 @@ class Mechanism:
         object.__setattr__(self, "_steps", steps)
         object.__setattr__(self, "_saturation", saturation_of(steps, self.grid))
         # What every release needs and none changes is made once.
-        object.__setattr__(self, "_facts", self._made_facts())
+        object.__setattr__(self, "_record", self._new_record())
         unbounded = steps.bounds is None
         noise = sampling.IntegerNoise(order=steps.order, scale=steps.scale) if unbounded else None
         object.__setattr__(self, "_noise", noise)
@@ -162,15 +162,16 @@ class Mechanism:
 
     @property
     def goal(self) -> Guarantee:
-        """What was asked for."""
+        """The requested guarantee."""
         return self.calibration.goal
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved of a release, saturation at 64 bits counted in (`ggdp.mechanisms.saturation`).
+        """The guarantee of a release, including saturation at 64 bits (`ggdp.mechanisms.saturation`).
 
-        For probabilistic DP values are clamped to 2^62 in size on the integers, and to 2^52 steps of the grid; where
-        even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP stay.
+        For probabilistic DP values are clamped to 2^62 in absolute value on the integers, and to 2^52 steps of the
+        grid; where even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP
+        stay.
         """
         return self._saturation.guarantee
 
@@ -181,19 +182,19 @@ class Mechanism:
 
     @property
     def name(self) -> str:
-        """What the mechanism is called."""
-        return kind_of(self._asked)[0]
+        """Name of the mechanism."""
+        return kind_of(self._requested)[0]
 
     @property
     def item(self) -> str:
-        """Which item of the paper, or of whom, it is."""
-        return kind_of(self._asked)[1]
+        """Its source: an item of the paper, or another reference."""
+        return kind_of(self._requested)[1]
 
     @property
-    def law(self) -> NoiseLaw:
+    def law(self) -> ErrorLaw:
         """The law of the noise that is drawn: its intervals, bias and standard error."""
         steps = self._steps
-        return NoiseLaw(
+        return ErrorLaw(
             order=steps.order,
             scale=steps.scale,
             step=self.step,
@@ -204,19 +205,19 @@ class Mechanism:
         )
 
     @property
-    def facts(self) -> MechanismFacts:
-        """What a release says of its mechanism."""
-        return self._facts
+    def record(self) -> NoiseRecord:
+        """The record of the mechanism that a release publishes."""
+        return self._record
 
-    def _made_facts(self) -> MechanismFacts:
-        return MechanismFacts(
+    def _new_record(self) -> NoiseRecord:
+        return NoiseRecord(
             name=self.name,
             item=self.item,
             goal=self.goal,
             neighbours=self.sensitivity.neighbours,
             sensitivity=str(self.sensitivity),
             scale=self.scale,
-            method=self._asked.method,
+            method=self._requested.method,
             certificate=self.certificate,
             law=self.law,
             query_bounds=self.sensitivity.bounds,
@@ -224,12 +225,12 @@ class Mechanism:
         )
 
     @property
-    def _asked(self) -> Calibration:
-        """The calibration as it was asked for: on the reals, for those."""
+    def _requested(self) -> Calibration:
+        """The calibration as requested: on the reals for real values."""
         return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
 
     def __repr__(self) -> str:
-        return f"Mechanism: {self.facts}\n  promises {self.guarantee}\n  where {self.sensitivity}"
+        return f"Mechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {self.sensitivity}"
 
     def release(self, values: ArrayLike, *, source: Source | None = None) -> Release:
         """Return the values with noise.
@@ -275,7 +276,7 @@ class Mechanism:
             )
         self._require_coordinates(given.shape)
         noisy = self._bounded(given, bits) if self._noise is None else self._unbounded(given, self._noise, bits)
-        return released(noisy, self.facts, self.guarantee if is_private(bits) else None)
+        return released(noisy, self.record, self.guarantee if is_private(bits) else None)
 
     def _unbounded(
         self, given: NDArray[np.generic], noise: sampling.IntegerNoise, source: Source
@@ -333,7 +334,7 @@ class Mechanism:
         return np.clip(values, lows if len(lows) > 1 else lows[0], highs if len(highs) > 1 else highs[0])
 
     def _require_coordinates(self, shape: tuple[int, ...]) -> None:
-        """Refuse values that are not the query that the sensitivity is of: only their number is looked at."""
+        """Raise if the number of values does not match the sensitivity."""
         size = math.prod(shape)
         sensitivity, bounds = self.sensitivity, self.calibration.bounds
         if sensitivity.kind != "cells" and size != sensitivity.moving:
@@ -350,7 +351,7 @@ class Mechanism:
 
 
 def _integers_by_type(given: NDArray[Any]) -> bool:
-    """Tell whether an array is one of integers; the empty list, which is a float array to NumPy, is too."""
+    """Return whether an array is one of integers; the empty list, which is a float array to NumPy, is too."""
     if given.dtype == object:
         return all(isinstance(value, numbers.Integral) for value in given.flat)
     return given.dtype in (np.int64, np.uint64) or given.size == 0

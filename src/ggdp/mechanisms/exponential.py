@@ -32,12 +32,12 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
-from ggdp._rounding import shown
+from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.values import exact_numbers, refused
-from ggdp.releases.facts import SelectionFacts
+from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, released
 from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
@@ -51,14 +51,14 @@ __all__ = ["ExponentialMechanism", "labels_of", "scalar_array", "selection_proba
 
 _PRECISION = 128
 _FINITE = (
-    "must be finite: a NaN or infinite utility would take candidates out of the support by the data, which tells "
-    "neighbours apart for certain; exclude candidates publicly, with excluded="
+    "must be finite: a NaN or infinite utility would let the data decide which candidates are possible, "
+    "which can reveal a person with certainty; exclude candidates publicly, with excluded="
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExponentialMechanism:
-    """A choice among public candidates that is private, and exactly as probable as is said.
+    """The Exponential mechanism: a private choice among public candidates, with exact probabilities.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ExponentialMechanism:
     monotonic : bool, default False
         Whether one person more can only raise utilities, or can only lower them: counts, for instance. The weights are
         then exp(eps u_i / Delta), and better candidates are the more probable for the same epsilon. It needs
-        add-remove neighbours: whoever is replaced moves utilities to both sides.
+        add-remove neighbours: replacing a person can both raise and lower utilities.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class ExponentialMechanism:
             raise ArgumentTypeError("monotonic", self.monotonic, "must be True or False")
         if self.monotonic and neighbours != "add-remove":
             raise ArgumentError(
-                "monotonic", True, "needs add-remove neighbours: whoever is replaced moves utilities to both sides"
+                "monotonic", True, "needs add-remove neighbours: replacing a person can both raise and lower utilities"
             )
         object.__setattr__(self, "sensitivity", _checked_sensitivity(self.goal.epsilon, self.sensitivity))
         object.__setattr__(self, "_labels", labels_of(self.candidates))
@@ -148,19 +148,19 @@ class ExponentialMechanism:
 
     @property
     def guarantee(self) -> PureDP:
-        """What is proved of a release."""
+        """The guarantee of a release."""
         return self.goal.under(self.neighbours)
 
     @property
-    def facts(self) -> SelectionFacts:
-        """What a release says of its mechanism."""
+    def record(self) -> SelectionRecord:
+        """The record of the mechanism that a release publishes."""
         count = len(self._labels)
-        return SelectionFacts(
+        return SelectionRecord(
             name="Exponential mechanism",
             item="McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
             goal=self.goal,
             neighbours=self.neighbours,
-            sensitivity=f"the utility of a candidate moves by at most {shown(self.sensitivity)}"
+            sensitivity=f"the utility of a candidate moves by at most {rounded_up_text(self.sensitivity, 6)}"
             + (", all to one side" if self.monotonic else ""),
             candidates=count,
             excluded=0 if self._kept is None else count - self._kept.size,
@@ -206,11 +206,12 @@ class ExponentialMechanism:
         return self._released(place if self._kept is None else int(self._kept[place]), bits)
 
     def __repr__(self) -> str:
-        return f"<ExponentialMechanism of {self.guarantee}: {self.facts}, sensitivity {shown(self.sensitivity)}>"
+        sensitivity = rounded_up_text(self.sensitivity, 6)
+        return f"<ExponentialMechanism of {self.guarantee}: {self.record}, sensitivity {sensitivity}>"
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""
-        return released(scalar_array(self._labels[index]), self.facts, self.guarantee if is_private(bits) else None)
+        return released(scalar_array(self._labels[index]), self.record, self.guarantee if is_private(bits) else None)
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""
@@ -228,7 +229,7 @@ class ExponentialMechanism:
 def selection_probabilities(
     epsilon: float, sensitivity: float, utilities: ArrayLike, *, monotonic: bool = False
 ) -> NDArray[np.float64]:
-    """Return the probability of each candidate for hypothetical utilities; of those of real data it is NOT private.
+    """Return the probability of each candidate for hypothetical utilities; NOT private for utilities of real data.
 
     Parameters
     ----------
@@ -279,7 +280,7 @@ def _checked_sensitivity(epsilon: float, sensitivity: object) -> float:
 
 
 def labels_of(candidates: object) -> Sequence[Any] | NDArray[Any]:
-    """Return the labels of candidates, as something that nobody changes afterwards."""
+    """Return the labels of candidates as an immutable sequence."""
     labels: Sequence[Any] | NDArray[Any]
     if isinstance(candidates, Integral):
         count = _validate.integer(candidates=candidates, at_least=1)
@@ -316,7 +317,7 @@ def _mask(excluded: object, count: int) -> NDArray[np.bool_]:
 
 
 def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
-    """Return utilities as a list, a tuple or an array, none of its numbers looked at."""
+    """Return utilities as a list, a tuple or an array, without reading the numbers."""
     if isinstance(utilities, list | tuple | np.ndarray):
         return utilities
     array = None
@@ -332,7 +333,7 @@ def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
 
 
 def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDArray[Any]:
-    """Return utilities exactly, once they are one list of finite numbers."""
+    """Return utilities exactly; raise unless they are one list of finite numbers."""
     expected = None
     try:
         numbers = exact_numbers(utilities)
@@ -353,12 +354,12 @@ def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> ND
 
 
 def _refused(expected: str) -> ArgumentError:
-    """Return the error for utilities, which it does not hold."""
+    """Return an error about the utilities that does not contain them."""
     return ArgumentError("utilities", refused(expected).value, expected)
 
 
 def _refused_type(expected: str) -> ArgumentTypeError:
-    """Return the error for utilities of a wrong type, which it does not hold."""
+    """Return an error about the type of the utilities that does not contain them."""
     return ArgumentTypeError("utilities", refused(expected).value, expected)
 
 

@@ -1,6 +1,6 @@
-"""What each kind of additive noise is called, and which item of the paper, or of whom, it is.
+"""Names of the kinds of additive noise, and their sources in the literature.
 
-Names and items follow from what was calibrated: the order, what was asked for, how the scale was found, and what keeps
+Names and items follow from what was calibrated: the order, the goal, how the scale was found, and what keeps
 the output in bounds. They are for readers: nothing is computed from them.
 
 References
@@ -21,7 +21,7 @@ _PAPER = "Liu, arXiv 1602.06028 v5"
 
 
 def kind_of(calibration: Calibration) -> tuple[str, str]:
-    """Return the name of a calibration's mechanism and the item it is, in words.
+    """Return the name of a calibration's mechanism and its source.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def _corollary(calibration: Calibration) -> str:
 
 
 def _sharpness(calibration: Calibration) -> str:
-    """Return what the calibration itself says of its scale."""
+    """Return how sharp the scale of a calibration is, in words."""
     if any(note.startswith("upper bound") for note in calibration.notes):
         return "an upper bound"
     return "least scale, to within 1e-4" if calibration.certificate.bound.name == "corner" else "least scale"

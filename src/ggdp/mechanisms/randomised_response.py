@@ -26,7 +26,7 @@ import numpy as np
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms.exponential import labels_of, scalar_array
 from ggdp.privacy import PureDP
-from ggdp.releases.facts import SelectionFacts
+from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, released
 from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_RATE, Weights, selected
@@ -105,13 +105,13 @@ class RandomisedResponse:
 
     @property
     def guarantee(self) -> PureDP:
-        """What is proved of a release."""
+        """The guarantee of a release."""
         return self.goal.under("replace-one")
 
     @property
-    def facts(self) -> SelectionFacts:
-        """What a release says of its mechanism."""
-        return SelectionFacts(
+    def record(self) -> SelectionRecord:
+        """The record of the mechanism that a release publishes."""
+        return SelectionRecord(
             name="randomised response",
             item="Warner, JASA 1965; Kairouz, Bonawitz and Ramage, ICML 2016",
             goal=self.goal,
@@ -150,7 +150,7 @@ class RandomisedResponse:
         if utilities.sum() != 1:
             raise ArgumentError("answer", "(not shown)", "must be one of the candidates")
         place = selected(Weights.of(utilities, Fraction(self.goal.epsilon)), bits)
-        return released(scalar_array(self._labels[place]), self.facts, self.guarantee if is_private(bits) else None)
+        return released(scalar_array(self._labels[place]), self.record, self.guarantee if is_private(bits) else None)
 
     def __repr__(self) -> str:
-        return f"<RandomisedResponse of {self.guarantee}: {self.facts}>"
+        return f"<RandomisedResponse of {self.guarantee}: {self.record}>"

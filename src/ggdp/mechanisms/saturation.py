@@ -1,4 +1,4 @@
-"""Sums that end where 64 bits end, and what that leaves of probabilistic DP.
+"""Saturating 64-bit sums, and the probabilistic DP that remains.
 
 =======  =====================================================================================================
 K, b     integer noise and its scale
@@ -8,9 +8,9 @@ L        where true indices are clamped under probabilistic DP: 2^62 on the inte
 
 Saturation at the ends of int64, and the rounding of indices beyond 2^53 to floats, put several noisy indices on one
 output. That is post-processing: pure and approximate DP survive it, probabilistic DP does not in general. But an output
-below M in size has the loss of its one index, and with true indices no larger than L the others hardly ever occur. So
-for probabilistic DP true indices are clamped to L, as part of the query, and the probability that noise leads to M or
-beyond is added to delta.
+below M in absolute value has the loss of its one index, and with true indices no larger than L the others hardly ever
+occur. So for probabilistic DP true indices are clamped to L, as part of the query, and the probability that noise leads
+to M or beyond is added to delta.
 
 Claim. P(|K| >= k) <= 2 (b + 1) exp(-k/b) for k >= b and every order p >= 1. Proof: for j >= b, (j/b)^p >= j/b, the
 normaliser is at least 1, and the sum of exp(-j/b) over j >= k is exp(-k/b) / (1 - exp(-1/b)) <= (b + 1) exp(-k/b), as
@@ -51,12 +51,12 @@ _PRECISION = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saturation:
-    """What is left of a proved guarantee once the noisy index is put into 64 bits.
+    """The guarantee that remains when the noisy index is saturated at 64 bits.
 
     Attributes
     ----------
     guarantee : PureDP, ProbabilisticDP or ApproxDP
-        The guarantee of what comes out.
+        The guarantee of the output.
     clamp : int, optional
         Where true indices are clamped for it; None if they are not.
     """
@@ -66,7 +66,7 @@ class Saturation:
 
 
 def saturation_of(steps: Calibration, grid: Grid | None) -> Saturation:
-    """Return what is left of a calibration's guarantee in 64 bits.
+    """Return the guarantee of a calibration after saturation at 64 bits.
 
     Notes
     -----
@@ -95,13 +95,13 @@ def _most_beyond(scale: float, k: int) -> float:
 
 
 def add_saturating(values: NDArray[np.int64], noise: NDArray[np.int64]) -> None:
-    """Turn flat noise into values + noise, with the ends of int64 where the sum lies beyond them.
+    """Turn flat noise into values + noise, saturating at the ends of int64.
 
-    Claim. It is exact for noise below 2^62 in size. Proof: a sum of 2^63 or more is then below 2^63 + 2^62, and wraps
-    to less than -2^62; the other end likewise. So where all sums come out below 2^62 in size none has wrapped;
-    otherwise every sum is looked at (`_saturated`). Larger noise, of a probability below 1e-38 at every scale that is
-    drawn, may wrap around unseen. Even so all that comes out, and the time it takes, is a function of the sums and not
-    of the values: what is proved of the sums stays.
+    Claim. It is exact for noise below 2^62 in absolute value. Proof: a sum of 2^63 or more is then below 2^63 + 2^62,
+    and wraps to less than -2^62; the other end likewise. So where all sums come out below 2^62 in absolute value none
+    has wrapped; otherwise every sum is looked at (`_saturated`). Larger noise, of a probability below 1e-38 at every
+    scale that is drawn, may wrap around unseen. Even so all that comes out, and the time it takes, is a function of the
+    sums and not of the values: what is proved of the sums stays.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def add_clamped(values: NDArray[np.int64], noise: NDArray[np.int64], clamp: int)
 
 
 def _large(numbers: NDArray[np.int64]) -> bool:
-    """Tell whether a number, of at least one, is 2^62 or more in size."""
+    """Return whether a number, of at least one, is 2^62 or more in absolute value."""
     return bool(numbers.max() >= _FAR or numbers.min() <= -_FAR)
 
 

@@ -68,7 +68,7 @@ QUICK_NOTE = (
 )
 ADULT_NOTE = f"The adult experiment is {EMPTY_CELLS_SHOW}."
 GOALS_NOTE = (
-    "Other privacy parameters were asked for than the paper's, at which alone its claims on the experiments can be "
+    "The run has other privacy parameters than the paper, so the paper's claims on the experiments cannot be "
     "judged: they are not measured."
 )
 # What the classifier is trained on beside the paper's three, once for each setting.

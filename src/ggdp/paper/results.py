@@ -129,7 +129,7 @@ class Results:
     Attributes
     ----------
     what : str
-        Which part was asked for.
+        Which part was requested.
     quick : bool
         Whether it was a small run.
     seed : int
@@ -137,7 +137,7 @@ class Results:
     repeats, svm_repeats : int
         Repeats of the counts, and of the classifier.
     epsilons, deltas : tuple of float, optional
-        Privacy parameters that were asked for in place of the paper's.
+        Requested privacy parameters that replace the paper's.
     prior : float
         Weight of the Dirichlet prior of the divergences.
     adult_file : str
@@ -149,7 +149,7 @@ class Results:
     svm : SvmRun, optional
         The run of the classifier.
     adult : dict of str to int or float
-        Facts of the adult data, if they were loaded.
+        Facts about the adult data, if they were loaded.
     bounds : LowerBounds, optional
         The scales of Fig. 2.
     drawings : list of Drawing

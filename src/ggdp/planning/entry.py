@@ -114,7 +114,7 @@ def plan(
 
     >>> within = ggdp.plan(None, ggdp.Sensitivity.histogram(), plus_minus=10, delta=1e-6, support="integer")
     >>> print(within.calibration.goal, f"{within.best.order:g}", within.best.error)
-    (0.284346759917, 1e-06)-aDP 1 10.0
+    (0.285, 1e-06)-aDP 1 10.0
     """
     if not isinstance(sensitivity, Sensitivity):
         raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")

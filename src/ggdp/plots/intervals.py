@@ -73,7 +73,7 @@ class Drawn(NamedTuple):
         return 10.0**power, _POWERS.get(power, "") if self.counts else f"units of 1e{power}"
 
     def axis_label(self, intervals: str) -> str:
-        """Return the label of the axis of values, with what is said of the intervals."""
+        """Return the label of the axis of values, with a note on the intervals."""
         power = f" in {self.unit[1]}" if self.unit[1] else ""
         covers = f"\n(the interval covers {self.covers})" if self.covers and intervals else ""
         return f"{self.what}{power}{intervals}{covers}"
@@ -91,7 +91,7 @@ class Group(NamedTuple):
 
 
 def with_minus(number: str) -> str:
-    """Return a number with a minus sign in the place of its hyphen."""
+    """Return a number with a minus sign instead of its hyphen."""
     return number.replace("-", "\N{MINUS SIGN}")
 
 

@@ -1,9 +1,10 @@
-"""Error against order: what a plan chose between."""
+"""Error against order, for the orders that a plan tried."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ggdp._rounding import rounded_text
 from ggdp.planning import Plan
 from ggdp.plots.style import (
     BLUE,
@@ -59,7 +60,7 @@ def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
     for choice, error in marked:
         shape, colour = MARKS[choice.name]
         name = {"laplace": "Laplace", "gaussian": "Gaussian", "best": "best"}[choice.name]
-        caption = f"{name}: {error:.4g} (order {choice.order:.3g})"
+        caption = f"{name}: {rounded_text(error, 4)} (order {rounded_text(choice.order)})"
         # Where the best is one of the usual orders, both marks stay in sight.
         size, inside = (8.5, "none") if choice.name == "best" else (5.5, colour)
         axes.plot(

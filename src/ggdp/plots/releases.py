@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp._rounding import shown
 from ggdp.errors import ArgumentError
 from ggdp.plots.intervals import FEW, Drawn, bars, nothing, points
 from ggdp.plots.names import level_names, one_line
 from ggdp.plots.style import items, required
 from ggdp.plots.text import in_fonts
-from ggdp.privacy import PureDP
 from ggdp.releases import Release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
-
-    from ggdp.privacy import Guarantee
 
 __all__ = ["heading", "plot_release"]
 
@@ -82,17 +77,10 @@ def plot_release(
 
 
 def heading(release: Release, title: str | None) -> str:
-    """Return the title above the guarantee; if there is none that comes first, so that no long title hides it."""
+    """Return the title above the guarantee; a release without a guarantee says so first."""
     if release.guarantee is not None:
-        return f"{title}\n{_short(release.guarantee)}" if title else _short(release.guarantee)
+        return f"{title}\n{release.guarantee}" if title else str(release.guarantee)
     return f"NOT PRIVATE: {title}" if title else "NOT PRIVATE"
-
-
-def _short(guarantee: Guarantee) -> str:
-    """Return a guarantee with three digits of its delta, rounded up: a weaker promise that holds too."""
-    if isinstance(guarantee, PureDP) or (delta := float(shown(guarantee.delta, digits=3))) >= 1.0:
-        return str(guarantee)
-    return str(replace(guarantee, delta=delta))
 
 
 def _places(release: Release) -> list[str]:

@@ -1,4 +1,4 @@
-"""What all figures share: sizes of print, colours that everybody can tell apart, lines that survive a grey copy.
+"""Style of all figures: print sizes, colour-blind-safe colours, and line patterns that work in greyscale.
 
 And the checks of what is to be drawn, which show the type of what they refuse and never its value.
 
@@ -69,7 +69,7 @@ LINES: tuple[dict[str, Any], ...] = (
 
 
 def required(kind: type[_T], **named: object) -> _T:
-    """Return the one argument if it is of its kind; else show its type alone, since it may be data."""
+    """Return the one argument if it has the type; the error shows only its type, since it may be data."""
     ((name, value),) = named.items()
     if not isinstance(value, kind):
         raise ArgumentError(name, type(value), f"must be of type {kind.__name__}")
@@ -77,7 +77,7 @@ def required(kind: type[_T], **named: object) -> _T:
 
 
 def items(kind: type[_T], **named: object) -> list[_T]:
-    """Return the one argument, a sequence of items of a kind, as a list; text is no sequence."""
+    """Return the one argument, a sequence of items of a kind, as a list; text does not count as a sequence."""
     ((name, value),) = named.items()
     message = f"must be a sequence of items of type {kind.__name__}"
     if isinstance(value, str):

@@ -99,7 +99,7 @@ def _keys(table: Table) -> list[list[Level]]:
 
 
 def _is_sorted(table: Table) -> bool:
-    """Tell whether cells are sorted by count: if they are many, and their levels have no order of their own."""
+    """Return whether cells are sorted by count: if they are many, and their levels have no order of their own."""
     return len(table) > FEW and len(table.by) == 1 and table.domain.columns[0].kind in ("text", "open")
 
 

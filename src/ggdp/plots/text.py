@@ -1,4 +1,4 @@
-"""Room for text: measured widths, lines that are broken where the room ends, titles, and fonts for every script."""
+"""Text in figures: measured widths, line breaks, titles, and fonts for every script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is promised and to whom: guarantees, neighbours, sensitivities, the public grid."""
+"""Privacy definitions: guarantees, neighbours, sensitivities, the public grid."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Grid:
     def __post_init__(self) -> None:
         step = _validate.positive(step=self.step)
         if math.frexp(step)[0] != 0.5 or step < sys.float_info.min:
-            raise ArgumentError("step", self.step, "must be a power of two from 2^-1022 on, such as 2**-10")
+            raise ArgumentError("step", self.step, "must be a power of two of at least 2^-1022, such as 2**-10")
         object.__setattr__(self, "step", step)
 
     @classmethod
@@ -126,8 +126,9 @@ class Grid:
         Notes
         -----
         Rounding: none but the floor. For floats, y = x/g is a change of exponent, hence exact, unless it overflows
-        (then x/g is beyond 2^63, and saturates as it should) or is below 2^-1022 in size (then the index is 0, and it
-        is for every such y). With f = floor(y), also exact, the index is f if y - f < 1/2 and f + 1 otherwise.
+        (then x/g is beyond 2^63, and saturates as it should) or is below 2^-1022 in absolute value (then the index is
+        0, and it is for every such y). With f = floor(y), also exact, the index is f if y - f < 1/2 and f + 1
+        otherwise.
 
         For |y| >= 1 the difference y - f is exact by Sterbenz's lemma, for 0 <= y < 1 since f = 0. For -1 < y < 0 it is
         y + 1: exact by the lemma for y <= -1/2, and for y > -1/2 above 1/2 before rounding, so not below it after.
@@ -210,7 +211,7 @@ class Grid:
         return min(max(math.floor(exact / Fraction(self.step) + Fraction(1, 2)), LEAST), LARGEST)
 
     def values(self, index: ArrayLike) -> NDArray[np.float64]:
-        """Return index times step: exact for indices below 2^53 in size, else rounded to the nearest float.
+        """Return index times step: exact for indices below 2^53 in absolute value, else rounded to the nearest float.
 
         Applied to a noisy index this is post-processing: it needs no proof, but leaves only approximate DP of
         probabilistic DP, since several indices beyond 2^53 may become one float.
@@ -334,8 +335,8 @@ class Grid:
 
         Notes
         -----
-        Claim. Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals
-        apart. A row more or less moves the total by at most the larger end in size, a replaced row by at most the
+        Claim. Every row adds an index in [index(lower), index(upper)], and saturation moves no two totals apart. Adding
+        or removing a row moves the total by at most the larger end in absolute value, a replaced row by at most the
         width.
 
         Examples

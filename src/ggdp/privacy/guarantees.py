@@ -1,10 +1,10 @@
-"""What is promised: pure, probabilistic and approximate differential privacy.
+"""Guarantees: pure, probabilistic and approximate differential privacy.
 
 A mechanism R, applied to neighbouring data x and x', is
 
 ========================  =============================================================================
 pure eps-DP               P(R(x) in Q) <= e^eps P(R(x') in Q) for every set Q
-(eps, delta)-pDP          the loss at an output drawn from R(x) is above eps in size with probability
+(eps, delta)-pDP          the loss at an output drawn from R(x) is above eps in absolute value with probability
                           at most delta
 (eps, delta)-aDP          P(R(x) in Q) <= e^eps P(R(x') in Q) + delta for every set Q
 ========================  =============================================================================
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 from ggdp import _validate
-from ggdp._rounding import shown
+from ggdp._rounding import rounded_up_text
 from ggdp.privacy.neighbours import Neighbours, neighbours_or_none
 
 __all__ = ["ApproxDP", "Guarantee", "Notion", "ProbabilisticDP", "PureDP"]
@@ -34,8 +34,8 @@ Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
 _RANK: dict[str, int] = {"pure": 0, "probabilistic": 1, "approximate": 2}
 
 
-class _Promise:
-    """What the three notions share: the order by implication and the printing."""
+class _Guarantee:
+    """Base of the three notions: the order by implication, and the text."""
 
     __slots__ = ()
 
@@ -47,13 +47,13 @@ class _Promise:
         @property
         def delta(self) -> float: ...
 
-        def _text(self, digits: int) -> str: ...
+        def _numbers(self) -> str: ...
 
-    def implies(self, other: _Promise) -> bool:
-        """Tell whether everything that keeps this promise keeps `other` too, by its notion and numbers alone.
+    def implies(self, other: _Guarantee) -> bool:
+        """Return whether this guarantee implies `other`, from the notions and numbers alone.
 
-        No trade of epsilon for delta is made. A promise made for one relation of neighbours says nothing of the other
-        relation; an `other` without a relation asks for the numbers alone.
+        Epsilon is not traded for delta. A guarantee for one relation of neighbours implies none for the other
+        relation; if `other` has no relation, only the numbers are compared.
 
         Examples
         --------
@@ -71,23 +71,23 @@ class _Promise:
         )
 
     def __le__(self, other: object) -> bool:
-        """``a <= b``: b promises at least as much as a, that is, b implies a."""
-        return other.implies(self) if isinstance(other, _Promise) else NotImplemented
+        """``a <= b``: b is at least as strong as a: b implies a."""
+        return other.implies(self) if isinstance(other, _Guarantee) else NotImplemented
 
     def __ge__(self, other: object) -> bool:
         """``a >= b``: a implies b."""
-        return self.implies(other) if isinstance(other, _Promise) else NotImplemented
+        return self.implies(other) if isinstance(other, _Guarantee) else NotImplemented
 
     def __lt__(self, other: object) -> bool:
         """``a < b``: b implies a, and a does not imply b."""
-        return self <= other and not self >= other if isinstance(other, _Promise) else NotImplemented
+        return self <= other and not self >= other if isinstance(other, _Guarantee) else NotImplemented
 
     def __gt__(self, other: object) -> bool:
         """``a > b``: a implies b, and b does not imply a."""
-        return self >= other and not self <= other if isinstance(other, _Promise) else NotImplemented
+        return self >= other and not self <= other if isinstance(other, _Guarantee) else NotImplemented
 
     def under(self, neighbours: Neighbours) -> Self:
-        """Return the same promise, made for a relation of neighbours."""
+        """Return the same guarantee for a relation of neighbours."""
         return replace(self, neighbours=neighbours)  # type: ignore[type-var]
 
     def to_dict(self) -> dict[str, object]:
@@ -100,24 +100,21 @@ class _Promise:
         }
 
     def brief(self) -> str:
-        """Return the promise in three digits, rounded up: for readers who need no more.
+        """Return the guarantee in words, the same text as `str`: numbers have three digits and are rounded up.
 
         Examples
         --------
         >>> ApproxDP(1.0, 6.07896e-07, "add-remove").brief()
         '(1, 6.08e-07)-aDP under add-remove neighbours'
         """
-        return self._text(3)
+        return str(self)
 
     def __str__(self) -> str:
-        return self._text(12)
-
-    def _suffix(self) -> str:
-        return f" under {self.neighbours} neighbours" if self.neighbours else ""
+        return self._numbers() + (f" under {self.neighbours} neighbours" if self.neighbours else "")
 
 
 @dataclass(frozen=True, slots=True)
-class PureDP(_Promise):
+class PureDP(_Guarantee):
     """Pure epsilon-differential privacy.
 
     Parameters
@@ -125,7 +122,7 @@ class PureDP(_Promise):
     epsilon : float
         Bound on the privacy loss, above 0.
     neighbours : {"add-remove", "replace-one"}, optional
-        The relation the promise is made for. A goal needs none: it comes from the sensitivity.
+        The relation that the guarantee is for. A goal needs none: the relation comes from the sensitivity.
 
     Examples
     --------
@@ -150,23 +147,23 @@ class PureDP(_Promise):
         return 0.0
 
     def to_probabilistic(self) -> ProbabilisticDP:
-        """Return the probabilistic promise that this one implies, with delta 0."""
+        """Return the probabilistic guarantee that this one implies, with delta 0."""
         return ProbabilisticDP(self.epsilon, 0.0, self.neighbours)
 
     def to_approximate(self) -> ApproxDP:
-        """Return the approximate promise that this one implies, with delta 0."""
+        """Return the approximate guarantee that this one implies, with delta 0."""
         return ApproxDP(self.epsilon, 0.0, self.neighbours)
 
     def after_postprocessing(self) -> PureDP:
-        """Return what is left after any post-processing: the promise itself."""
+        """Return the guarantee after any post-processing: itself."""
         return self
 
-    def _text(self, digits: int) -> str:
-        return f"{shown(self.epsilon, digits)}-DP{self._suffix()}"
+    def _numbers(self) -> str:
+        return f"{rounded_up_text(self.epsilon)}-DP"
 
 
 @dataclass(frozen=True, slots=True)
-class ProbabilisticDP(_Promise):
+class ProbabilisticDP(_Guarantee):
     """Probabilistic (epsilon, delta)-differential privacy.
 
     Parameters
@@ -174,9 +171,9 @@ class ProbabilisticDP(_Promise):
     epsilon : float
         Bound on the size of the privacy loss, above 0.
     delta : float
-        Probability, in [0, 1), with which the loss may be above `epsilon` in size.
+        Probability, in [0, 1), with which the loss may be above `epsilon` in absolute value.
     neighbours : {"add-remove", "replace-one"}, optional
-        The relation the promise is made for.
+        The relation that the guarantee is for.
 
     Examples
     --------
@@ -199,15 +196,15 @@ class ProbabilisticDP(_Promise):
         object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
 
     def to_probabilistic(self) -> ProbabilisticDP:
-        """Return the promise itself."""
+        """Return the guarantee itself."""
         return self
 
     def to_approximate(self) -> ApproxDP:
-        """Return the approximate promise that this one implies, with the same numbers."""
+        """Return the approximate guarantee that this one implies, with the same numbers."""
         return ApproxDP(self.epsilon, self.delta, self.neighbours)
 
     def after_postprocessing(self) -> PureDP | ApproxDP:
-        """Return what is left after any post-processing: the approximate promise (the pure one at delta 0).
+        """Return the guarantee after any post-processing: the approximate one (the pure one at delta 0).
 
         The Gaussian with standard deviation 2.6213 at sensitivity 1 is (1, 0.01)-pDP; clamped at 6.47 it is only
         (1, 0.0209)-pDP, while (1, 0.01)-aDP still holds.
@@ -216,12 +213,12 @@ class ProbabilisticDP(_Promise):
             return PureDP(self.epsilon, self.neighbours)
         return self.to_approximate()
 
-    def _text(self, digits: int) -> str:
-        return f"({shown(self.epsilon, digits)}, {shown(self.delta, digits)})-pDP{self._suffix()}"
+    def _numbers(self) -> str:
+        return f"({rounded_up_text(self.epsilon)}, {rounded_up_text(self.delta)})-pDP"
 
 
 @dataclass(frozen=True, slots=True)
-class ApproxDP(_Promise):
+class ApproxDP(_Guarantee):
     """Approximate (epsilon, delta)-differential privacy.
 
     Parameters
@@ -231,7 +228,7 @@ class ApproxDP(_Promise):
     delta : float
         Slack in probability, in [0, 1).
     neighbours : {"add-remove", "replace-one"}, optional
-        The relation the promise is made for.
+        The relation that the guarantee is for.
 
     Examples
     --------
@@ -251,15 +248,15 @@ class ApproxDP(_Promise):
         object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
 
     def to_approximate(self) -> ApproxDP:
-        """Return the promise itself."""
+        """Return the guarantee itself."""
         return self
 
     def after_postprocessing(self) -> ApproxDP:
-        """Return what is left after any post-processing: the promise itself."""
+        """Return the guarantee after any post-processing: itself."""
         return self
 
-    def _text(self, digits: int) -> str:
-        return f"({shown(self.epsilon, digits)}, {shown(self.delta, digits)})-aDP{self._suffix()}"
+    def _numbers(self) -> str:
+        return f"({rounded_up_text(self.epsilon)}, {rounded_up_text(self.delta)})-aDP"
 
 
 Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP

@@ -1,4 +1,4 @@
-"""Which data sets are neighbours: one unit more or less, or one unit replaced by another."""
+"""Relations of neighbouring data sets: one unit added or removed, or one unit replaced."""
 
 from __future__ import annotations
 

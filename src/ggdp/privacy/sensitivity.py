@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from ggdp import _validate
-from ggdp._rounding import rounded_up
+from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 
@@ -47,7 +47,10 @@ def _norm_order(**named: object) -> float:
     (value,) = named.values()
     if isinstance(value, float) and value == math.inf:
         return math.inf
-    return _validate.order(**named)
+    ((name, order),) = {name: _validate.finite(**named) for name in named}.items()
+    if order < 1.0:
+        raise ArgumentError(name, value, "must be at least 1: it is the order of a norm")
+    return order
 
 
 def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
@@ -150,7 +153,7 @@ class Sensitivity:
                 raise ArgumentError("joint", None, "the kind 'norm' needs (order of the norm, bound)")
             return None
         if self.kind == "cells":
-            raise ArgumentError("joint", self.joint, "the kind 'cells' has none; use Sensitivity.box with a norm")
+            raise ArgumentError("joint", self.joint, "the kind 'cells' has no joint norm; use Sensitivity.box")
         pair = _validate.non_empty(joint=self.joint)
         if len(pair) != 2:
             raise ArgumentError("joint", self.joint, "must be a pair (order of the norm, bound)")
@@ -172,7 +175,7 @@ class Sensitivity:
 
     @classmethod
     def histogram(cls, neighbours: Neighbours = "add-remove", max_cells: int = 1) -> Sensitivity:
-        """Counts by disjoint cells, one unit in at most `max_cells` of them.
+        """Return the sensitivity of counts by disjoint cells, with one unit in at most `max_cells` of them.
 
         Under add/remove `max_cells` counts move by 1; under replace-one twice as many.
 
@@ -194,7 +197,7 @@ class Sensitivity:
 
     @classmethod
     def disjoint(cls, d: float, *, neighbours: Neighbours = "add-remove") -> Sensitivity:
-        """A scalar, or statistics of disjoint parts of the data, of which one moves by at most `d`.
+        """Return the sensitivity of a scalar, or of statistics of disjoint parts of the data: one moves by at most `d`.
 
         Parameters
         ----------
@@ -221,7 +224,7 @@ class Sensitivity:
 
     @classmethod
     def cells(cls, m: int, d: float, *, neighbours: Neighbours = "add-remove") -> Sensitivity:
-        """At most `m` coordinates move at once, each by at most `d`.
+        """Return the sensitivity of a query of which at most `m` coordinates move at once, each by at most `d`.
 
         Parameters
         ----------
@@ -252,7 +255,7 @@ class Sensitivity:
         *,
         neighbours: Neighbours = "add-remove",
     ) -> Sensitivity:
-        """Coordinate k moves by at most ``d[k]``.
+        """Return the sensitivity of a query whose coordinate k moves by at most ``d[k]``.
 
         Parameters
         ----------
@@ -285,7 +288,7 @@ class Sensitivity:
 
     @classmethod
     def norm(cls, p: float, d: float, *, dimension: int, neighbours: Neighbours = "add-remove") -> Sensitivity:
-        """Only the l_p norm of the change is known.
+        """Return the sensitivity of a query of which only the l_p norm of the change is bounded.
 
         Parameters
         ----------
@@ -316,7 +319,7 @@ class Sensitivity:
     def from_bounds(
         cls, bounds: tuple[float, float] | Iterable[tuple[float, float]], *, neighbours: Neighbours = "add-remove"
     ) -> Sensitivity:
-        """Statistics known only to lie in public bounds: each can move by at most its width (v5, Claim 3).
+        """Return the sensitivity of statistics in public bounds: each moves by at most its width (v5, Claim 3).
 
         Parameters
         ----------
@@ -337,7 +340,7 @@ class Sensitivity:
 
     @property
     def largest(self) -> float:
-        """The farthest that any one coordinate can move."""
+        """Largest change of any one coordinate."""
         return min([max(self.sizes)] + ([self.joint[1]] if self.joint else []))
 
     @property
@@ -379,15 +382,16 @@ class Sensitivity:
 
     def __str__(self) -> str:
         if self.kind == "cells" and self.moving == 1:
-            what = f"one coordinate moves by at most {self.sizes[0]:.12g}"
+            what = f"one coordinate moves by at most {rounded_up_text(self.sizes[0], 6)}"
         elif self.kind == "cells":
-            what = f"at most {self.moving} coordinates move, each by at most {self.sizes[0]:.12g}"
+            what = f"at most {self.moving:,} coordinates move, each by at most {rounded_up_text(self.sizes[0], 6)}"
         elif self.kind == "box":
-            shown = ", ".join(f"{size:.12g}" for size in self.sizes[:6])
-            more = f", ... ({len(self.sizes)} in all)" if len(self.sizes) > 6 else ""
+            shown = ", ".join(rounded_up_text(size, 6) for size in self.sizes[:6])
+            more = f", ... ({len(self.sizes):,} in all)" if len(self.sizes) > 6 else ""
             what = f"coordinates move by at most {shown}{more}"
         else:
-            what = f"{self.moving} coordinates move"
+            what = f"{self.moving:,} coordinates move"
         if self.joint:
-            what += f", together by at most {self.joint[1]:.12g} in the l_{self.joint[0]:.12g} norm"
+            norm = rounded_text(self.joint[0], 6)
+            what += f", together by at most {rounded_up_text(self.joint[1], 6)} in the l_{norm} norm"
         return f"{what} ({self.neighbours})"

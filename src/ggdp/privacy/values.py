@@ -1,4 +1,4 @@
-"""True values, taken in exactly: as arrays that hold every number as it was given, and errors that hold none.
+"""True values as arrays that hold every number exactly, and errors that never contain values.
 
 Rounding a value on its way in could move two neighbouring values apart by more than the sensitivity that was proved,
 and an error that quotes a value gives it away. So nothing here rounds, and nothing here quotes.
@@ -27,19 +27,19 @@ Exact: TypeAlias = "NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64]
 
 
 class _NotShown:
-    """Stands in an error for a value from the data."""
+    """Placeholder in an error for a value from the data."""
 
     def __repr__(self) -> str:
         return "<not shown>"
 
 
 def refused(expected: str) -> ArgumentError:
-    """Return the error for values from the data, which it does not hold."""
+    """Return an error about values from the data that does not contain them."""
     return ArgumentError("values", _NotShown(), expected)
 
 
 def refused_type(expected: str) -> ArgumentTypeError:
-    """Return the error for values of a wrong type, which it does not hold."""
+    """Return an error about the type of values that does not contain them."""
     return ArgumentTypeError("values", _NotShown(), expected)
 
 
@@ -87,7 +87,7 @@ def _as_array(values: ArrayLike) -> NDArray[Any] | None:
 
 
 def _masked(values: object) -> bool:
-    """Tell whether there is a masked array among the values."""
+    """Return whether there is a masked array among the values."""
     if isinstance(values, list | tuple):
         # Types first: a list of a million numbers has one or two.
         nested = tuple(kind for kind in set(map(type, values)) if issubclass(kind, list | tuple | np.ma.MaskedArray))
@@ -96,7 +96,7 @@ def _masked(values: object) -> bool:
 
 
 def _beyond_float(values: ArrayLike) -> bool:
-    """Tell whether there is an integer among the values that no float may hold."""
+    """Return whether there is an integer among the values that no float may hold."""
     if type(values) is float or (isinstance(values, list | tuple) and set(map(type, values)) <= {float}):
         return False
     numbers_given = np.asarray(values, dtype=object).flat

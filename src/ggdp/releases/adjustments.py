@@ -33,14 +33,14 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import LARGEST, LEAST
-from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.adjustment_steps import Adjustment
+from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, adjusted
-from ggdp.releases.steps import Adjustment
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.error_law import ErrorLaw
 
 __all__ = ["clip", "drop", "numbers_of", "redraw", "round_values"]
 
@@ -50,7 +50,7 @@ _WHOLE = Grid(step=1.0)
 
 
 def clip(release: Release, lower: float | None = None, upper: float | None = None) -> Release:
-    """Return the release with every value put into public bounds.
+    """Return the release with every value clipped to public bounds.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") ->
     _validate.choice(among=("by-values", "publicly"), chosen=chosen)
     left = ~_mask(release.values.shape, cells).reshape(-1)
     mechanism = release.mechanism
-    if isinstance(mechanism, MechanismFacts):
+    if isinstance(mechanism, NoiseRecord):
         mechanism = replace(mechanism, law=_law_of(mechanism.law, release.values.shape, left))
     step = Adjustment("drop", (("chosen", chosen), ("of", left.size), ("left", int(left.sum()))))
     return adjusted(
@@ -144,7 +144,7 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") ->
 
 
 def redraw(release: Release, lower: float | None = None, upper: float | None = None) -> NoReturn:
-    """Refuse to draw values again until they are in bounds, and say what to do instead.
+    """Raise an error: drawing again until values are in bounds is not post-processing.
 
     The paper offers this as post-processing. It is not: whether a value is drawn again depends on the true one, so what
     comes out has the truncated law, which needs a larger scale. Laplace noise for epsilon = 1, drawn again until it is
@@ -166,9 +166,7 @@ def redraw(release: Release, lower: float | None = None, upper: float | None = N
 
 def _require_release(release: object) -> None:
     if not isinstance(release, Release):
-        raise ArgumentTypeError(
-            "release", type(release).__name__, "must be a Release, as a mechanism's release gives it"
-        )
+        raise ArgumentTypeError("release", type(release).__name__, "must be a Release, as returned by a mechanism")
 
 
 def numbers_of(release: Release) -> NDArray[Any]:
@@ -197,7 +195,7 @@ def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
     try:
         chosen = np.asarray(cells)
     except ValueError:
-        raise ArgumentError("cells", type(cells).__name__, "must be one list of places, or a mask") from None
+        raise ArgumentError("cells", type(cells).__name__, "must be one list of positions, or a mask") from None
     if chosen.dtype == np.bool_:
         if chosen.shape != shape:
             raise ArgumentError(
@@ -206,12 +204,12 @@ def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
         return chosen
     mask = np.zeros(shape, dtype=np.bool_)
     if chosen.size and (chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= mask.size):
-        raise ArgumentError("cells", cells, f"must be places from 0 to {mask.size - 1}, or a mask")
+        raise ArgumentError("cells", cells, f"must be positions from 0 to {mask.size - 1}, or a mask")
     mask.reshape(-1)[chosen.astype(np.intp)] = True
     return mask
 
 
-def _law_of(law: NoiseLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> NoiseLaw:
+def _law_of(law: ErrorLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> ErrorLaw:
     """Return the law of the cells that are left: bounds of each coordinate go with their cells."""
     if law.bounds is None or law.index_bounds is None or len(law.bounds) == 1:
         return law

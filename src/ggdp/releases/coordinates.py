@@ -52,9 +52,9 @@ def checked_bounds(
 
 
 def _matches(indices: tuple[int, int], bounds: tuple[float, float], step: float | None) -> bool:
-    """Tell whether bounds may have been rounded to these indices.
+    """Return whether bounds may have been rounded to these indices.
 
-    Rounding is by half a step at most; the upper index may be one more, to leave room for the sensitivity.
+    Rounding is by half a step at most; the upper index may be one more, to allow for the sensitivity.
     """
     if step is None:
         return bounds == indices
@@ -68,7 +68,7 @@ def _indices(pair: object) -> tuple[int, int]:
         raise ArgumentError("index_bounds", pair, "must be pairs (lower, upper)")
     low, high = (_validate.integer(index_bounds=end, at_least=-_FARTHEST) for end in ends)
     if not low < high <= _FARTHEST:
-        expected = "the lower end must be below the upper end, and both at most 2^61 in size"
+        expected = "the lower end must be below the upper end, and both at most 2^61 in absolute value"
         raise ArgumentError("index_bounds", pair, expected)
     return low, high
 

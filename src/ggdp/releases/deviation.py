@@ -1,4 +1,4 @@
-"""How far a released value strays from a hypothetical true value, rounding and clipping counted. All in steps.
+"""Deviation of a released value from a hypothetical true value, including rounding and clipping, in steps.
 
 =======  ==================================================================================
 i        index of the true value s, clamped to the bounds in steps

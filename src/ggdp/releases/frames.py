@@ -1,4 +1,4 @@
-"""Releases as tables: a row a value.
+"""Releases as tables, one row per value.
 
 ===============  ==============================================================================
 axis_0, ...      where the value is, for values of more than one axis
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp.errors import MissingExtraError
-from ggdp.releases.facts import MechanismFacts
+from ggdp.releases.mechanism_record import NoiseRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def columns(release: Release) -> dict[str, NDArray[Any]]:
         places = np.indices(release.values.shape).reshape(release.values.ndim, -1)
         found = {f"axis_{axis}": place for axis, place in enumerate(places)}
     found["value"] = _plain(release.values.reshape(-1))
-    if isinstance(release.mechanism, MechanismFacts):
+    if isinstance(release.mechanism, NoiseRecord):
         lower, upper = release.interval()
         found |= {"noisy": release.noisy.reshape(-1), "lower": lower.reshape(-1), "upper": upper.reshape(-1)}
     return found
@@ -68,7 +68,7 @@ def to_arrow(release: Release) -> pa.Table:
 
 
 def needed(name: str) -> Any:  # noqa: ANN401 - a module
-    """Return a module that a frame needs, or say how to install it."""
+    """Return a module that a frame needs; the error says how to install it."""
     try:
         return import_module(name)
     except ImportError:

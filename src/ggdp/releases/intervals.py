@@ -1,11 +1,11 @@
-"""Intervals behind noisy integers: which true values an output does not speak against, at a level.
+"""Intervals for noisy integers: the true values that an output does not reject, at a level.
 
 =======  ====================================================================================
 s, y     true value and output, integers; K the noise
 a        1 - level
 h        least integer with P(|K| <= h) >= level, for noise that does not depend on s
 d(s)     least integer with P(|X - s| <= d | s) >= level, for truncated noise X around s
-l, u     s - c0 and c1 - s, the room below and above s in the bounds
+l, u     s - c0 and c1 - s, the distances of s to the bounds
 f(k)     exp(-(|k| / b)^p), the weight of the noise k
 Z(s)     sum of f(x - s) over the outputs x in the bounds
 m        length of the blocks of integers that are summed together, a power of two; 1 if few
@@ -28,10 +28,9 @@ The interval always holds y. (The test with equal tails, inverted, would leave n
 a/2 of the outputs around a bound.)
 
 Claim (largest d). d(s) is largest at a bound or in the middle. Proof: let d be the larger of these two. With n(x) the
-sum of f(k) over d < k <= x and H(x) that over 1 <= k <= x, the probability of more than d around s is
-q = (n(l) + n(u)) / (1 + H(l) + H(u)). If u <= d < l, it is at most n(l) / (1 + H(l)), which rises with l up to that at
-the bound. If both rooms exceed d, q = x / (1 + 2 H(d) + x) with x = n(l) + n(u), which is largest in the middle, since
-n is concave.
+sum of f(k) over d < k <= x and H(x) that over 1 <= k <= x, the probability of more than d around s is q = (n(l) + n(u))
+/ (1 + H(l) + H(u)). If u <= d < l, it is at most n(l) / (1 + H(l)), which rises with l up to that at the bound. If both
+distances exceed d, q = x / (1 + 2 H(d) + x) with x = n(l) + n(u), which is largest in the middle, since n is concave.
 
 Rounding: outwards. P(|K| > h) is enclosed in balls. Sums of truncated noise are floats with a relative error below
 1e-12, and an s is left out only where its probability is below a by 1e-11 of itself and of the sum it is a difference
@@ -96,7 +95,7 @@ def noise_half_width(order: float, scale: float, level: float) -> int:
 
 @lru_cache(maxsize=64)
 def simultaneous_half_width(order: float, scale: float, level: float, cells: int) -> int:
-    """Return the least integer h with P(|K| <= h)^cells >= level: all of so many cells are within it at that level.
+    """Return the least integer h with P(|K| <= h)^cells >= level: the noise of all cells is within it at that level.
 
     The probability 1 - level^(1/cells) that a cell may go beyond h is made in balls, where it keeps its digits; as a
     float level^(1/cells) would have lost them with many cells.
@@ -175,7 +174,7 @@ class TruncatedTest:
     within: Floats
 
     def ends(self, first: NDArray[np.int64], last: NDArray[np.int64], bounds: tuple[int, int], level: float) -> Range:
-        """Return the least true value that `first` does not speak against, and the largest that `last` does not.
+        """Return the least true value that `first` does not reject, and the largest that `last` does not.
 
         The outputs come in increasing order.
         """
@@ -223,32 +222,32 @@ class TruncatedTest:
         return np.asarray(np.maximum(y - (bad << self.shift) + 1, lower))
 
     def _distance(self, below: int, above: int, a: float) -> int:
-        """Return d(s) where there is so much room, or up to m - 1 more."""
-        rooms = np.array([below], dtype=np.int64), np.array([above], dtype=np.int64)
+        """Return d(s) at these distances to the bounds, or up to m - 1 more."""
+        distances = np.array([below], dtype=np.int64), np.array([above], dtype=np.int64)
         good, bad = 0, min(max(below, above) >> self.shift, self.beyond.size) + 1
         while bad - good > 1:
             middle = (good + bad) // 2
-            rejects = self._rejects(np.array([middle << self.shift], dtype=np.int64), rooms[0], rooms[1], a)[0]
+            rejects = self._rejects(np.array([middle << self.shift], dtype=np.int64), distances[0], distances[1], a)[0]
             good, bad = (good, middle) if rejects else (middle, bad)
         return min((bad << self.shift) - 1, max(below, above))
 
     def _rejects(
         self, t: NDArray[np.int64], below: NDArray[np.int64], above: NDArray[np.int64], a: float
     ) -> NDArray[np.bool_]:
-        """Tell whether P(|X - s| >= t) <= a is sure, for t > 0 a multiple of m, with so much room around s."""
+        """Return whether P(|X - s| >= t) <= a is proved, for multiples t > 0 of m, at these distances to the bounds."""
         last = self.beyond.size - 1
         near = self.beyond[np.minimum(t >> self.shift, last)]
         outside = 2.0 * near
         total = np.full(t.shape, -1.0)
-        for room in (below, above):
-            outside -= np.minimum(near, self.beyond[np.minimum((room >> self.shift) + 1, last)])
-            total += self.within[np.minimum((room + 1) >> self.shift, last)]
+        for distance in (below, above):
+            outside -= np.minimum(near, self.beyond[np.minimum((distance >> self.shift) + 1, last)])
+            total += self.within[np.minimum((distance + 1) >> self.shift, last)]
         return np.asarray(outside + _MARGIN * near <= a * (1.0 - _MARGIN) * total)
 
 
 @lru_cache(maxsize=2)
 def truncated_test(order: float, scale: float, width: int) -> TruncatedTest:
-    """Return the test for bounds that are at most so wide."""
+    """Return the test for bounds of at most this width."""
     reach = int(min(width, scale * _DEPTH ** (1.0 / order) + 2.0))
     shift = ((reach - 1) // _MOST_BLOCKS).bit_length()
     blocks = (reach >> shift) + 2

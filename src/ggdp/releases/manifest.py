@@ -1,4 +1,4 @@
-"""The manifest of a release: what was asked, what is promised, how it was done, and a paragraph for readers.
+"""The manifest of a release: the goal, the guarantee, the mechanism, and a paragraph for readers.
 
 Nothing in a manifest is computed from the data except through the mechanism. Its shape is fixed by a JSON Schema that
 is shipped beside this module and named in every manifest, with a version that grows when the shape changes.
@@ -12,13 +12,13 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ggdp._rounding import shown
-from ggdp.releases.facts import LEVEL, MechanismFacts
+from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 
 if TYPE_CHECKING:
-    from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.adjustment_steps import Adjustment
+    from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.release import Release
-    from ggdp.releases.steps import Adjustment
 
 __all__ = ["SCHEMA", "Wording", "manifest_of", "manifest_schema"]
 
@@ -30,14 +30,14 @@ _ADD_UP = ("normalise", "project", "fit_total")
 
 
 class Wording(NamedTuple):
-    """How a statement calls things.
+    """Words used in a statement.
 
     Attributes
     ----------
     protected : str
-        What one neighbour has and the other has not.
+        The protected unit: what one of two neighbours lacks.
     first : str
-        What is said of the values before all else.
+        First sentence of the statement.
     true : str
         What noisy values are compared with.
     complete : tuple of str
@@ -77,15 +77,15 @@ def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
         "neighbours": mechanism.neighbours,
         "sensitivity": mechanism.sensitivity,
         "mechanism": mechanism.to_dict(),
-        "error": _errors(release, mechanism) if isinstance(mechanism, MechanismFacts) else None,
+        "error": _errors(release, mechanism) if isinstance(mechanism, NoiseRecord) else None,
         "adjustments": [step.to_dict() for step in release.adjustments],
         "values": {"shape": list(release.values.shape), "type": _type_of(release)},
         "statement": _statement(release, wording),
     }
 
 
-def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
-    """Return what the noise does to a value at worst; of the raw noisy values, before any adjustment."""
+def _errors(release: Release, mechanism: NoiseRecord) -> dict[str, Any]:
+    """Return the worst-case errors of the raw noisy values, before any adjustment."""
     law = mechanism.law
     # Of every single cell where some are left out by a threshold, whatever is chosen among the others.
     level = release.single_level(LEVEL) if mechanism.threshold is None else LEVEL
@@ -99,8 +99,8 @@ def _errors(release: Release, mechanism: MechanismFacts) -> dict[str, Any]:
     }
 
 
-def _noise_sentence(release: Release, mechanism: MechanismFacts, wording: Wording) -> str:
-    """Return how far the noise moves values; said of those that neither bounds nor a clamp moved before."""
+def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording) -> str:
+    """Return a sentence on the error of the noise, around true values after clamping."""
     error, law, true = _errors(release, mechanism), mechanism.law, wording.true
     if mechanism.threshold is not None:
         return _thresholded_sentences(mechanism, error, wording)
@@ -110,23 +110,23 @@ def _noise_sentence(release: Release, mechanism: MechanismFacts, wording: Wordin
     if law.bounds is not None or mechanism.query_bounds is not None:
         true += ", clamped to the bounds"
     elif law.clamp is not None:
-        true += f", clamped to a size of {law.clamp * (law.step or 1):.3g}"
+        true += f", clamped to at most {rounded_text(law.clamp * (law.step or 1))} in absolute value"
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to every value: its root mean square error "
         f"is {_size(error, law)}, and {share} are within "
-        f"{shown(error['half_width'], 6)} of {true}."
+        f"{rounded_up_text(error['half_width'], 6)} of {true}."
     )
 
 
-def _size(error: dict[str, Any], law: NoiseLaw) -> str:
+def _size(error: dict[str, Any], law: ErrorLaw) -> str:
     """Return the root mean square error in as many digits as a reader needs: counts are whole numbers."""
     if law.step is None and error["root_mean_square_error"] < _NO_ERROR:
         return f"below {_NO_ERROR:g}"
-    return f"at most {shown(error['root_mean_square_error'], 3)}"
+    return f"at most {rounded_up_text(error['root_mean_square_error'])}"
 
 
-def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any], wording: Wording) -> str:
-    """Return the same where cells are left out by a threshold: of all counts, and then of those that are shown."""
+def _thresholded_sentences(mechanism: NoiseRecord, error: dict[str, Any], wording: Wording) -> str:
+    """Return the sentences on noise and threshold of a release that omits cells."""
     assert mechanism.threshold is not None
     every = "every key that occurs" if mechanism.threshold.cells is None else "every cell"
     left_out = mechanism.threshold.in_words()
@@ -139,13 +139,13 @@ def _thresholded_sentences(mechanism: MechanismFacts, error: dict[str, Any], wor
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to the count of {every}: its root mean "
         f"square error is {_size(error, mechanism.law)}, and {LEVEL:.0%} of all noisy counts are "
-        f"within {error['half_width']:.6g} of {wording.true}. {left_out} Counts that are shown "
+        f"within {rounded_up_text(error['half_width'], 6)} of {wording.true}. {left_out} Counts that are shown "
         "tend to be too large where they are near the threshold; the intervals allow for it."
     )
 
 
-def _may_be_negative(release: Release, mechanism: MechanismFacts, wording: Wording) -> bool:
-    """Tell whether a published value can be below 0."""
+def _may_be_negative(release: Release, mechanism: NoiseRecord, wording: Wording) -> bool:
+    """Return whether a published value can be below 0."""
     if mechanism.threshold is not None and not wording.complete:
         return False
     bounds = mechanism.law.bounds
@@ -169,48 +169,48 @@ def _type_of(release: Release) -> str:
 
 
 def _statement(release: Release, wording: Wording) -> str:
-    """Return one paragraph fit to be published: who is protected, how much, and how far off the values are."""
+    """Return a paragraph for publication: who is protected, how much, and how large the errors are."""
     mechanism = release.mechanism
     sentences = [wording.first] if wording.first else []
     sentences.append(_protection(release, wording.protected))
-    if isinstance(mechanism, MechanismFacts):
+    if isinstance(mechanism, NoiseRecord):
         sentences.append(_noise_sentence(release, mechanism, wording))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in _ADD_UP for step in release.adjustments)
-            sums = "" if fitted else ", and parts need not add up to their sums"
-            sentences.append(f"Because of the noise values may be negative{sums}.")
+            sums = "" if fitted else ", and parts may not add up to their totals"
+            sentences.append(f"Because of the noise, values may be negative{sums}.")
     else:
         sentences.append(
             f"One of {mechanism.candidates - mechanism.excluded:,} candidates was drawn at random, better ones with a "
-            "larger probability; it need not be the best."
+            "larger probability; it is not necessarily the best."
         )
     if release.adjustments:
         steps = "; ".join(step.in_words() for step in release.adjustments)
-        sentences.append(f"Afterwards the noisy values were adjusted, without another look at the data: {steps}.")
+        sentences.append(f"The noisy values were then adjusted, without using the data again: {steps}.")
     return " ".join(sentences)
 
 
 def _protection(release: Release, protected: str) -> str:
     guarantee = release.guarantee
     if guarantee is None:
-        return "These values are NOT private: nothing is promised of them, as of noise that can be reproduced."
+        return "These values are NOT private: they carry no guarantee, since their noise can be reproduced."
     change = {
         "add-remove": f"adding or removing {protected}",
-        "replace-one": f"replacing {protected} by any other",
+        "replace-one": f"replacing {protected} with any other",
     }[release.neighbours]
-    factor = f"e^{shown(guarantee.epsilon, 3)}"
+    factor = f"e^{rounded_up_text(guarantee.epsilon)}"
     if guarantee.epsilon < 20.0:
-        factor += f" = {shown(math.exp(guarantee.epsilon), 3)}"
+        factor += f" = {rounded_up_text(math.exp(guarantee.epsilon))}"
     if guarantee.notion == "pure":
         effect = f"changes the probability of every result by a factor of at most {factor}"
     elif guarantee.notion == "probabilistic":
         effect = (
             f"changes the probability of the result by a factor of at most {factor}, except with a probability "
-            f"of at most {shown(guarantee.delta, 3)}"
+            f"of at most {rounded_up_text(guarantee.delta)}"
         )
     else:
         effect = (
-            f"changes the probability of every set of results by a factor of at most {factor} and an added "
-            f"{shown(guarantee.delta, 3)}"
+            f"changes the probability of every set of results by a factor of at most {factor}, plus at most "
+            f"{rounded_up_text(guarantee.delta)}"
         )
-    return f"These values are published under differential privacy: {change} {effect} ({guarantee.brief()})."
+    return f"These values are published under differential privacy: {change} {effect} ({guarantee})."

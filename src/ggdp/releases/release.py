@@ -1,6 +1,6 @@
-"""A release: noisy values, what is promised of them, and how they were made.
+"""A release: noisy values, their guarantee, and how they were made.
 
-A release holds nothing but what may be published. The true values never enter it: a mechanism hands over its output and
+A release holds only what may be published, never true values: a mechanism passes its output and
 public facts. Only a mechanism can attach a guarantee (`released`), and only the functions of
 `ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
 `dataclasses.replace`, has none. A copy and an unpickled release keep it, as their values are those of the original and
@@ -21,8 +21,8 @@ from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.releases import frames
-from ggdp.releases.facts import LEVEL, MechanismFacts
 from ggdp.releases.manifest import manifest_of
+from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 from ggdp.releases.threshold import thresholded_intervals
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.releases.facts import Facts
-    from ggdp.releases.law import NoiseLaw
-    from ggdp.releases.steps import Adjustment
+    from ggdp.releases.adjustment_steps import Adjustment
+    from ggdp.releases.error_law import ErrorLaw
+    from ggdp.releases.mechanism_record import MechanismRecord
 
 __all__ = ["Interval", "Release", "adjusted", "released"]
 
@@ -62,17 +62,17 @@ class Release:
     ----------
     values : numpy.ndarray
         What is published, read-only, in the shape of the query.
-    mechanism : MechanismFacts or SelectionFacts
-        How it was made private.
+    mechanism : NoiseRecord or SelectionRecord
+        The record of the mechanism.
     noisy : numpy.ndarray
-        The values as the mechanism gave them, before any adjustment; intervals go by them.
+        The raw noisy values, before any adjustment; intervals are computed from them.
     adjustments : tuple of Adjustment
         The post-processing that led from `noisy` to `values`.
     places : numpy.ndarray, optional
-        Where the values were in the flat array that was released first; None if none was left out.
+        Positions of the values in the flat array of the original release; None if no value was dropped.
     guarantee : PureDP, ProbabilisticDP, ApproxDP or None
-        What is proved of the values; None if they are not private, since their noise came from a seeded source. It
-        cannot be passed in: a release that is made by hand has none.
+        The proved guarantee; None if the values are not private, since their noise came from a seeded source. It
+        cannot be passed in: a release made by hand has no guarantee.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Release:
     """
 
     values: NDArray[Any]
-    mechanism: Facts
+    mechanism: MechanismRecord
     noisy: NDArray[Any] = field(default=None)  # type: ignore[arg-type]  # then the values
     adjustments: tuple[Adjustment, ...] = ()
     places: NDArray[np.intp] | None = None
@@ -102,7 +102,7 @@ class Release:
         self._seal()
 
     def _seal(self) -> None:
-        """Put arrays that nobody can make writable in the place of those that were given."""
+        """Replace the arrays by ones that cannot be made writable."""
         values = sealed(self.values)
         same = self.noisy is None or self.noisy is self.values
         object.__setattr__(self, "values", values)
@@ -118,12 +118,12 @@ class Release:
     @property
     def order(self) -> float | None:
         """Order of the noise; None for a selection, which has no noise."""
-        return self.mechanism.order if isinstance(self.mechanism, MechanismFacts) else None
+        return self.mechanism.order if isinstance(self.mechanism, NoiseRecord) else None
 
     @property
     def scale(self) -> float | None:
         """Scale of the noise in the unit of the data; None for a selection."""
-        return self.mechanism.scale if isinstance(self.mechanism, MechanismFacts) else None
+        return self.mechanism.scale if isinstance(self.mechanism, NoiseRecord) else None
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Return an interval for each true value that covers it with a probability of at least `level`.
@@ -148,10 +148,10 @@ class Release:
         >>> bool(release.interval(0.999999).lower < 1000.0 < release.interval(0.999999).upper)
         True
         """
-        facts, single = self._noise("interval"), self.single_level(level)
-        if facts.threshold is not None:
-            return Interval(*thresholded_intervals(facts.law, facts.threshold, self.noisy, single))
-        return Interval(*facts.law.intervals(self.noisy, single))
+        record, single = self._noise("interval"), self.single_level(level)
+        if record.threshold is not None:
+            return Interval(*thresholded_intervals(record.law, record.threshold, self.noisy, single))
+        return Interval(*record.law.intervals(self.noisy, single))
 
     def single_level(self, level: float) -> float:
         """Return the level of each single interval: more than `level` where cells were left out by their noisy values.
@@ -167,7 +167,7 @@ class Release:
             return min(upper_float(arb(number) ** (1 / arb(cells))), math.nextafter(1.0, 0.0))
 
     def bias(self, true: ArrayLike | None = None) -> Any:  # noqa: ANN401 - a float or an array, as `true` is
-        """Return the mean error at a hypothetical true value, or the largest in size over all of them.
+        """Return the mean error at a hypothetical true value, or the largest in absolute value over all of them.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Release:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """All that a reader must know to use the values, as plain values fit for JSON.
+        """What a reader needs to use the values, as plain values ready for JSON.
 
         It follows a schema with a version, `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but
         through the mechanism.
@@ -203,19 +203,19 @@ class Release:
         return manifest_of(self)
 
     def to_numpy(self) -> NDArray[Any]:
-        """Return the values as an array of your own, which may be written to."""
+        """Return the values as a new, writable array."""
         return self.values.copy()
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas frame: a row a value, with its raw noisy value and its 95 % interval."""
+        """Return a pandas frame with a row for each value, its raw noisy value and its 95 % interval."""
         return frames.to_pandas(self)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a polars frame: a row a value, with its raw noisy value and its 95 % interval."""
+        """Return a polars frame with a row for each value, its raw noisy value and its 95 % interval."""
         return frames.to_polars(self)
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table: a row a value, with its raw noisy value and its 95 % interval."""
+        """Return an Arrow table with a row for each value, its raw noisy value and its 95 % interval."""
         return frames.to_arrow(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -258,47 +258,47 @@ class Release:
         return plot_release(self, labels=labels, title=title, unit=unit, level=level)
 
     def __repr__(self) -> str:
-        promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
+        guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
         count = "one value" if self.values.size == 1 else f"{self.values.size:,} values"
         first = ", ".join(str(value) for value in self.values.flat[:_SHOWN_VALUES].tolist())
         lines = [
-            f"Release of {count}, {promise}",
+            f"Release of {count}, {guarantee}",
             f"  made by: {self.mechanism}",
             *(f"  then: {step}" for step in self.adjustments),
             f"  values: {first}{', ...' if self.values.size > _SHOWN_VALUES else ''}",
         ]
         return "\n".join(lines)
 
-    def _noise(self, asked: str) -> MechanismFacts:
-        """Return the facts of a release of noisy values."""
-        if not isinstance(self.mechanism, MechanismFacts):
-            raise ArgumentError("release", str(self.mechanism), f"has no {asked}: no noise was added to a number")
+    def _noise(self, quantity: str) -> NoiseRecord:
+        """Return the record of a release of noisy values."""
+        if not isinstance(self.mechanism, NoiseRecord):
+            raise ArgumentError("release", str(self.mechanism), f"has no {quantity}: no noise was added to a number")
         return self.mechanism
 
-    def _error_law(self, asked: str) -> NoiseLaw:
+    def _error_law(self, quantity: str) -> ErrorLaw:
         """Return the law of the errors of the values, if they are still those of the noise."""
-        facts = self._noise(asked)
-        if facts.threshold is not None:
+        record = self._noise(quantity)
+        if record.threshold is not None:
             raise ArgumentError(
                 "release",
-                f"of {facts.threshold}",
-                f"the {asked} of a cell depends on its true count where others are left out; use interval, which stays "
-                "valid",
+                f"of {record.threshold}",
+                f"the {quantity} of a cell depends on its true count if other cells are omitted; use interval, which "
+                "stays valid",
             )
         changed = [str(step) for step in self.adjustments if step.name != "drop" or step.chosen_by_values]
         if changed:
             raise ArgumentError(
                 "release",
                 "adjusted by " + ", ".join(changed),
-                f"the {asked} of adjusted values depends on all true values; ask the release before its adjustment, "
+                f"the {quantity} of adjusted values depends on all true values; use the release before its adjustment, "
                 "or use interval, which stays valid",
             )
-        return facts.law
+        return record.law
 
 
-def released(values: NDArray[Any], mechanism: Facts, guarantee: Guarantee | None) -> Release:
-    """Return a release with its guarantee: for mechanisms alone, which have proved it."""
-    return _promised(Release(values=values, mechanism=mechanism), guarantee)
+def released(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guarantee | None) -> Release:
+    """Return a release with its guarantee. Only for mechanisms, which have proved it."""
+    return _with_guarantee(Release(values=values, mechanism=mechanism), guarantee)
 
 
 def adjusted(
@@ -307,12 +307,12 @@ def adjusted(
     step: Adjustment,
     *,
     left: NDArray[np.bool_] | None = None,
-    mechanism: Facts | None = None,
+    mechanism: MechanismRecord | None = None,
     marginal: bool = False,
 ) -> Release:
-    """Return a release of post-processed values: of its guarantee what survives any post-processing is left.
+    """Return a release of post-processed values, with the guarantee that survives any post-processing.
 
-    Where cells were left out, `left` tells which are left of the flat array, and `mechanism` is theirs; `marginal` if
+    Where cells were left out, `left` marks which of the flat array remain, and `mechanism` is theirs; `marginal` if
     they were chosen without a look at any value, which leaves the guarantee as it is.
     """
     noisy, places = release.noisy, release.places
@@ -327,10 +327,10 @@ def adjusted(
         places=places,
     )
     kept = release.guarantee
-    return _promised(result, kept if kept is None or marginal else kept.after_postprocessing())
+    return _with_guarantee(result, kept if kept is None or marginal else kept.after_postprocessing())
 
 
-def _promised(release: Release, guarantee: Guarantee | None) -> Release:
+def _with_guarantee(release: Release, guarantee: Guarantee | None) -> Release:
     object.__setattr__(release, "guarantee", guarantee)
     return release
 

@@ -1,11 +1,11 @@
-"""Releases that leave out the cells below a threshold, and intervals that cover what they show.
+"""Releases that omit the cells below a threshold, and intervals for the cells they show.
 
 =======  ==========================================================================================================
 c, y     true count of a cell, at least 0, and its noisy count c + K; K integer noise, T(k) = P(K >= k)
 tau      the threshold: the cell is shown if y >= tau
 a        1 - level
 h        least integer with 2 T(h + 1) <= a, the half-width of an interval where nothing is left out
-L        beyond which a noisy count speaks against an empty cell: tau + h, and in a sparse table of N cells also h_N
+L        beyond which a noisy count rules out an empty cell: tau + h, and in a sparse table of N cells also h_N
 h_N      least integer with (1 - 2 T(h_N + 1))^N >= level: noise of all N cells is within it, with that level
 =======  ==========================================================================================================
 
@@ -25,7 +25,7 @@ shown. Proof. It lies below c (c > y + h) only if K < -h, and above c (c < y - h
   T(h + 1) / T(0) < (a/2) / (1/2).
 
 Any larger L only widens intervals. With h_N in it there is more in a sparse table: with a probability of at least the
-level no empty cell of all N is shown with an interval that leaves 0 out. Of unknown keys none that is shown is empty.
+level no empty cell of all N is shown with an interval that excludes 0. Of unknown keys none that is shown is empty.
 A sum that is cut off at the ends of 64 bits is never farther from c than the sum itself, and on its side of c.
 
 Given which cells are shown their noise is independent, so that intervals of level^(1/n) cover n shown cells together,
@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp import _validate
+from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy.values import LARGEST
 from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
@@ -49,15 +50,15 @@ from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ggdp.releases.facts import MechanismFacts
-    from ggdp.releases.law import Ends, NoiseLaw
+    from ggdp.releases.error_law import Ends, ErrorLaw
+    from ggdp.releases.mechanism_record import NoiseRecord
 
 __all__ = ["Threshold", "thresholded", "thresholded_intervals"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """From which noisy count on a cell is shown.
+    """A threshold: cells with a noisy count at or above it are shown.
 
     Parameters
     ----------
@@ -71,9 +72,9 @@ class Threshold:
     Examples
     --------
     >>> print(Threshold(value=31, cells=19_440_000_000_000, false_cells=1))
-    cells from 31 on, of 19,440,000,000,000
+    cells with a noisy count of at least 31, of 19,440,000,000,000
     >>> print(Threshold(value=15))
-    keys from 15 on
+    keys with a noisy count of at least 15
     """
 
     value: int
@@ -83,16 +84,16 @@ class Threshold:
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _validate.integer(value=self.value, at_least=1))
         if (self.cells is None) != (self.false_cells is None):
-            raise ArgumentError("false_cells", self.false_cells, "is for declared cells, whose number is cells")
+            raise ArgumentError("false_cells", self.false_cells, "needs declared cells: pass cells as well")
         if self.cells is not None:
             object.__setattr__(self, "cells", _validate.integer(cells=self.cells, at_least=1))
             object.__setattr__(self, "false_cells", _validate.positive(false_cells=self.false_cells))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the threshold as plain values, fit for JSON."""
+        """Return the threshold as plain values, ready for JSON."""
         return {"value": self.value, "cells": self.cells, "false_cells": self.false_cells}
 
-    def last_maybe_empty(self, law: NoiseLaw, level: float) -> int:
+    def last_maybe_empty(self, law: ErrorLaw, level: float) -> int:
         """Return L, the largest noisy count whose interval is made to hold 0."""
         last = self.value + noise_half_width(law.order, law.scale, level)
         if self.cells is not None:
@@ -100,39 +101,40 @@ class Threshold:
         return min(last, LARGEST)
 
     def in_words(self) -> str:
-        """Return what is left out, for readers: one or two sentences."""
-        if self.cells is None:
+        """Return one or two sentences on what is omitted, for readers."""
+        if self.cells is None or self.false_cells is None:
             return (
                 "The keys are not public: a key is shown only if it occurs and its noisy count is at least "
-                f"{self.value:,}. A key that is not shown may occur all the same."
+                f"{self.value:,}. A key that is not shown may still occur."
             )
         return (
-            f"Of {self.cells:,} cells those with a noisy count below {self.value:,} are left out; of the cells that "
-            f"are shown {self.false_cells:.6g} on average, or fewer, are empty in truth."
+            f"Of {self.cells:,} cells, those with a noisy count below {self.value:,} are omitted; the expected number "
+            f"of empty cells among those shown is at most {rounded_up_text(self.false_cells)}."
         )
 
     def __str__(self) -> str:
-        of = "keys" if self.cells is None else "cells"
-        return f"{of} from {self.value:,} on" + ("" if self.cells is None else f", of {self.cells:,}")
+        shown = "keys" if self.cells is None else "cells"
+        total = "" if self.cells is None else f", of {self.cells:,}"
+        return f"{shown} with a noisy count of at least {self.value:,}{total}"
 
 
-def thresholded(facts: MechanismFacts, threshold: Threshold) -> MechanismFacts:
-    """Return the facts of a mechanism with a threshold after it.
+def thresholded(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
+    """Return the record of a mechanism with a threshold after it.
 
     Probabilistic DP does not survive a threshold, so that nothing is clamped for its sake.
     """
-    return replace(facts, law=replace(facts.law, clamp=None), threshold=threshold)
+    return replace(record, law=replace(record.law, clamp=None), threshold=threshold)
 
 
-def thresholded_intervals(law: NoiseLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
+def thresholded_intervals(law: ErrorLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
     """Return intervals for the true counts of cells that are shown.
 
     Parameters
     ----------
-    law : NoiseLaw
+    law : ErrorLaw
         Noise on the integers without bounds.
     threshold : Threshold
-        From which noisy count on cells are shown.
+        Cells with a noisy count at or above it are shown.
     noisy : array_like of int
         Noisy counts of the cells that are shown.
     level : float
@@ -145,8 +147,8 @@ def thresholded_intervals(law: NoiseLaw, threshold: Threshold, noisy: ArrayLike,
 
     Examples
     --------
-    >>> from ggdp.releases.law import NoiseLaw
-    >>> law, noisy = NoiseLaw(order=1, scale=1.0), np.array([15, 18, 19])
+    >>> from ggdp.releases.error_law import ErrorLaw
+    >>> law, noisy = ErrorLaw(order=1, scale=1.0), np.array([15, 18, 19])
     >>> [ends.tolist() for ends in thresholded_intervals(law, Threshold(value=15), noisy, 0.95)]
     [[0, 0, 16], [18, 21, 22]]
     """

@@ -1,4 +1,4 @@
-"""Post-processing with a public total: values that add up to a number that everybody knows.
+"""Post-processing with a public total: values that add up to a known number.
 
 ==================  =============================================================================================
 normalise           scaled to the total
@@ -24,9 +24,9 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
+from ggdp.releases.adjustment_steps import Adjustment
 from ggdp.releases.adjustments import numbers_of
 from ggdp.releases.release import Release, adjusted
-from ggdp.releases.steps import Adjustment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,12 +73,12 @@ def normalise(release: Release, total: float) -> Release:
         raise ArgumentError(
             "release",
             "not shown",
-            "its values do not add up to a number above 0, so no factor takes them to a total; use project, or clip "
+            "its values do not add up to a number above 0, so no factor scales them to a total; use project, or clip "
             "first",
         )
     scaled = shares * (asserted / found)
     if not np.isfinite(scaled).all():
-        raise ArgumentError("total", total, "takes values beyond all floats; use project, or clip first")
+        raise ArgumentError("total", total, "scales values beyond the range of floats; use project, or clip first")
     return adjusted(release, scaled, Adjustment("normalise", (("total", asserted),)))
 
 
@@ -132,7 +132,7 @@ def fit_total(
     Notes
     -----
     The nearest values in the Euclidean norm are moved by the same amount each (without those that would fall below 0,
-    where that is asked for). They are then rounded down, and what is left goes by ones to the values that lost most.
+    if requested). They are then rounded down, and what is left goes by ones to the values that lost most.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def fit_total(
 
 
 def _total(release: Release, total: object) -> float:
-    """Return an asserted total, once it is one that the relation of neighbours keeps."""
+    """Return the asserted total; raise if neighbours may have different totals."""
     numbers_of(release)
     asserted = _validate.finite(total=total)
     if asserted < 0.0:
@@ -167,14 +167,14 @@ def _total(release: Release, total: object) -> float:
         raise ArgumentError(
             "release",
             f"under {release.neighbours} neighbours",
-            "a public total needs replace-one neighbours: with a person more or less the total would change. "
+            "a public total needs replace-one neighbours: adding or removing a person would change the total. "
             "Calibrate with Sensitivity.histogram(neighbours='replace-one')",
         )
     if any(step.name == "drop" for step in release.adjustments):
         raise ArgumentError(
             "release",
             "with cells left out",
-            "what is left has no public total; adjust all cells first, then drop",
+            "the remaining cells have no public total; adjust all cells first, then drop",
         )
     return asserted
 

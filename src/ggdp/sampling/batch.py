@@ -1,4 +1,4 @@
-"""From a sampler to an array of draws: shapes, and both cores for large ones."""
+"""From a sampler to an array of draws, with several threads for large ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sampler(Protocol):
 
 
 def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape, once every length of it is an integer of at least 0 and all of it can be addressed."""
+    """Return a shape; raise unless all lengths are integers of at least 0 and the array is addressable."""
     lengths = tuple(size) if isinstance(size, tuple | list) else (size,)
     shape = tuple(_validate.integer(size=length, at_least=0) for length in lengths)
     if math.prod(shape) > _MOST_DRAWS:
@@ -43,7 +43,7 @@ def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def drawn(sampler: Sampler, size: int | tuple[int, ...], source: Source | None) -> NDArray[np.int64]:
-    """Return an array of draws; an error leaves none.
+    """Return an array of independent draws.
 
     Many draws are shared among threads, each of which has a stream of its own. A seeded source is one stream, so it is
     read by one thread and gives the same draws on any machine.

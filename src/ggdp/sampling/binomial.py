@@ -29,8 +29,8 @@ from ggdp import _validate
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.sampling.batch import drawn
+from ggdp.sampling.law_tables import bracketed
 from ggdp.sampling.table import Table
-from ggdp.sampling.thresholds import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,7 +157,7 @@ class _Constant:
 
 
 def _bits(trials: int, bits: int) -> int:
-    """Return the precision at which f is enclosed to so many bits: the logarithms in it are of the size of N log N."""
+    """Return the precision at which f is enclosed to `bits` bits: the logarithms in it are of the size of N log N."""
     return bits + _SPARE_BITS + 2 * trials.bit_length()
 
 

@@ -1,4 +1,4 @@
-"""Integer noise whose outputs stay in bounds: truncated, or with the noise beyond a bound put on it.
+"""Integer noise whose outputs stay in bounds: truncated, or clamped to the bounds.
 
 =========  ======================================================================================
 s          a true value, an integer in [lower, upper]
@@ -18,7 +18,7 @@ draw; otherwise more bits of U are read and everything is enclosed more narrowly
 
 Bounds too wide for a table. Noise of the whole window is drawn in rounds, and each value keeps the first draw within
 its bounds: that has the truncated law, too. More than half of the window is within the bounds of any value, and every
-value is given 40 rounds, so that the time does not tell how many it took, but for a probability of 2^-40.
+value is given 40 rounds, so that the time does not reveal how many it took, but for a probability of 2^-40.
 
 References
 ----------
@@ -40,7 +40,7 @@ from ggdp.sampling.batch import drawn
 from ggdp.sampling.choice import sampler_of, sampler_within
 from ggdp.sampling.entropy import checked_source, random_words
 from ggdp.sampling.inversion import inverted
-from ggdp.sampling.thresholds import thresholds_needed, window, window_law
+from ggdp.sampling.law_tables import thresholds_needed, window, window_law
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -226,7 +226,7 @@ def _validate_bounded(noise: TruncatedIntegerNoise | BoundaryInflatedIntegerNois
 
 
 def _checked_values(values: ArrayLike, lower: int, upper: int) -> NDArray[np.integer]:
-    """Return true values as an array of integers, once all are within the bounds."""
+    """Return true values as an array of integers; raise unless all are within the bounds."""
     array = exact_numbers(values)
     if array.size == 0:
         return np.empty(array.shape, dtype=np.int64)

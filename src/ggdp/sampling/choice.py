@@ -1,4 +1,4 @@
-"""Which sampler draws a law: a table where one is small, rejection at wider scales. The draws do not tell."""
+"""Choice of the sampler of a law: a table if it is small, rejection at wider scales."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ggdp.errors import ArgumentError
 from ggdp.sampling.envelope import envelope
-from ggdp.sampling.thresholds import tail_law, thresholds_needed, whole_law
+from ggdp.sampling.law_tables import tail_law, thresholds_needed, whole_law
 
 if TYPE_CHECKING:
     from ggdp.sampling.rejection import Envelope
@@ -46,20 +46,20 @@ def sampler_from(order: float, scale: float, start: int) -> Table | Envelope:
 
 
 def refuse_too_far(order: float, scale: float, start: int) -> None:
-    """Refuse thresholds that noise of this law does not reach in any practice."""
+    """Raise for thresholds that noise of this law practically never reaches."""
     if start > _FARTHEST or order * math.log2(max(start / scale, 1.0)) > _MOST_EXPONENT_BITS:
         raise ArgumentError("threshold", start, f"is too far out for noise of order {order!r} and scale {scale!r}")
 
 
 @lru_cache(maxsize=32)
 def sampler_within(order: float, scale: float, width: int) -> Envelope:
-    """Return what draws the law given that it is at most `width` in size, for widths that no table fits."""
+    """Return what draws the law given that it is at most `width` in absolute value, for widths that no table fits."""
     _refuse_extremes(order, 0.0)
     return envelope(order, scale, two_sided=True, stop=width)
 
 
 def _refuse_extremes(order: float, scale: float) -> None:
-    """Refuse scales whose noise could come near the ends of 64 bits: cut off, it would not have the law proved."""
+    """Refuse scales whose noise could come near the ends of 64 bits: truncated noise would not have the proved law."""
     if order > _MOST_ORDER:
         raise ArgumentError("order", order, "is too large to be drawn exactly (10^6 at most)")
     if scale > WIDEST:

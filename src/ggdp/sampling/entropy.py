@@ -1,4 +1,4 @@
-"""Where random bits come from: the operating system, stretched by AES-256 in counter mode.
+"""Sources of random bits: the operating system, expanded by AES-256 in counter mode.
 
 =============  =====================================================================================
 SecureSource   the default: a stream for each thread of each process, keyed by the operating system
@@ -8,7 +8,7 @@ Source         what the samplers need of either, or of a source of your own, whi
 
 A stream encrypts zeros, so its output is the cipher's key stream: no attacker who cannot break AES-256 tells it from
 uniform bits. Its key lives only inside the cipher, is replaced by a fresh one from the operating system every 64 MiB,
-and the memory it came in is overwritten as far as Python allows (the bytes the operating system hands over cannot be).
+and the memory it came in is overwritten as far as Python allows (the bytes from the operating system cannot be).
 Copies of a process never share a stream: a stream knows the process and thread it was keyed in, and a fork, a pickle or
 a copy starts a new one. What no library can see is a virtual machine that is saved and resumed twice.
 
@@ -58,9 +58,9 @@ _NO_NOISE = "no noise was drawn, and nothing can be released until randomness wo
 
 
 class Source(Protocol):
-    """What a sampler asks of a source of random bits.
+    """Interface of a source of random bits.
 
-    A source of your own carries no guarantee: of its bits nobody but you knows who else knows them.
+    A custom source carries no guarantee, since ggdp cannot know who else knows its bits.
     """
 
     def fill(self, buffer: NDArray[np.uint8]) -> int:
@@ -81,7 +81,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _this_process() -> tuple[int, int]:
-    """Return what tells this process from its ancestors and descendants; the number also sees forks outside Python."""
+    """Return an identifier of this process that changes on fork, also outside Python."""
     return os.getpid(), _forks
 
 
@@ -112,13 +112,13 @@ class _Streams(threading.local):
 
 
 class SecureSource:
-    """Bits from the operating system, stretched by AES-256 in counter mode; one stream a thread and process.
+    """Random bits keyed by the operating system and expanded by AES-256; one stream per thread and process.
 
     Parameters
     ----------
     entropy : callable, default os.urandom
-        Returns as many bytes of fresh randomness as it is asked for. Of another one than the operating system's nobody
-        knows what it is, so that what is made from it has no guarantee.
+        Returns the requested number of bytes of fresh randomness. With any other callable, releases carry no
+        guarantee.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class SecureSource:
         return "SecureSource()" if self.private else f"SecureSource(entropy={self._entropy!r})"
 
     def __reduce__(self) -> tuple[type[SecureSource], tuple[Callable[[int], bytes]]]:
-        # A copy, in this process or another, is keyed anew.
+        # A copy, in this process or another, gets a new key.
         return SecureSource, (self._entropy,)
 
     def fill(self, buffer: NDArray[np.uint8]) -> int:
@@ -163,9 +163,7 @@ class SecureSource:
         """Return a stream with a fresh key."""
         fresh = self._entropy(_SEED_BYTES)
         if len(fresh) != _SEED_BYTES:
-            message = (
-                f"the source of randomness gave {len(fresh)} bytes where {_SEED_BYTES} were asked for; {_NO_NOISE}"
-            )
+            message = f"the source of randomness gave {len(fresh)} bytes instead of {_SEED_BYTES}; {_NO_NOISE}"
             raise EntropyError(message)
         digest = hashlib.sha256(fresh).digest()
         repeated, self._last = digest == self._last, digest
@@ -176,12 +174,12 @@ class SecureSource:
 
 
 class SeededSource:
-    """The same bits for the same seed: for tests and reproduction only, since who knows the seed knows the noise.
+    """The same bits for the same seed: for tests and reproduction only, since anyone with the seed knows the noise.
 
     Parameters
     ----------
     seed : int
-        Any integer from 0 on. A copy starts from the seed again.
+        Any integer of at least 0. A copy starts from the seed again.
 
     Examples
     --------
@@ -226,11 +224,11 @@ def _seeded(seed: int) -> SeededSource:
 
 
 def checked_source(source: Source | None) -> Source:
-    """Return the source of random bits that was asked for: by default the operating system's."""
+    """Return the given source of random bits; by default that of the operating system."""
     if source is None:
         return SECURE
     if isinstance(source, type) or not callable(getattr(source, "fill", None)):
-        # Whatever it is may be data: its type is all that is told.
+        # It may be data: only its type is shown.
         shown = type(source).__name__
         expected = "must be a source of random bits, such as SeededSource(seed=1), or None"
         raise ArgumentTypeError("source", shown, expected)
@@ -238,10 +236,10 @@ def checked_source(source: Source | None) -> Source:
 
 
 def is_private(source: Source) -> bool:
-    """Tell whether what is made from the bits of a source may carry a guarantee.
+    """Return whether a release made from the bits of a source may carry a guarantee.
 
     Only the library says so, by the exact type of the source and the operating system's own function: a seeded source,
-    a subclass or a source of one's own cannot vouch for itself, whatever attributes it has.
+    a subclass or a custom source is never private, whatever its attributes say.
     """
     return type(source) is SecureSource and source._entropy is os.urandom
 
@@ -262,7 +260,7 @@ def fill(buffer: NDArray[np.uint8], source: Source) -> None:
         message = f"the source of randomness failed ({type(error).__name__}: {error}); {_NO_NOISE}"
         raise EntropyError(message) from error
     if written != buffer.size:
-        message = f"the source of randomness gave {written} bytes where {buffer.size} were asked for; {_NO_NOISE}"
+        message = f"the source of randomness gave {written} bytes instead of {buffer.size}; {_NO_NOISE}"
         raise EntropyError(message)
 
 

@@ -36,9 +36,9 @@ import numpy as np
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.sampling.law_tables import precision_from, reach
 from ggdp.sampling.rejection import ROUNDING, Envelope, far_sum, weight
 from ggdp.sampling.table import UNDECIDED
-from ggdp.sampling.thresholds import precision_from, reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,7 +144,7 @@ def envelope(
 
 
 def _height(tops: list[float], far: float, sides: int, slots: int) -> float:
-    """Return a height M whose slots just fit; a hair of room is left for the bounds of the weights."""
+    """Return a height M whose slots just fit; a small margin is left for the rounding of the weights."""
     weights: NDArray[np.float64] = np.array(tops) * (1.0 + 1e-9)
 
     def fits(height: float) -> bool:
@@ -162,7 +162,7 @@ def _height(tops: list[float], far: float, sides: int, slots: int) -> float:
 def _parabolas(
     p: float, b: float, start: int, span: int, cell_bits: int, height: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the parabolas through M f at both ends and the middle of each cell, and what they can be off."""
+    """Return the parabolas through M f at both ends and the middle of each cell, and their largest errors."""
     half = 1 << (cell_bits - 1)
     cells = -(-span // (2 * half))
     places = [start + i * half for i in range(2 * cells + 1)]
@@ -188,7 +188,7 @@ def _parabolas(
             off[0] = min(off[0], height * t * ((p - 1.0) * p ** (-p / (p - 1.0)) + t / 2.0) * (1.0 + 1e-9))
     # The end of the last cell may be drawn too, as the least of the negative integers.
     parabolas = np.append(parabolas, [[values[-1]], [0.0], [0.0]], axis=1)
-    # The balls are far narrower than a rounding, if nobody else has changed the precision meanwhile.
+    # The balls are far narrower than a rounding, if no other thread has changed the precision meanwhile.
     spread = 8.0 * max(upper_float(ball.rad()) for ball in balls)
     return parabolas, np.append(off, 0.0) + spread
 

@@ -79,8 +79,8 @@ class IntegerNoise:
         Raises
         ------
         ArgumentError
-            If the shape is none, or the scale is above 2^55: noise cut off at 64 bits would not have the law that was
-            proved.
+            If the shape is invalid, or the scale is above 2^55: noise cut off at 64 bits would not have the law that
+            was proved.
         EntropyError
             If the source fails; then there is no noise.
 

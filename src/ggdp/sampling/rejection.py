@@ -44,8 +44,8 @@ from flint import arb
 from ggdp._balls import BALLS, working_precision
 from ggdp.proofs.integer_sums import partial_sum, tail_sum
 from ggdp.sampling.entropy import fill, random_bits, random_words
+from ggdp.sampling.law_tables import precision_from
 from ggdp.sampling.table import BATCH, CHUNK, UNDECIDED
-from ggdp.sampling.thresholds import precision_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +134,7 @@ class Envelope:
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
             undecided, slots, places = self._accepted_at_once(part, source)
-            # Once even if nothing is left to compare but spare trials, lest the time tell that.
+            # Once even if nothing is left to compare but spare trials, so that the time does not reveal it.
             while slots.size:
                 kept, values = self._compared(slots, places, source)
                 tried = undecided.size

@@ -7,13 +7,14 @@ w_i         exp(-x_i), the weight of candidate i relative to a best one
 S           sum of the weights, between 1 and the number n of candidates
 2^m         units that a weight of 1 is given: some 2^60 units for all candidates together
 a_i         an integer with a_i <= 2^m w_i <= a_i + c, from floats
-c           the room that a candidate is given above a_i, in units
+c           the number of undecided units of a candidate, above its a_i
 V           a uniform number in [0, 1), read to as many bits as a decision takes
 ==========  =============================================================================================
 
 A draw picks one of the sum of all a_i + c units. Nearly always it is one of the a_i units of a candidate, which is the
-draw: integers are compared, and no rounding is left. The units of the room, a share of at most n 2^-48 of all, are
-decided in ball arithmetic: the j-th of candidate i is accepted when a_i + j + V < 2^m w_i, else all starts anew.
+draw: integers are compared, and no rounding is left. The undecided units, a share of at most n 2^-48 of all, are
+decided in ball arithmetic: the j-th of candidate i is accepted when a_i + j + V < 2^m w_i, otherwise the draw starts
+again.
 
 Claim. The draws have exactly the law, however small a weight is. Proof: units and V are uniform, so a round accepts
 candidate i with a probability proportional to a_i + sum over j < c of P(V < 2^m w_i - a_i - j) = 2^m w_i, since 2^m w_i
@@ -27,9 +28,9 @@ Below 2^-1022 halves and products are off by 2^-1074 at most, which the rate mak
 0.5. Nothing of the C library is trusted but additions, multiplications and conversions, whose rounding is known.
 
 Timing. The same steps on every candidate, in their own order, whatever the utilities are; nothing is sorted by them.
-Where the block of the draw lies in memory tells of the draw, and so does a decision in balls, which takes less than 0.1
-ms more and happens with a probability of at most n 2^-48. Python numbers (big integers, fractions) take longer the
-longer they are, and so may products of floats below 2^-1022, by the processor.
+The memory address of the block of the draw reveals something about the draw, and so does a decision in balls, which
+takes less than 0.1 ms more and happens with a probability of at most n 2^-48. Python numbers (big integers, fractions)
+take longer the longer they are, and so may products of floats below 2^-1022, by the processor.
 
 References
 ----------
@@ -112,7 +113,7 @@ class Weights:
     def floats(self) -> NDArray[np.float64]:
         """Return floats within `ERROR` of the weights."""
         weights = np.empty(self.utilities.size)
-        # A product beyond all floats is a weight of 0, and a warning would tell of it.
+        # A product beyond all floats is a weight of 0, and a warning would reveal it.
         with np.errstate(all="ignore"):
             for start in range(0, weights.size, _BLOCK):
                 part = slice(start, start + _BLOCK)
@@ -157,14 +158,14 @@ def selected(weights: Weights, source: Source, *, bits: int = _BITS, word: int =
     shares, m, margin = _shares(weights.floats(), bits)
     sums = [int(shares[start : start + _BLOCK].sum()) for start in range(0, shares.size, _BLOCK)]
     below = [0, *accumulate(sums)]
-    room = 2 * margin + 1
+    undecided = 2 * margin + 1
     while True:
-        unit = _uniform(below[-1] + shares.size * room, source, word)
+        unit = _uniform(below[-1] + shares.size * undecided, source, word)
         if unit < below[-1]:
             block = bisect_right(below, unit) - 1
             part = np.cumsum(shares[block * _BLOCK : (block + 1) * _BLOCK])
             return block * _BLOCK + int(np.searchsorted(part, unit - below[block], side="right"))
-        i, level = divmod(unit - below[-1], room)
+        i, level = divmod(unit - below[-1], undecided)
         if _accepted(weights, i, int(shares[i]) + level, m, source, word):
             return i
 

@@ -23,7 +23,7 @@ __all__ = ["simulated_not_private"]
 def simulated_not_private(
     law: GeneralizedGaussian, size: int | tuple[int, ...], *, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return floating-point draws of a generalized Gaussian law, to study it and not to protect anybody.
+    """Return floating-point draws of a generalized Gaussian law, for studying it. Not private.
 
     Parameters
     ----------

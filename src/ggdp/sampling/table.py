@@ -144,7 +144,7 @@ class Table:
     def _looked_up(self, out: NDArray[np.int64], source: Source) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
         """Overwrite a flat array where a look-up decides; return the rest of it, and its first bits.
 
-        The rest is never empty: a draw is decided twice, lest the time tell that all were decided once.
+        The rest is never empty: a draw is decided twice, so that the time does not reveal that all were decided once.
         """
         buffer = np.empty(min(CHUNK, out.size), dtype=np.uint16)
         spare = np.uint16(16 - self.guide_bits)

@@ -1,4 +1,4 @@
-"""A look at a source against its domain, for its curator alone: nothing here is private.
+"""Comparing a source with its domain before a release. Nothing here is private.
 
 What is counted where is asked of the engine in the same way as a release asks it: each declared column once more with a
 level for what is not declared and one for nulls, so that every row has a code.
@@ -25,7 +25,7 @@ from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.cells import keys
 from ggdp.tables.engines.kinds import binned
-from ggdp.tables.engines.suggestions import for_the_curator
+from ggdp.tables.engines.suggestions import headers_in_errors
 from ggdp.tables.engines.text_files import text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 
@@ -63,7 +63,7 @@ def check_table(
     escape: str | None = None,
     temp_dir: str | Path | None = None,
 ) -> TableCheck:
-    """Look at a source against its domain, before a release. NOT private: for the curator alone.
+    """Compare a source with its domain before a release. NOT private: do not publish the result.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def check_table(
     domain : Domain, mapping or path of a TOML file, optional
         The public levels of the columns.
     unit : str, optional
-        Column that identifies whose row it is.
+        Column that identifies the unit of each row.
     epsilon : float, default 1.0
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
-        What reads files.
+        Engine that reads files.
     encoding, delimiter, quoted, escape : optional
         How text files are read, as in `ggdp.release_table`.
     temp_dir : path, optional
@@ -92,14 +92,14 @@ def check_table(
     Raises
     ------
     ArgumentError
-        If the request is wrong, or does not fit the columns of the data.
+        If the request is invalid, or does not match the columns of the data.
     SourceError
         If the data cannot be read.
 
     Notes
     -----
-    What is found must not find its way into the request: a level that is seen in the data alone must not be declared,
-    or who has it could be told from the domain. Levels come from a code book.
+    Do not use the result in the request: a level that is known only from the data must not be declared,
+    or the domain would reveal who has it. Take levels from a code book.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def check_table(
     declared = {column.name: column for marginal in request.domains for column in marginal}
     text = text_format(encoding, delimiter, quoted, escape)
     opened = partial(open_source, data, engine=engine, columns=request.columns, text=text, temp_dir=temp_dir)
-    with for_the_curator(), opened() as source:
+    with headers_in_errors(), opened() as source:
         source.check(CountQuery(marginals=request.domains))
         columns = tuple(_column(source, column) for column in declared.values())
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains)
@@ -132,7 +132,7 @@ def check_table(
 
 
 def _request(by: Any, domain: Any, unit: str | None) -> TableRequest:  # noqa: ANN401 - the request checks them
-    """Return a request for the counts; a check promises nothing, so that any goal with a delta does."""
+    """Return a request for the counts; a check has no guarantee, so any goal with a delta will do."""
     goal, max_cells = ApproxDP(1.0, 1e-9), None if unit is None else 1
     try:
         return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells)
@@ -175,15 +175,13 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
 def _advice(column: Column, nulls: int, unmatched: int) -> tuple[str, ...]:
     found = []
     if column.kind == "open":
-        found.append(
-            "no levels are declared: they would be chosen privately, which needs a delta, and rare ones would not show"
-        )
+        found.append("no levels are declared: they would be chosen privately, which needs a delta and omits rare ones")
     if unmatched and column.other is None:
-        found.append("rows that match nothing would be counted nowhere: declare a level `other` for them")
+        found.append("rows that match no level would not be counted: declare a level `other` for them")
     if unmatched:
         found.append("a level seen only in the data must not be declared: take levels from a code book")
     if nulls and column.missing is None and column.kind != "open":
-        found.append("rows without a value would be counted nowhere: declare a level `missing` for them")
+        found.append("rows without a value would not be counted: declare a level `missing` for them")
     return tuple(found)
 
 
@@ -196,7 +194,7 @@ def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
 
 
 def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple[str, int]] | None:
-    """Return the values that match nothing, most frequent first; None of columns that cannot be listed."""
+    """Return the values that match no level, most frequent first; None for columns that cannot be listed."""
     if source.engine.kinds[column.name] not in _LISTED:
         return None
 
@@ -213,7 +211,7 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
 
 
 def _canonical(value: str, declared: str) -> str:
-    """Return the text of a level that a value stands for (`ggdp.tables.engines.kinds`)."""
+    """Return the text of the level that a value matches (`ggdp.tables.engines.kinds`)."""
     if declared == "boolean":
         return value.lower()
     if declared == "integer" and re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value, re.ASCII):
@@ -241,7 +239,7 @@ def _units(
     rows: int,
     epsilon: float,
 ) -> UnitCheck:
-    """Return in how many cells units are, table by table."""
+    """Return how many cells units are in, table by table."""
     column = Column(name=unit)
     whole = _marginal(source, Domain([column]))
     tables = []
@@ -266,12 +264,12 @@ def _units(
 
 
 def _rows_of_pairs(found: Frame) -> Frame:
-    """Return how many pairs of unit and cell have so many rows."""
+    """Return the number of pairs of unit and cell by their number of rows."""
     return found.group_by("count").agg(nw.len().alias("pairs"))
 
 
 def _cells_of_units(found: Frame) -> Frame:
-    """Return how many units are in so many cells, from one row for each unit and cell."""
+    """Return the number of units by their number of cells, from one row for each unit and cell."""
     return found.group_by("t0").agg(nw.len().alias("cells")).group_by("cells").agg(nw.len().alias("units"))
 
 

@@ -1,4 +1,4 @@
-"""What each choice of `max_cells` cuts and costs, for the steward alone: nothing here is private.
+"""What each choice of `max_cells` cuts and costs. Nothing here is private.
 
 ========  ====================================================================================
 c_u       distinct cells of a table that unit u is in
@@ -8,8 +8,8 @@ h(M)      plus-minus at 95 % of pure Laplace noise where a unit is in M cells of
 ========  ====================================================================================
 
 Which M to recommend: the one with the least h(M) + (S(infinity) - S(M)) / F, that is noise and what is cut from a cell
-on average, among those listed; the smallest of several. It is found by a look at the data, so that it is for the
-steward alone: a number that is published, as `max_cells` is, should be chosen by what is known of such data.
+on average, among those listed; the smallest of several. It is found by a look at the data, so it must not be published:
+a published number such as `max_cells` should be chosen by what is known of such data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import PureDP, Sensitivity
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 from ggdp.tables.noise import LAPLACE, table_noise
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def max_cells_choices(
 
 
 def quantiles(values: NDArray[np.int64], weights: NDArray[np.int64]) -> dict[str, int]:
-    """Return quantiles of values that occur so often."""
+    """Return quantiles of values, given how often each occurs."""
     if not values.size:
         return dict.fromkeys((f"{q:g}" for q in _QUANTILES), 0)
     sorting = np.argsort(values)

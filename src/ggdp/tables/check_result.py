@@ -1,4 +1,4 @@
-"""What a look at a source against its domain finds, for its curator alone: nothing here is private."""
+"""Results of comparing a source with its domain. Nothing here is private."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "UnitCheck"]
 
-NOTICE = "NOT PRIVATE: this is the curator's own look at the data. Do not publish it, or anything chosen by it."
+NOTICE = "NOT PRIVATE: computed from the data without noise. Do not publish it, or anything chosen by it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCheck:
-    """What a column holds, against what is declared of it.
+    """The values of a column compared with its declaration.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class MarginalCheck:
     rows : int
         Rows that are counted in one of them.
     impossible_rows : int
-        Rows in cells that are declared to be impossible, which are counted nowhere.
+        Rows in cells that are declared to be impossible, which are not counted.
     """
 
     by: tuple[str, ...]
@@ -77,14 +77,14 @@ class MarginalCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitCheck:
-    """In how many cells units are, and what `max_cells` would leave of that.
+    """How many cells units are in, and what `max_cells` would keep of them.
 
     Attributes
     ----------
     column : str
         The column of units.
     units, null_rows : int
-        Different units, and rows without one, which are counted nowhere.
+        Different units, and rows without one, which are not counted.
     tables : tuple of dict
         For each table: ``by``; ``quantiles`` of the cells of a unit, and of the rows of a unit in a cell
         (``row_quantiles``); ``choices``, for each M the share of pairs of unit and cell that is ``kept``, the number of
@@ -103,14 +103,14 @@ class UnitCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCheck:
-    """What a curator should know before a release. Not private.
+    """Results of a check before a release. Not private.
 
     Attributes
     ----------
     rows : int
         Rows of the source.
     regime : {"declared", "sparse", "open", "mixed"}
-        Which kind of table a release would be; sparse where it must be asked for by `false_cells`.
+        Which kind of table a release would be; sparse if it needs `false_cells`.
     columns : tuple of ColumnCheck
         The columns.
     marginals : tuple of MarginalCheck
@@ -129,7 +129,7 @@ class TableCheck:
     text: TextCheck | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the check as plain values, fit for JSON, the warning first."""
+        """Return the check as plain values, ready for JSON, the warning first."""
         found = asdict(self)
         for column in found["columns"]:
             column["unseen"] = [level if isinstance(level, str | int) else str(level) for level in column["unseen"]]

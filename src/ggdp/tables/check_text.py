@@ -1,4 +1,4 @@
-"""The curator's look at the records of text files: whether they were read as they were written. NOT private."""
+"""Checks of how the records of text files were read. NOT private."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TextCheck:
     invalid : int
         Records with text that is not valid in the encoding; such text matches no level.
     surplus : int
-        Records with more fields than the header names; the others are ignored.
+        Records with with more fields than the header names; the others are ignored.
     further_lines : int
         Line ends inside records of CSV files, or blank lines.
     not_objects : int, optional
@@ -95,13 +95,13 @@ def _csv_check(files: Files) -> TextCheck:
     if found.invalid:
         advice.append(_encoding_advice(files))
     if found.surplus:
-        advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
+        advice.append("some records have with more fields than the header; a delimiter inside a field must be quoted")
     if len(files.header) == 1:
         advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
     if found.further_lines > 0 and files.text.quoted:
-        advice.append("some records go on over line ends inside quotes; if the writer does not quote, declare that")
+        advice.append("some quoted fields contain line ends; if the file does not quote fields, declare that")
     if found.backslashes and files.text.escape is None and files.text.quoted:
-        advice.append("backslashes stand before quotes; if the writer escapes quotes so (Spark does), declare that")
+        advice.append("some quotes follow a backslash; if the file escapes quotes this way (Spark does), declare that")
     return TextCheck(
         encoding=files.text.encoding,
         records=found.records,

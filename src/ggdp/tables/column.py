@@ -1,4 +1,4 @@
-"""One column of a table: which values it may have, as somebody who has not seen the data declares them.
+"""One column of a table: the values it may have, declared without looking at the data.
 
 A column has *codes* 0, 1, ..., one for each value that can be published, in the order in which they are published:
 
@@ -11,7 +11,7 @@ missing     a level for nulls (and NaN)
 (open)      nothing is declared: the keys are chosen privately, as text
 ==========  ==================================================================================================
 
-Without `other` or `missing` such rows are counted nowhere. Whatever a row holds, it has one code or none: that is all
+Without `other` or `missing` such rows are not counted. Whatever a row holds, it has one code or none: that is all
 that sensitivities need.
 """
 
@@ -73,7 +73,7 @@ class Column:
     labels : tuple
         What is published for each code: the levels as declared, or all as text where `other` or `missing` is.
     other_code, missing_code : int or None
-        The codes of what is not declared, and of nulls; None if they are counted nowhere.
+        The codes of what is not declared, and of nulls; None if they are not counted.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Column:
     other_code: int | None = field(repr=False, compare=False)
     missing_code: int | None = field(repr=False, compare=False)
     _every: str | None = field(repr=False, compare=False)
-    # What takes long and is asked for several times.
+    # Caches.
     _kept: dict[str, Any] = field(repr=False, compare=False)
 
     def __init__(
@@ -116,7 +116,7 @@ class Column:
         if not isinstance(name, str) or not name:
             raise ArgumentError("name", name, "the name of a column must be text")
         if levels is not None and edges is not None:
-            raise ArgumentError(f"domain of {name!r}", "levels and edges", "declare one of the two")
+            raise ArgumentError(f"domain of {name!r}", "levels and edges", "declare either levels or edges")
         every, named = None, None
         if isinstance(edges, Mapping):
             edges, named, every = periods.expanded(f"edges of {name!r}", edges)
@@ -181,7 +181,7 @@ class Column:
         return int(found)
 
     def arguments(self) -> dict[str, Any]:
-        """Return what a column was declared with, as arguments of `Column`."""
+        """Return the declaration of the column, as arguments of `Column`."""
         return {
             "name": self.name,
             "levels": self.levels,
@@ -192,7 +192,7 @@ class Column:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as plain values, fit for JSON: dates, times and infinite ends as text."""
+        """Return the declaration as plain values, ready for JSON: dates, times and infinite ends as text."""
         found: dict[str, Any] = {}
         if self.levels is not None:
             dated = self.kind == "date"
@@ -254,7 +254,7 @@ def _text(level: object) -> str:
 
 
 def _edge_value(edge: object) -> object:
-    """Return an edge as JSON has it."""
+    """Return an edge as a JSON value."""
     if isinstance(edge, date):
         return periods.time_text(edge)
     return edge if isinstance(edge, str) or math.isfinite(edge) else str(edge)  # type: ignore[arg-type]
@@ -289,7 +289,7 @@ def _checked_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) -
     """Return the labels of bins: one for each, different from one another."""
     said = f"labels of {name!r}"
     if edges is None:
-        raise ArgumentError(said, labels, "go with edges: levels are published as they are declared")
+        raise ArgumentError(said, labels, "need edges: levels are published as they are declared")
     found = _validate.non_empty(**{said: labels})
     for label in found:
         if not isinstance(label, str) or not label:
@@ -310,7 +310,7 @@ def _checked_levels(name: str, levels: object) -> tuple[Level, ...]:
         raise ArgumentError(
             said,
             type(levels).__name__,
-            "must be a list that you write down; what a column of data happens to hold is not a public domain",
+            "must be a list written by hand; the values found in a column of data are not a public domain",
         )
     found = _validate.non_empty(**{said: levels})
     if not set(map(type, found)) <= {str, int, bool, date}:
@@ -337,7 +337,7 @@ def _checked_levels(name: str, levels: object) -> tuple[Level, ...]:
 
 
 def _require_different(said: str, items: tuple[object, ...]) -> None:
-    """Refuse items of which two are equal: those that are have one hash, and few others have one in common."""
+    """Raise if two items are equal."""
     hashes = np.fromiter(map(hash, items), np.int64, len(items))
     ordered = np.sort(hashes)
     shared = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -349,14 +349,14 @@ def _require_different(said: str, items: tuple[object, ...]) -> None:
 
 
 def _require_unicode(said: str, texts: tuple[str, ...]) -> None:
-    """Refuse text that cannot be encoded; joined text is if and only if each part is."""
+    """Raise if a text cannot be encoded."""
     for start in range(0, len(texts), _CHUNK):
         chunk = texts[start : start + _CHUNK]
         try:
             "".join(chunk).encode()
         except UnicodeEncodeError:
             if len(chunk) == 1:
-                raise ArgumentError(said, chunk[0], "holds half of a surrogate pair, which no file can") from None
+                raise ArgumentError(said, chunk[0], "holds half of a surrogate pair, which no file can store") from None
             for text in chunk:
                 _require_unicode(said, (text,))
 

@@ -1,4 +1,4 @@
-"""Units that are counted in fewer cells than they are in: a private count of them, and intervals that allow for them.
+"""Units that are in more cells than they are counted in: their private number, and intervals that allow for them.
 
 =======  ==============================================================================================================
 M        cells of a marginal that a unit is counted in, at most
@@ -37,7 +37,7 @@ from ggdp._rounding import rounded_up
 from ggdp.calibration import calibrate
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import PureDP, Sensitivity
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ class CutPlan:
 
     @property
     def half_width(self) -> int:
-        """How far a noisy number of units that are cut is from the true one, with a probability of 95 %."""
+        """Half-width of the 95 % interval of the number of units that are cut."""
         return int(self.mechanism.law.half_width(LEVEL))
 
     def released(self, numbers: Sequence[int], source: Source) -> tuple[CutCount, ...]:
@@ -98,11 +98,11 @@ class CutPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return how the numbers are made private, as plain values."""
-        return {"guarantee": self.mechanism.guarantee.to_dict(), "mechanism": self.mechanism.facts.to_dict()}
+        return {"guarantee": self.mechanism.guarantee.to_dict(), "mechanism": self.mechanism.record.to_dict()}
 
 
 def plan_cut(request: TableRequest) -> CutPlan | None:
-    """Return how the units that are cut are counted; None if that was not asked for."""
+    """Return how the units that are cut are counted; None if that was not requested."""
     if request.count_cut is None:
         return None
     tables = tuple(table for table, can in enumerate(request.can_cut) if can)
@@ -112,7 +112,7 @@ def plan_cut(request: TableRequest) -> CutPlan | None:
 
 
 def rest_of_goal(request: TableRequest) -> Guarantee:
-    """Return what is left of the goal for the cells; rounded down, so that the sum is not above the goal."""
+    """Return what is left of the goal for the cells; rounded down, so the sum is not above the goal."""
     if request.count_cut is None:
         return request.goal
     left = -rounded_up(Fraction(_epsilon(request)) - Fraction(request.goal.epsilon), of="epsilon")
@@ -120,7 +120,7 @@ def rest_of_goal(request: TableRequest) -> Guarantee:
 
 
 def joint(cells: Guarantee, cut: CutPlan | None) -> Guarantee:
-    """Return what is proved of the cells and the units cut together. Rounding: epsilon up."""
+    """Return the guarantee of the cells and the units cut together. Rounding: epsilon up."""
     if cut is None:
         return cells
     total = rounded_up(Fraction(cells.epsilon) + Fraction(cut.mechanism.guarantee.epsilon), of="epsilon")

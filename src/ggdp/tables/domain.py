@@ -73,7 +73,7 @@ class Domain:
     columns: tuple[Column, ...]
     _patterns: tuple[Pattern, ...]
     _by_name: dict[str, Column] = field(compare=False)
-    # The number of possible cells, once it was asked for.
+    # Cache of the number of possible cells.
     _kept: dict[str, int] = field(compare=False)
 
     def __init__(
@@ -131,7 +131,7 @@ class Domain:
             raise ArgumentError(
                 "domain",
                 str(path),
-                "must have a section [columns.NAME] for each column, and beside them only [[impossible]]",
+                "must have a section [columns.NAME] for each column, and optionally [[impossible]]",
             )
         for name, declared in columns.items():
             if not isinstance(declared, dict):
@@ -175,7 +175,7 @@ class Domain:
 
     @property
     def is_open(self) -> bool:
-        """Whether a column has no declared levels, so that nobody knows the cells."""
+        """Whether a column has no declared levels, so the cells are unknown."""
         return any(column.kind == "open" for column in self.columns)
 
     def __getitem__(self, name: str) -> Column:
@@ -221,7 +221,7 @@ class Domain:
         return self.project(name for name in self.names if name not in left_out)
 
     def merge(self, other: Domain) -> Domain:
-        """Return the domain of the columns of both; a column of both must be declared alike.
+        """Return the domain of the columns of both; a column of both must have the same declaration.
 
         What is impossible in one of them is impossible in it.
 
@@ -286,7 +286,7 @@ class Domain:
         return tuple(column.labels[int(code[0])] for column, code in zip(self.columns, codes, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the declarations of the columns as plain values, fit for JSON; `impossible` stands beside them."""
+        """Return the declarations of the columns as plain values, ready for JSON; `impossible` stands beside them."""
         return {column.name: column.to_dict() for column in self.columns}
 
     def __repr__(self) -> str:
@@ -328,12 +328,12 @@ def _patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern,
 
 
 def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever was declared
-    """Return a column from its name and what was declared of it."""
+    """Return a column from its name and its declaration."""
     if not isinstance(name, str) or not name:
         raise ArgumentError("domain", name, "the name of a column must be text")
     if isinstance(declared, Column):
         if declared.name != name:
-            raise ArgumentError("domain", name, f"is the name of a column that calls itself {declared.name!r}")
+            raise ArgumentError("domain", name, f"is the key of a column named {declared.name!r}")
         return declared
     if not isinstance(declared, Mapping):
         return Column(name=name, levels=declared)
@@ -341,5 +341,5 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
     if unknown:
         raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; known are {', '.join(_KEYS)}")
     if ("levels" in declared) == ("edges" in declared):
-        raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have levels or edges, one of the two")
+        raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
     return Column(name=name, **declared)

@@ -34,7 +34,7 @@ _MOST_STATES = 20_000
 
 
 def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
-    """Return how many cells agree with no pattern, exactly.
+    """Return how many cells match no pattern, exactly.
 
     Claim. Columns are added one by one. Combinations of codes with the same alive patterns have the same continuations,
     so it is enough to count them together; codes of a column that no pattern names act alike as well. A combination
@@ -58,7 +58,7 @@ def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
                     following[left] += number * codes
             if len(following) > _MOST_STATES:
                 raise ArgumentError(
-                    "impossible", f"{len(patterns):,} patterns", "interact in too many ways to be counted; use fewer"
+                    "impossible", f"{len(patterns):,} patterns", "overlap in too many ways to be counted; use fewer"
                 )
         states = following
     return sum(states.values())
@@ -67,7 +67,7 @@ def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
 def agreeing(
     codes: Sequence[NDArray[np.int64]], shape: Sequence[int], patterns: Sequence[Pattern]
 ) -> NDArray[np.bool_]:
-    """Return which cells, given by their codes, agree with a pattern."""
+    """Return which cells, given by their codes, match a pattern."""
     found = np.zeros(codes[0].shape, dtype=np.bool_)
     by_columns: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)
     for pattern in patterns:

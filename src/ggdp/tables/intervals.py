@@ -1,9 +1,9 @@
-"""Intervals of the counts of one table of a plan: for what is counted, or for all units where those cut are counted.
+"""Intervals of the counts of one table: for the units counted, or for all units if those cut are counted too.
 
 Claim. Each covers what `ggdp.tables.unit_descriptions.covered` says, or the true count where that says nothing, with a
-probability of at least 95 %, given that the cell is shown where cells are left out. Proof: `ggdp.releases.law` for
-complete tables, `ggdp.releases.threshold` for others, `ggdp.tables.cut` where the units that are cut are counted. Ends
-below 0 can be put to 0, since no count is negative; they are where the counts are.
+probability of at least 95 %, given that the cell is shown where cells are left out. Proof: `ggdp.releases.error_law`
+for complete tables, `ggdp.releases.threshold` for others, `ggdp.tables.cut` where units beyond `max_cells` are counted.
+Ends below 0 can be set to 0, since no count is negative; they are wherever the counts are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp.mechanisms.saturation import add_saturating
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 from ggdp.releases.threshold import thresholded_intervals
 from ggdp.tables.cut import CELL_LEVEL
 

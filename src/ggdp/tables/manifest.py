@@ -3,11 +3,11 @@
 The part ``table`` of a manifest (`ggdp.releases.manifest_schema`):
 
 =========  ========================================================================================
-request    what was asked for, with the public domain
+request    the request, with the public domain
 unit       what one unit is: a row, or all rows with one value of a column, and how much of it counts
 regime     declared, sparse, open or mixed (`ggdp.tables.request`)
-cells      how many cells the tables have; null where nobody knows
-cut        how many units are in more cells than they are counted in; null if that was not asked for
+cells      how many cells the tables have; null if unknown
+cut        how many units are in more cells than they are counted in; null if not requested
 warnings   what a reader should think twice about
 tables     for each table its columns, in the manner of CSV on the Web, its regime, in how many of its
            cells a unit can be, what its intervals cover, and its file with its SHA-256
@@ -72,18 +72,18 @@ def table_manifest(
 
 
 def _wording(request: TableRequest, cut: Sequence[CutCount]) -> Wording:
-    """Return what a count is, whom it may leave out, and who is protected."""
+    """Return the wording of a statement: what a count is, what it may omit, and who is protected."""
     said = [_counted(request), *_left_out(request), *(_of_cut(request, count) for count in cut)]
     columns = [column for domain in request.domains for column in domain]
     if any(column.other is None or column.missing is None for column in columns):
-        said.append("Rows whose values have no place in the table are counted nowhere.")
+        said.append("Rows whose values fit no cell are not counted.")
     if any(domain.impossible for domain in request.domains):
         said.append("Cells that cannot occur are left out; they were declared beforehand.")
     complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
     return Wording(
         protected=words.protected_unit(request),
         first=" ".join(said),
-        true="what they would be without noise",
+        true="the counts without noise",
         complete=tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else (),
     )
 
@@ -121,13 +121,13 @@ def _left_out(request: TableRequest) -> list[str]:
         if len(within) < len(request.by):
             tables = " and of ".join(" x ".join(names) for names in within)
         said.append(f"{'e' if said else 'E'}ach of them is counted in at most {cells} of {tables}")
-        said.append("where it is in more, which ones are drawn at random")
+        said.append("if it is in more, they are chosen at random")
     covered = (
         f"The intervals allow for those that are left out: they cover all {words.units_noun(request)} of a cell."
         if request.count_cut is not None
         else "The intervals cover what is counted, not what is left out."
     )
-    return [f"{'; '.join(said)}, so that counts can be too low.", covered]
+    return [f"{'; '.join(said)}, so counts can be too low.", covered]
 
 
 def _of_cut(request: TableRequest, count: CutCount) -> str:
@@ -141,7 +141,7 @@ def _of_cut(request: TableRequest, count: CutCount) -> str:
 
 
 def _unit(request: TableRequest) -> dict[str, Any]:
-    """Return what one unit is, and how much of it is counted; without a column of units nothing is said of persons."""
+    """Return what one unit is, and how much of it is counted; without a column of units, persons are not mentioned."""
     kind = "row" if request.unit is None else "column"
     return {
         "kind": kind,

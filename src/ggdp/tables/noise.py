@@ -1,4 +1,4 @@
-"""Which noise a table gets: a certified scale on the integers, of an order that is asked for or the best.
+"""The noise of a table: a certified scale on the integers, of the requested order or the best one.
 
 Among orders, pure Laplace noise is taken where its standard deviation is within 1 % of the best: what it promises is
 more. All of it is a function of the request, so it costs no privacy; a request that comes again is answered at once.
@@ -29,7 +29,7 @@ WIDE = 2.0
 
 @lru_cache(maxsize=256)
 def table_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
-    """Return the calibration of integer noise for a goal; of the best order if none is asked for.
+    """Return the calibration of integer noise for a goal; of the best order if none is requested.
 
     Examples
     --------

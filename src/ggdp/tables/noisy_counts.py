@@ -54,7 +54,7 @@ def release_counts(
     bits: Source,
     temp_dir: str | Path | None = None,
 ) -> TableRelease | WrittenRelease:
-    """Open the data, count, and draw. A table that executors draw is written to the plan's `out` on the way."""
+    """Open the data, count, and add noise. A table whose noise executors draw is written to the plan's `out`."""
     request = plan.request
     with open_source(data, engine=plan.engine, columns=request.columns, text=request.text, temp_dir=temp_dir) as opened:
         require_size(request, plan.out, has_executors=opened.engine.has_executors)
@@ -69,10 +69,10 @@ def release_counts(
 
 
 def require_size(request: TableRequest, out: Path | None, *, has_executors: bool) -> None:
-    """Refuse a table with more cells than an engine can release one by one; no data are looked at for it."""
+    """Raise if a table has more cells than an engine can release one by one; no data are read."""
     on_executors = has_executors and out is not None and _is_large(request)
     if on_executors and out is not None and out.suffix.lower() != ".parquet":
-        raise ArgumentError("out", str(out), "must end in .parquet: Spark writes so large a table as a directory")
+        raise ArgumentError("out", str(out), "must end in .parquet: Spark writes a table of this size as a directory")
     if request.false_cells is None and not on_executors and request.numbered_cells > MOST_IN_MEMORY:
         raise too_many_cells(request, MOST_IN_MEMORY)
 
@@ -88,7 +88,7 @@ def _is_large(request: TableRequest) -> bool:
 
 
 def _query(request: TableRequest, bits: Source, only: Sequence[Regime] | None = None) -> CountQuery:
-    """Return what is asked of the engine, of all marginals or of those of some regimes."""
+    """Return the query for the engine, of all marginals or of those of some regimes."""
     # The key is secret, and new for every query: who knew it would know which cells of a unit are left out.
     key = random_words(bits, _KEY_WORDS).tobytes() if request.unit is not None else b""
     return CountQuery(
@@ -122,8 +122,8 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     ]
     noisy = plan.mechanism.release(np.concatenate(counts), source=bits)
     # The same release, with the request's goal in its description and the units cut in its guarantee.
-    promise = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
-    release = released(noisy.values, plan.described_mechanism, promise)
+    guarantee = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
+    release = released(noisy.values, plan.described_mechanism, guarantee)
     ends = np.cumsum([0, *(cells.size for cells in shown)])
     parts = [slice(start, stop) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
     if request.total is not None:

@@ -21,14 +21,14 @@ _SHOWN_ROWS = 10
 
 def release_as_html(release: TableRelease) -> str:
     """Return the guarantee of a release and the first rows of each of its tables."""
-    promise = "NOT PRIVATE: no guarantee" if release.guarantee is None else str(release.guarantee)
-    parts = [f"<p><b>{escape(promise)}</b>; {escape(str(release.release.mechanism))}</p>"]
+    guarantee = "NOT PRIVATE: no guarantee" if release.guarantee is None else str(release.guarantee)
+    parts = [f"<p><b>{escape(guarantee)}</b>; {escape(str(release.release.mechanism))}</p>"]
     parts += [f"<p>then: {escape(str(step))}</p>" for step in release.release.adjustments]
     return "".join(parts + [_table(table) for table in release.tables])
 
 
 def plan_as_html(plan: TablePlan) -> str:
-    """Return what a release would be, a row for each thing that is known."""
+    """Return a plan as an HTML table."""
     said = [*summary_rows(plan), *(("warning", warning) for warning in plan.request.warnings)]
     rows = "".join(map(_row, said))
     return f"<table><caption>{escape(f'TablePlan: {TITLE}')}</caption><tbody>{rows}</tbody></table>"

@@ -41,7 +41,7 @@ def kept_keys(
     ----------
     counts : array of int64
         Counts of the keys. A key without a unit, such as a level of a category that does not occur, is never shown: it
-        may be there because of somebody who is not counted.
+        may be there because of a unit that is not counted.
     order, scale : float
         Order and scale of the noise.
     threshold : int

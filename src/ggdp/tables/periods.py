@@ -1,4 +1,4 @@
-"""Bins of time: edges that are dates or times, whole periods of the calendar, and the text that times are compared by.
+"""Bins of time: edges that are dates or times, and whole periods of the calendar.
 
 A *time* is a day or a time without a zone, in the years 1 to 9999. A day stands for its midnight. Bins of time are
 half-open, the last one too: [e_0, e_1), ..., [e_(k-1), e_k), so that a month does not hold the first of the next one.
@@ -124,7 +124,7 @@ def expanded(said: str, declared: Mapping[str, Any]) -> tuple[tuple[date, ...], 
 
 
 def instant_of_value(value: Any) -> int | None:  # noqa: ANN401 - a Python value of an object column
-    """Return a Python date or time, or ISO text, as microseconds since 1970; None of what is none, or out of range."""
+    """Return a Python date or time, or ISO text, as microseconds since 1970; None if it is no time or out of range."""
     if isinstance(value, str):
         if not _ISO.fullmatch(value):
             return None

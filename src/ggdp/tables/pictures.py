@@ -1,4 +1,4 @@
-"""Pictures of released tables, the same bytes for the same table."""
+"""Figures of released tables, with the same bytes for the same table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DATES: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"
 
 
 def picture_files(plot: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
-    """Return the pictures of so many tables, one for each; none if they were not asked for."""
+    """Return the files of the figures, one for each table; none if no figure is requested."""
     if plot is None:
         return ()
     if not isinstance(plot, str | os.PathLike) or not isinstance(os.fspath(plot), str):
@@ -34,7 +34,7 @@ def picture_files(plot: str | os.PathLike[str] | None, tables: int) -> tuple[Pat
 
 
 def require_pictures(plot: Path | None, tables: int, *, overwrite: bool) -> None:
-    """Refuse pictures that could not be drawn or written; to be called before any data is read."""
+    """Raise if figures cannot be drawn or written. Called before any data are read."""
     if plot is None:
         return
     from ggdp.plots.style import new_figure

@@ -1,4 +1,4 @@
-"""The two calls that most users come for: plan a table of private counts, and release one.
+"""The two main functions: plan a table of private counts, and release one.
 
 A release is a plan that is run, and nothing else: all that can be decided without the data is decided by the plan.
 """
@@ -52,51 +52,51 @@ def plan_table(
     out: str | Path | None = None,
     plot: str | Path | None = None,
 ) -> TablePlan:
-    """Plan a release of private counts: cells, noise, error and cost. No data are read, and nothing is spent.
+    """Plan a release of private counts: cells, noise, error and cost. No data are read and no budget is spent.
 
     Parameters
     ----------
     by : str, sequence of str, or sequence of sequences of str
         Columns to count by; several lists give several tables, released as one query.
     goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised, of all tables together.
+        Guarantee of all tables together.
     domain : Domain, mapping or path of a TOML file, optional
         The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
         a delta.
     order : float or "auto", default "auto"
         Order of the noise; by default the best for the goal, found without the data.
     unit : str, optional
-        Column that identifies whose row it is. Without one each row is a unit of its own.
+        Column that identifies the unit of each row. Without it each row is a unit.
     max_cells : int, optional
-        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random. A table
-        with fewer cells limits it by itself.
+        With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells
+        limits the number by itself.
     count : {"units", "rows"}, default "units"
-        With `unit`: whether a cell counts different units, or their rows.
+        With `unit`: whether cells count distinct units or their rows.
     max_rows_per_cell : int, optional
-        With ``count="rows"``: how many rows of one unit are counted in a cell at most.
+        With ``count="rows"``: most rows of one unit that are counted in a cell.
     count_cut : float, optional
         Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
         `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
     unit_name : str, optional
-        What units are called in statements and plots, in the plural, such as ``"patients"``.
+        Plural noun for the units in statements and plots, such as ``"patients"``.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
-        Whether neighbouring data sets differ by one unit more or less, or by one that is replaced.
+        Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
     total : int, optional
-        What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
+        Public total of the counts, as asserted by you. Needs replace-one neighbours.
     nonnegative : bool, default False
         Whether counts below 0, and ends of intervals below 0, are published as 0.
     false_cells : float, optional
-        Asks for a sparse table of a declared domain: how many empty cells may be shown on average.
+        Release a sparse table of a declared domain, with at most this many empty cells shown on average.
     engine : {"duckdb", "spark"}, optional
-        What reads files; DuckDB by default. A frame is counted by its own engine.
+        Engine that reads files; DuckDB by default. A frame is counted by its own engine.
     encoding : str, optional
         Character encoding of text files, such as "latin-1"; UTF-8 by default.
     delimiter : str, optional
-        What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+        Separator of the fields of CSV files, such as ";"; by default a comma, or a tab in .tsv files.
     quoted : bool, default True
-        Whether fields of CSV files may be in double quotes. Pass False for files whose writer does not quote.
+        Whether fields of CSV files may be in double quotes. Pass False for files without quoting.
     escape : str, optional
-        The character that the writer puts before a quote inside quotes where it does not double it: a backslash in
+        Character before a quote inside quotes, in files that do not double quotes: a backslash in
         files that Spark has written.
     out : path, optional
         Where a run writes the tables, .csv or .parquet, with a manifest beside them.
@@ -106,12 +106,12 @@ def plan_table(
     Returns
     -------
     TablePlan
-        What a release would be. `TablePlan.run` makes it; ``ggdp release --dry-run`` prints the same.
+        The plan of the release. `TablePlan.run` carries it out; ``ggdp release --dry-run`` prints it.
 
     Raises
     ------
     ArgumentError
-        If the request is wrong, or needs more cells than can be released.
+        If the request is invalid, or needs more cells than can be released.
 
     Examples
     --------
@@ -119,17 +119,17 @@ def plan_table(
     >>> goal, domain = ggdp.PureDP(1.0), ggdp.Domain({"ward": ["a", "b", "c"]})
     >>> plan = ggdp.plan_table(by="ward", goal=goal, domain=domain, unit="person", max_cells=2)
     >>> plan
-    TablePlan: no data were read, nothing was spent
+    TablePlan: no data read, no budget spent
       table: ward, 3 cells, a unit is counted in at most 2 cells; intervals cover: units counted, at most 2 cells each
       cells: 3
-      regime: declared: every cell is published, empty ones too
+      regime: declared: every cell is published, including empty ones
       unit: all rows with one value of the column 'person'
       order: 1
       scale: 2
       plus-minus: 6 at 95 %, around each noisy count
       sensitivity: at most 2 coordinates move, each by at most 1 (add-remove)
       guarantee: 1-DP under add-remove neighbours
-      cost: epsilon = 1, each time that it is run
+      cost: epsilon = 1 per run
     >>> import polars as pl
     >>> visits = pl.DataFrame({"person": [1, 1, 2, 3], "ward": ["a", "b", "a", "c"]})
     >>> plan.run(visits).to_polars()["ward"].to_list()
@@ -187,7 +187,7 @@ def release_table(
 ) -> TableRelease | WrittenRelease:
     """Count the rows of a table by public columns, and release the counts under differential privacy.
 
-    It is ``plan_table(...).run(data, ...)``.
+    Equivalent to ``plan_table(...).run(data, ...)``.
 
     Parameters
     ----------
@@ -197,44 +197,44 @@ def release_table(
     by : str, sequence of str, or sequence of sequences of str
         Columns to count by; several lists give several tables, released as one query.
     goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised, of all tables together.
+        Guarantee of all tables together.
     domain : Domain, mapping or path of a TOML file, optional
         The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
         a delta.
     order : float or "auto", default "auto"
         Order of the noise; by default the best for the goal, found without the data.
     unit : str, optional
-        Column that identifies whose row it is. Without one each row is a unit of its own.
+        Column that identifies the unit of each row. Without it each row is a unit.
     max_cells : int, optional
-        With `unit`: in how many cells of a table one unit is counted at most. Which ones is drawn at random. A table
-        with fewer cells limits it by itself.
+        With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells
+        limits the number by itself.
     count : {"units", "rows"}, default "units"
-        With `unit`: whether a cell counts different units, or their rows.
+        With `unit`: whether cells count distinct units or their rows.
     max_rows_per_cell : int, optional
-        With ``count="rows"``: how many rows of one unit are counted in a cell at most.
+        With ``count="rows"``: most rows of one unit that are counted in a cell.
     count_cut : float, optional
         Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
         `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
     unit_name : str, optional
-        What units are called in statements and plots, in the plural, such as ``"patients"``.
+        Plural noun for the units in statements and plots, such as ``"patients"``.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
-        Whether neighbouring data sets differ by one unit more or less, or by one that is replaced.
+        Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
     total : int, optional
-        What the counts add up to: a number that you assert to be public. Needs replace-one neighbours.
+        Public total of the counts, as asserted by you. Needs replace-one neighbours.
     nonnegative : bool, default False
         Whether counts below 0, and ends of intervals below 0, are published as 0.
     false_cells : float, optional
-        Asks for a sparse table of a declared domain: how many empty cells may be shown on average.
+        Release a sparse table of a declared domain, with at most this many empty cells shown on average.
     engine : {"duckdb", "spark"}, optional
-        What reads files; DuckDB by default. A frame is counted by its own engine.
+        Engine that reads files; DuckDB by default. A frame is counted by its own engine.
     encoding : str, optional
         Character encoding of text files, such as "latin-1"; UTF-8 by default.
     delimiter : str, optional
-        What separates the fields of CSV files, such as ";"; by default a comma, in .tsv files a tab.
+        Separator of the fields of CSV files, such as ";"; by default a comma, or a tab in .tsv files.
     quoted : bool, default True
-        Whether fields of CSV files may be in double quotes. Pass False for files whose writer does not quote.
+        Whether fields of CSV files may be in double quotes. Pass False for files without quoting.
     escape : str, optional
-        The character that the writer puts before a quote inside quotes where it does not double it: a backslash in
+        Character before a quote inside quotes, in files that do not double quotes: a backslash in
         files that Spark has written.
     temp_dir : path, optional
         A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
@@ -307,7 +307,7 @@ def release_table(
 
 
 def _depth() -> int:
-    """Return how far the first caller outside of ggdp is: a warning points there."""
+    """Return the stack level of the first caller outside ggdp, where a warning points."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
         frame, depth = frame.f_back, depth + 1

@@ -1,9 +1,10 @@
-"""What a release would be, in words: the rows that ``ggdp release --dry-run``, a prompt and a notebook show."""
+"""A plan in words: the rows that ``ggdp release --dry-run``, a prompt and a notebook show."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.tables.unit_descriptions import covered, number_of, protected_unit
 
 if TYPE_CHECKING:
@@ -12,38 +13,40 @@ if TYPE_CHECKING:
 
 __all__ = ["TITLE", "as_text", "summary_rows"]
 
-TITLE = "no data were read, nothing was spent"
+TITLE = "no data read, no budget spent"
 _REGIMES = {
-    "declared": "declared: every cell is published, empty ones too",
-    "sparse": "sparse: a declared domain, of which cells with small noisy counts are left out",
-    "open": "open: levels of few units do not show",
-    "mixed": "mixed: declared tables are complete, in open ones levels of few units do not show",
+    "declared": "declared: every cell is published, including empty ones",
+    "sparse": "sparse: a declared domain, without the cells whose noisy counts are small",
+    "open": "open: levels with few units are omitted",
+    "mixed": "mixed: declared tables are complete, open tables omit levels with few units",
 }
 
 
 def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     """Return what a plan says, a name and a text in each row."""
     request, mechanism, threshold = plan.request, plan.mechanism, plan.threshold
-    unknown = "not known: levels that are not declared are chosen privately"
+    unknown = "unknown: undeclared levels are chosen privately"
     rows = [
         *(("table", _table(request, table)) for table in range(len(request.by))),
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
         ("regime", _REGIMES[request.regime]),
         ("unit", protected_unit(request)),
-        ("order", f"{mechanism.order:.6g}"),
-        ("scale", f"{mechanism.scale:.6g}"),
+        ("order", rounded_text(mechanism.order, 6)),
+        ("scale", rounded_text(mechanism.scale, 6)),
         ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
         ("sensitivity", str(mechanism.sensitivity)),
         ("guarantee", str(plan.guarantee)),
         ("cost", _cost(plan)),
     ]
     if threshold is not None:
-        share = request.false_cells
-        false = "" if share is None else f"; on average at most {share:g} of those shown {_are(share)} empty"
-        rows.append(("threshold", f"cells with a noisy count of {threshold.value:,} or more are shown{false}"))
-    if plan.cut is not None:
-        said = f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {request.count_cut:.3g} of epsilon"
-        rows.append(("units cut", said))
+        said = f"cells with a noisy count of {threshold.value:,} or more are shown"
+        if request.false_cells is not None:
+            empty = request.false_cells
+            said += f"; on average at most {rounded_up_text(empty)} of them {_are(empty)} empty"
+        rows.append(("threshold", said))
+    if plan.cut is not None and request.count_cut is not None:
+        share = rounded_text(request.count_cut)
+        rows.append(("units cut", f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {share} of epsilon"))
     return rows + [("would write", str(file)) for file in plan.files]
 
 
@@ -58,16 +61,16 @@ def _are(number: float) -> str:
 
 
 def _cost(plan: TablePlan) -> str:
-    delta = f" and delta = {plan.guarantee.delta:.6g}" if plan.guarantee.delta else ""
-    return f"epsilon = {plan.guarantee.epsilon:.6g}{delta}, each time that it is run"
+    delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
+    return f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta} per run"
 
 
 def _table(request: TableRequest, table: int) -> str:
-    """Return what is known of one table beforehand."""
+    """Return what the plan says about one table."""
     size, most = request.sizes[table], request.most_cells[table]
     said = [" x ".join(request.by[table]), "open" if size is None else number_of(size, "cell")]
     if request.unit is not None:
-        capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} were asked for)"
+        capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} requested)"
         said.append(f"a unit is counted in at most {number_of(most, 'cell')}{capped}")
     covers = covered(request, table)
     return ", ".join(said) + ("" if covers is None else f"; intervals cover: {covers}")

@@ -2,7 +2,7 @@
 
 ======================  ===============================================================================
 the columns of `by`     the keys, rebuilt from the public domain (or, where it is open, from released rows)
-count                   the count after the adjustments that were asked for
+count                   the count after the requested adjustments
 noisy_count             the raw noisy count
 lower, upper            95 % interval for the true count, from the raw noisy count
 covers                  where units may be counted in fewer cells than they are in: what the interval covers, in words
@@ -49,7 +49,7 @@ _SHOWN_ROWS = 5
 
 
 class ArrowViews:
-    """Frames of several libraries, of what is an Arrow table."""
+    """Conversions of an Arrow table to frames of several libraries."""
 
     __slots__ = ()
 
@@ -108,7 +108,7 @@ class Table(ArrowViews):
         return pa.table(columns)
 
     def to_numpy(self) -> NDArray[np.int64]:
-        """Return the counts as an array of your own."""
+        """Return the counts as a new array."""
         return self.count.copy()
 
     def __len__(self) -> int:
@@ -122,7 +122,7 @@ class TableRelease(ArrowViews):
     Attributes
     ----------
     plan : TablePlan
-        What was asked for, and how it was answered: the noise, the threshold.
+        The plan: the request, the noise and the threshold.
     release : Release
         All counts as one vector, the tables one after another, with the guarantee of all of them together.
     tables : tuple of Table
@@ -149,17 +149,17 @@ class TableRelease(ArrowViews):
 
     @property
     def request(self) -> TableRequest:
-        """What was asked for."""
+        """The request."""
         return self.plan.request
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What is proved of all tables together; None if they are not private, since their noise came from a seed."""
+        """The guarantee of all tables together; None if their noise came from a seed, so they are not private."""
         return self.release.guarantee
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """All that a reader must know to use the tables, as plain values fit for JSON.
+        """What a reader needs to use the tables, as plain values ready for JSON.
 
         It follows `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but through the mechanism.
         """
@@ -170,7 +170,7 @@ class TableRelease(ArrowViews):
         return self._one().to_arrow()
 
     def to_numpy(self) -> NDArray[np.int64]:
-        """Return the counts as an array of your own; of several tables, one after another."""
+        """Return the counts as a new array; those of several tables are concatenated."""
         return self.release.to_numpy()
 
     def to_csv(self, path: str | Path | None = None, *, overwrite: bool = False) -> str | None:
@@ -231,8 +231,8 @@ class TableRelease(ArrowViews):
         return release_as_html(self)
 
     def __repr__(self) -> str:
-        promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
-        lines = [f"TableRelease, {promise}", f"  made by: {self.release.mechanism}"]
+        guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
+        lines = [f"TableRelease, {guarantee}", f"  made by: {self.release.mechanism}"]
         lines += [f"  then: {step}" for step in self.release.adjustments]
         for table in self.tables:
             covers = "" if table.covers is None else f"; intervals: {table.covers}"

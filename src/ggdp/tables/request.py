@@ -1,4 +1,4 @@
-"""What is asked for: which counts, how private, over which public domain. Nothing here has seen the data.
+"""Requests for tables: which counts, how private, over which public domain. Nothing here depends on the data.
 
 =========  ========================================================================================================
 declared   every cell of the domain gets noise, empty ones too
@@ -15,11 +15,11 @@ R          what a unit adds to a cell, at most: 1 where units are counted, `max_
 N_i        cells of marginal i that can occur; infinite where it is open
 =========  ========================================================================================================
 
-Claim (sensitivity). When a unit comes or goes, at most min(M, N_i) counts of marginal i move; when one is replaced by
-another, at most min(2 M, N_i); each by at most R. Proof. What a unit adds is a function of its own rows: R or less in
-each of M cells or fewer, which are cells of the marginal. With f and g what the one that goes and the one that comes
-add to a cell, both in [0, R], the count moves by |f - g| <= R, in a cell that one of them is in: at most M + M cells.
-Without a column of units every row is a unit, in one cell of each marginal or in none.
+Claim (sensitivity). When a unit is added or removed, at most min(M, N_i) counts of marginal i move; when one is
+replaced by another, at most min(2 M, N_i); each by at most R. Proof. What a unit adds is a function of its own rows: R
+or less in each of M cells or fewer, which are cells of the marginal. With f and g what the one that goes and the one
+that comes add to a cell, both in [0, R], the count moves by |f - g| <= R, in a cell that one of them is in: at most M +
+M cells. Without a column of units every row is a unit, in one cell of each marginal or in none.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp import _validate
+from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.neighbours import validated_neighbours
@@ -137,7 +138,7 @@ class TableRequest:
 
     @property
     def domains(self) -> tuple[Domain, ...]:
-        """The domain of each marginal; columns that nobody declared are open."""
+        """The domain of each marginal; undeclared columns are open."""
         return tuple(
             Domain(
                 [self.domain[name] if name in self.domain else Column(name=name) for name in names],
@@ -166,12 +167,12 @@ class TableRequest:
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
-        """How many cells of each marginal can occur; None if nobody knows."""
+        """How many cells of each marginal can occur; None if unknown."""
         return tuple(None if domain.is_open else domain.possible_size for domain in self.domains)
 
     @property
     def cells(self) -> int | None:
-        """How many cells the marginals have together; None if nobody knows."""
+        """How many cells the marginals have together; None if unknown."""
         known = [size for size in self.sizes if size is not None]
         return sum(known) if len(known) == len(self.by) else None
 
@@ -182,22 +183,22 @@ class TableRequest:
 
     @property
     def most_cells(self) -> tuple[int, ...]:
-        """In how many cells of each marginal one unit can be: `max_cells`, or all cells if they are fewer."""
+        """Most cells of each marginal that one unit is counted in: `max_cells`, or all cells if there are fewer."""
         return self._moving(1)
 
     @property
     def cells_of_a_unit(self) -> int:
-        """In how many cells one unit can be, over all marginals."""
+        """Most cells that one unit is counted in, over all marginals."""
         return sum(self.most_cells)
 
     @property
     def open_cells_of_a_unit(self) -> int:
-        """In how many cells one unit can be, over the open marginals."""
+        """Most cells that one unit is counted in, over the open marginals."""
         return sum(most for most, kind in zip(self.most_cells, self.regimes, strict=True) if kind == "open")
 
     @property
     def most_in_a_cell(self) -> int:
-        """What one unit can add to a cell: 1, or so many rows."""
+        """Most that one unit adds to a cell: 1, or `max_rows_per_cell`."""
         return self.max_rows_per_cell or 1
 
     @property
@@ -215,27 +216,27 @@ class TableRequest:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a publisher should think twice about."""
+        """Warnings about parameters that protect little."""
         found = []
         if self.goal.epsilon > _LARGE_EPSILON:
             found.append(
-                f"epsilon = {self.goal.epsilon:g} is above {_LARGE_EPSILON:g}: whether a unit is in the data can then "
-                "be told from the result almost surely; values of 1 or less are usual, and few publish above 10"
+                f"epsilon = {rounded_up_text(self.goal.epsilon)} is above {_LARGE_EPSILON:g}: the result can then "
+                "reveal almost surely whether a unit is in the data; usual values are 1 or less, rarely above 10"
             )
         if self.goal.delta > _LARGE_DELTA:
             found.append(
-                f"delta = {self.goal.delta:g} is above {_LARGE_DELTA:g}: up to this share of people could be fully "
-                "exposed; a delta far below one over the number of units is usual"
+                f"delta = {rounded_up_text(self.goal.delta)} is above {_LARGE_DELTA:g}: up to this share of people "
+                "could be fully exposed; a delta far below one over the number of units is usual"
             )
         return tuple(found)
 
     def _moving(self, units: int) -> tuple[int, ...]:
-        """Return how many cells of each marginal so many units can be in together."""
+        """Return how many cells of each marginal this many units can be in together."""
         most = units * (self.max_cells or 1)
         return tuple(most if size is None else min(most, size) for size in self.sizes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the request as plain values, fit for JSON; of the domain what is used."""
+        """Return the request as plain values, ready for JSON, with the columns of the domain that are used."""
         used = [column for column in self.domain if column.name in self.columns]
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
         return {part.name: getattr(self, part.name) for part in fields(self)} | {
@@ -269,12 +270,12 @@ def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
             raise ArgumentError("by", list(names), "names a column twice")
         found.append(tuple(str(name) for name in names))
     if len({frozenset(names) for names in found}) < len(found):
-        raise ArgumentError("by", by, "asks for the same table twice, which would cost twice")
+        raise ArgumentError("by", by, "requests the same table twice, which would cost twice")
     return tuple(found)
 
 
 def _name_in_words(name: object) -> str:
-    """Return what units are called, if it can stand in a sentence."""
+    """Return the word for units, if it fits in a sentence."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise ArgumentError(
             "unit_name", name, f"must be a few words, such as 'patients', at most {_LONGEST_NAME} characters"

@@ -1,4 +1,4 @@
-"""Which requests for tables are refused, and why: by the request alone, before any data are opened.
+"""Checks of requests for tables, from the request alone, before any data are opened.
 
 Messages name other arguments in backticks, as in Python; the command line writes them as flags.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
+from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.domain import MOST_CELLS
 
@@ -34,11 +35,11 @@ MOST_ROWS = 10**12
 
 
 def check_units(request: TableRequest) -> None:
-    """Refuse a column of units without a limit on their cells, or that is counted by."""
+    """Raise if units have no limit on their cells, or their column is also counted by."""
     if request.unit is None:
         if request.max_cells is not None:
             raise ArgumentError(
-                "max_cells", request.max_cells, "needs `unit`: name the column that identifies whose row it is"
+                "max_cells", request.max_cells, "needs `unit`: name the column that identifies the unit of each row"
             )
         return
     if not isinstance(request.unit, str) or not request.unit:
@@ -52,21 +53,19 @@ def check_units(request: TableRequest) -> None:
             "random, and the noise grows with the number; `ggdp check` shows how many cells units are in",
         )
     if any(request.unit in names for names in request.by):
-        raise ArgumentError(
-            "unit", request.unit, "cannot be counted by as well: each unit would have a cell of its own"
-        )
+        raise ArgumentError("unit", request.unit, "cannot also be counted by: each unit would have a cell of its own")
     if any(COVERS in names for names in request.by):
         raise ArgumentError("by", COVERS, "is the name of a published column; rename it in the source")
 
 
 def check_order(request: TableRequest) -> None:
-    """Refuse noise that no pure goal can have."""
+    """Raise if the order of the noise needs a delta."""
     if request.goal.delta == 0.0 and request.order not in ("auto", 1.0):
         raise ArgumentError("order", request.order, "needs a delta: give a `delta` above 0, or `order=1`")
 
 
 def check_rows(request: TableRequest) -> None:
-    """Refuse rows of units without a limit on them."""
+    """Raise if rows of units are counted without a limit."""
     _validate.choice(count=request.count, among=("units", "rows"))
     if request.count == "rows" and request.unit is None:
         raise ArgumentError(
@@ -86,7 +85,7 @@ def check_rows(request: TableRequest) -> None:
 
 
 def check_regime(request: TableRequest) -> None:
-    """Refuse columns that nobody declared without a delta, and more cells than can be released."""
+    """Raise for undeclared columns without a delta, and for more cells than can be released."""
     unknown = [name for name in request.columns if name not in request.domain and name != request.unit]
     if unknown and request.false_cells is not None:
         raise ArgumentError(
@@ -108,7 +107,7 @@ def check_regime(request: TableRequest) -> None:
     numbered = request.numbered_cells
     if numbered > MOST_CELLS:
         raise ArgumentError(
-            "by", request.by, f"spans {numbered:.3g} cells; at most 10^18 can be numbered: leave out columns"
+            "by", request.by, f"spans {rounded_text(numbered)} cells; at most 10^18 can be numbered: leave out columns"
         )
     if request.false_cells is not None and request.false_cells >= (request.cells or 0):
         raise ArgumentError("false_cells", request.false_cells, f"must be below the number of cells, {request.cells:,}")
@@ -117,7 +116,7 @@ def check_regime(request: TableRequest) -> None:
 
 
 def check_cut(request: TableRequest) -> None:
-    """Refuse to count the units that are cut where that limits nothing, or none can be."""
+    """Raise if units that are cut are counted where no unit can be cut, or their number limits nothing."""
     share = request.count_cut
     if share is None:
         return
@@ -133,22 +132,20 @@ def check_cut(request: TableRequest) -> None:
         )
     if not any(request.can_cut):
         raise ArgumentError(
-            "count_cut", share, f"is not needed: `max_cells={request.max_cells}` leaves nobody out of any cell"
+            "count_cut", share, f"is not needed: `max_cells={request.max_cells}` counts every unit in all its cells"
         )
 
 
 def check_total(request: TableRequest) -> None:
-    """Refuse a public total that neighbours could change."""
+    """Raise if the public total could differ between neighbours."""
     if request.neighbours != "replace-one":
         raise ArgumentError(
             "total",
             request.total,
-            'needs `neighbours="replace-one"`: with a unit more or less the total would not be what it is',
+            'needs `neighbours="replace-one"`: adding or removing a unit would change the total',
         )
     if request.regime != "declared":
-        raise ArgumentError(
-            "total", request.total, "needs all cells: it goes with a declared domain, without `false_cells`"
-        )
+        raise ArgumentError("total", request.total, "needs all cells: use a declared domain without `false_cells`")
     if request.count == "rows":
         raise ArgumentError("total", request.total, 'needs `count="units"`: units may have different numbers of rows')
     if request.max_cells is not None and request.max_cells > 1:

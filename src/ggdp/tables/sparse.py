@@ -1,4 +1,4 @@
-"""A table of declared cells with noise on every one of them, at the cost of those that are shown.
+"""Sparse tables: noise on every declared cell, at the cost of the cells that are shown.
 
 =======  ==========================================================
 N        number of declared cells, at most 10^18
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sparse_cells"]
 
-# False cells are about as many as expected; this many more than the most that are asked for never occur.
+# False cells are about as many as expected; this many more than requested never occur.
 _MARGIN = 2
 
 
@@ -84,7 +84,7 @@ def sparse_cells(
 
     Notes
     -----
-    Claim: the module's. No error tells of cells or counts.
+    Claim: that of the module. Errors do not reveal cells or counts.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _false_cells(
 
 
 def _refuse_many(noise: IntegerNoise, total: int, threshold: int) -> None:
-    """Refuse a threshold with too many false cells, by public numbers and before the data are looked at."""
+    """Raise if a threshold leaves too many false cells; only public numbers are used."""
     with BALLS, working_precision(64):
         few = total * tail(noise.order, noise.scale, threshold) <= _MARGIN * MOST_FALSE_CELLS
     if not few:

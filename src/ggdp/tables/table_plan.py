@@ -1,4 +1,4 @@
-"""From a request to its noise, threshold and guarantee: all that is settled before the data are opened."""
+"""From a request to its noise, threshold and guarantee, before the data are opened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ggdp import _validate
 from ggdp.calibration import calibrate
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
-from ggdp.releases.facts import LEVEL
+from ggdp.releases.mechanism_record import LEVEL
 from ggdp.releases.threshold import Threshold, thresholded
 from ggdp.sampling.entropy import checked_source
 from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ggdp.calibration import Calibration
     from ggdp.privacy import Guarantee
-    from ggdp.releases.facts import MechanismFacts
+    from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.sampling import Source
     from ggdp.tables.engines.spark.written_release import WrittenRelease
     from ggdp.tables.request import TableRequest
@@ -39,22 +39,22 @@ __all__ = ["TablePlan", "plan_request"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TablePlan:
-    """How a request will be answered, and what that will cost. No data were read for it. Made by `ggdp.plan_table`.
+    """How a request will be answered, and its cost. Made by `ggdp.plan_table`, which reads no data.
 
     Attributes
     ----------
     request : TableRequest
-        What was asked for.
+        What is requested.
     mechanism : Mechanism
         The noise.
     threshold : Threshold, optional
         The least noisy count that is shown, of sparse and open tables; None if all are.
     guarantee : PureDP, ProbabilisticDP or ApproxDP
-        What a release will promise, and what each run costs.
+        Guarantee of the release, which is also the cost of each run.
     cut : CutPlan, optional
         How the units that are in more than `max_cells` cells are counted; None if they are not.
     engine : {"duckdb", "spark"}, optional
-        What reads files.
+        Engine that reads files.
     out, plot : Path, optional
         Where a run writes the tables, and pictures of them.
     """
@@ -69,14 +69,14 @@ class TablePlan:
     plot: Path | None = None
 
     @property
-    def described_mechanism(self) -> MechanismFacts:
+    def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
-        described = replace(self.mechanism.facts, goal=self.request.goal)
+        described = replace(self.mechanism.record, goal=self.request.goal)
         return described if self.threshold is None else thresholded(described, self.threshold)
 
     @property
     def half_width(self) -> int:
-        """How far a noisy count is from the true one, at most, with a probability of 95 %."""
+        """Half-width of the 95 % interval of a count."""
         return int(self.mechanism.law.half_width(LEVEL))
 
     @property
@@ -140,7 +140,7 @@ class TablePlan:
         return release
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, fit for JSON."""
+        """Return the plan as plain values, ready for JSON."""
         return {
             "request": self.request.to_dict(),
             "regime": self.request.regime,
@@ -166,7 +166,7 @@ class TablePlan:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        """Return what a release would be, for notebooks."""
+        """Return the plan as HTML, for notebooks."""
         from ggdp.tables.notebook import plan_as_html
 
         return plan_as_html(self)
@@ -179,7 +179,7 @@ def plan_request(
     out: str | os.PathLike[str] | None = None,
     plot: str | os.PathLike[str] | None = None,
 ) -> TablePlan:
-    """Return how a request will be answered; whatever can be refused without the data is refused here.
+    """Return how a request will be answered; errors that do not depend on the data are raised here.
 
     Examples
     --------
@@ -210,15 +210,15 @@ def _closed(request: TableRequest) -> TablePlan:
     order = None if request.order == AUTO else request.order
     noise, cut = table_noise(rest_of_goal(request), request.sensitivity, order), plan_cut(request)
     mechanism = Mechanism(noise)
-    promised = joint(mechanism.guarantee, cut)
+    guarantee = joint(mechanism.guarantee, cut)
     if request.nonnegative or request.total is not None or request.false_cells is not None:
-        promised = promised.after_postprocessing()
+        guarantee = guarantee.after_postprocessing()
     threshold = None
     if request.false_cells is not None:
         assert request.cells is not None
         tau = sparse_threshold(noise.order, noise.scale, cells=request.cells, false_cells=request.false_cells)
         threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
-    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=promised, cut=cut)
+    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=guarantee, cut=cut)
 
 
 def _open(request: TableRequest) -> TablePlan:
@@ -229,7 +229,7 @@ def _open(request: TableRequest) -> TablePlan:
     share = threshold_share(whole, noise.guarantee, cells_of_a_unit=m, declared_cells=beside)
     most = request.most_in_a_cell
     tau = key_threshold(noise.order, noise.scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
-    promised = open_guarantee(
+    guarantee = open_guarantee(
         noise.guarantee,
         order=noise.order,
         scale=noise.scale,
@@ -242,7 +242,7 @@ def _open(request: TableRequest) -> TablePlan:
         request=request,
         mechanism=Mechanism(noise),
         threshold=Threshold(value=tau),
-        guarantee=joint(promised, cut),
+        guarantee=joint(guarantee, cut),
         cut=cut,
     )
 

@@ -25,7 +25,7 @@ Claim. Let the noise be (eps, delta_n)-aDP for the cells that can move. All that
   cells of declared marginals are not in it.
 
 Proof. Let A be the cells of open marginals that hold units in D alone, B those in D' alone, C the others of them with a
-unit in either and all cells of declared marginals. A cell of A or B holds nobody but the unit in which D and D' differ:
+unit in either and all cells of declared marginals. A cell of A or B holds only the unit in which D and D' differ:
 so |A|, |B| <= M, its count is at most R, and it is shown with a probability of at most T(tau - R) = d, as T falls. For
 a set S of outputs let S_0 be those of S that show nothing of A and B, x and x' the probabilities of S from D and D',
 and c, c' those that the cells of C give S_0. The cells are independent, so x <= (1 - t_A) + t_A c and x' >= t_B c'. On
@@ -87,7 +87,7 @@ MOST_FALSE_CELLS = 10**7
 
 
 def sparse_threshold(order: float, scale: float, *, cells: int, false_cells: float) -> int:
-    """Return the least threshold, at least 1, with which so many empty cells are shown on average, or fewer.
+    """Return the least threshold, at least 1, with which at most `false_cells` empty cells are shown on average.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def sparse_threshold(order: float, scale: float, *, cells: int, false_cells: flo
     most = _validate.positive(false_cells=false_cells)
     if most >= cells:
         raise ArgumentError(
-            "false_cells", false_cells, f"must be below the number of cells, {cells:,}: nothing would be left out"
+            "false_cells", false_cells, f"must be below the number of cells, {cells:,}: nothing would be omitted"
         )
     if most > MOST_FALSE_CELLS:
         raise ArgumentError("false_cells", false_cells, "must be at most 10^7")
@@ -216,7 +216,7 @@ def threshold_share(delta: float, noise: Guarantee, *, cells_of_a_unit: int, dec
     if _apart(cells_of_a_unit, declared_cells, noise.neighbours):
         return whole
     if not noise.delta < whole:
-        raise ArgumentError("noise", str(noise), f"leaves nothing of delta = {whole!r} to the threshold")
+        raise ArgumentError("noise", str(noise), f"leaves none of delta = {whole!r} to the threshold")
     return -rounded_up(Fraction(noise.delta) - Fraction(whole), of="delta")
 
 
@@ -255,7 +255,7 @@ def open_guarantee(
     --------
     >>> from ggdp import PureDP
     >>> print(open_guarantee(PureDP(1.0, "add-remove"), order=1, scale=1.0, threshold=15, cells_of_a_unit=1))
-    (1, 6.0789...e-07)-aDP under add-remove neighbours
+    (1, 6.08e-07)-aDP under add-remove neighbours
     """
     order, scale = _validate.order(order=order), _validate.positive(scale=scale)
     threshold = _validate.integer(threshold=threshold, at_least=1)
@@ -268,7 +268,7 @@ def open_guarantee(
 
 
 def checked_cells(cells: object) -> int:
-    """Return a number of declared cells, if a sparse table can have so many."""
+    """Return the number of declared cells, if a sparse table can have that many."""
     number = _validate.integer(cells=cells, at_least=1)
     if number > MOST_CELLS:
         raise ArgumentError("cells", cells, "must be at most 10^18")

@@ -1,4 +1,4 @@
-"""What tables count and whom they protect, in words: for statements, descriptions of columns, plots and prints."""
+"""What tables count and whom they protect, in words."""
 
 from __future__ import annotations
 
@@ -90,6 +90,6 @@ def table_properties(request: TableRequest, table: int) -> dict[str, Any]:
 
 
 def protected_unit(request: TableRequest) -> str:
-    """Return what one neighbour has and the other has not."""
+    """Return the protected unit, in words: what one of two neighbours lacks."""
     rows = "one row" if request.unit is None else f"all rows with one value of the column {request.unit!r}"
     return rows if request.unit_name is None else f"{rows} (one of the {request.unit_name})"

@@ -1,4 +1,4 @@
-r"""Released tables as files: the counts as CSV or Parquet, and the manifest that says what they are.
+r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 
 =======================  =====================================================================
 ``table.csv``            one table, UTF-8, lines that end in ``\n``, quotes where they are needed
@@ -7,7 +7,7 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest tha
 ``table.manifest.json``  what they promise, with the sha256 of each file
 =======================  =====================================================================
 
-Texts of open columns come from the data: somebody may have typed a formula there, which a spreadsheet would run when it
+Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it
 opens a CSV file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
 end and is no plain number, and before one that begins with an apostrophe: a reader who takes one apostrophe off has the
 text again, and no two texts become one. Declared levels are the publisher's own and stay as they are, and so do
@@ -60,7 +60,7 @@ _NEED_QUOTES = '[,"\\r\\n]|^$'
 
 
 def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
-    """Return the files of a release of so many tables: one for each, the manifest last.
+    """Return the files of a release: one for each table, the manifest last.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
 
 
 def numbered(file: Path, tables: int) -> tuple[Path, ...]:
-    """Return a file for each of so many tables: the file itself, or several with numbers in their names."""
+    """Return a file for each table: the file itself, or several with numbers in their names."""
     if tables == 1:
         return (file,)
     return tuple(file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, tables + 1))
 
 
 def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bool) -> tuple[Path, ...]:
-    """Return the files of a release if they can be written; to be called before any data is read.
+    """Return the files of a release, or raise if they cannot be written. Called before any data are read.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bo
 
 
 def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: bool) -> None:
-    """Refuse files of one directory that could not be written; `argument` and `path` are what was asked for."""
+    """Raise if files of a directory cannot be written; the error names `argument` and `path`."""
     directory = files[0].parent
     try:
         if not directory.is_dir():
@@ -142,14 +142,14 @@ def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: 
 
 
 def require_apart(data: object, files: Sequence[Path]) -> None:
-    """Refuse to write over the source."""
+    """Raise if an output would replace the source."""
     if not isinstance(data, str | os.PathLike):
         return
     source = os.fspath(data)
     read = {os.path.realpath(path) for path in (source, *glob.glob(str(source), recursive=True))}
     for file in files:
         if os.path.realpath(file) in read:
-            raise ArgumentError("out", str(file), "is the source itself; name another file")
+            raise ArgumentError("out", str(file), "is the source file; name another file")
 
 
 def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
@@ -178,7 +178,7 @@ def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: boo
 
 
 def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
-    """Return what the files of a release hold: a table each, the manifest in the last."""
+    """Return the contents of the files of a release: the tables, then the manifest."""
     is_csv = files[0].suffix.lower() == ".csv"
     found = {
         file: as_csv(table) if is_csv else _as_parquet(table.to_arrow())
@@ -191,7 +191,7 @@ def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
 
 
 def put(files: dict[Path, bytes], path: str, *, overwrite: bool) -> None:
-    """Write files, all or none; `path` is what was asked for."""
+    """Write files, all or none; errors name `path`."""
     try:
         write_together(files, overwrite=overwrite)
     except OSError as failed:

@@ -205,7 +205,7 @@ def test_a_difference_within_chance_wins_nothing(results):
     # Wide errors: undecided; the same means with errors far below a twentieth: level, so not ahead.
     wide, narrow = (mechanism_ranking.winner(clear(run, near, spread)) for spread in (0.5, 0.03))
     assert wide.verdict == "not measured"
-    assert "more repeats would tell" in wide.measured
+    assert "more repeats are needed" in wide.measured
     assert narrow.verdict == "does not hold"
 
 
@@ -223,7 +223,7 @@ def test_fewer_repeats_never_make_a_claim_hold(results):
 def test_a_measure_that_decides_stands_alone_where_the_other_is_open(results):
     run = clear(results.counts["mildew"])
     found = mechanism_ranking.winner(changed(run, at_goal("gaussian-pdp", 1.0, 0.05, kl_mean=101.0, kl_sd=60.0)))
-    assert (found.verdict, "said of l_1" in found.condition) == ("holds only if", True)
+    assert (found.verdict, "refers to l_1" in found.condition) == ("holds only if", True)
 
 
 def test_the_order_of_mechanisms_is_that_of_their_means(results):

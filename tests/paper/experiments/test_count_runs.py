@@ -33,9 +33,9 @@ def test_the_mean_of_raw_l1_is_the_number_of_cells_times_the_mean_absolute_noise
     assert len(raw) == 2 * len(ALL)
     for row in raw:
         one = sanitiser_of(row["sanitiser"])
-        facts = one.calibrate(row["epsilon"], row["delta"])
-        assert row["l1_expected"] == 64 * facts.mean_abs
-        of_one = math.sqrt(64 * (facts.std**2 - facts.mean_abs**2))
+        noise = one.calibrate(row["epsilon"], row["delta"])
+        assert row["l1_expected"] == 64 * noise.mean_abs
+        of_one = math.sqrt(64 * (noise.std**2 - noise.mean_abs**2))
         error = of_one / math.sqrt(500)
         assert abs(row["l1_mean"] - row["l1_expected"]) < STANDARD_ERRORS * error, row
         assert row["l1_sd"] == pytest.approx(of_one, rel=0.25)

@@ -68,7 +68,7 @@ def test_a_file_that_grows_too_large_is_named_and_what_was_finished_stays(tmp_pa
     with StateFile(path, "run") as state:
         state.note("a", 1)
         limit_of_files(path.stat().st_size + room)
-        with pytest.raises(GgdpError, match=r"state\.jsonl: File too large.*make room") as failed:
+        with pytest.raises(GgdpError, match=r"state\.jsonl: File too large.*free some space") as failed:
             state.note("b", 2)
     assert not isinstance(failed.value, OSError)
     assert state.finished == {"a": 1}

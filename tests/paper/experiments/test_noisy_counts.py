@@ -87,8 +87,8 @@ def test_the_seed_of_a_stream_is_what_it_was():
 @pytest.mark.parametrize("key", ["laplace", "ggm3-pdp", "integer-laplace"])
 def test_noise_is_a_function_of_its_seed(key):
     one = sanitiser_of(key)
-    facts = one.calibrate(1.0, 0.05 if one.uses_delta else None)
-    first, again, other = (simulated_noise(facts, one.support, (50, 4), seed=seed) for seed in (7, 7, 8))
+    noise = one.calibrate(1.0, 0.05 if one.uses_delta else None)
+    first, again, other = (simulated_noise(noise, one.support, (50, 4), seed=seed) for seed in (7, 7, 8))
     assert first.shape == (50, 4)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)

@@ -43,35 +43,35 @@ def test_only_mildew_has_order_three_of_the_paper():
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_laplace_has_scale_one_over_epsilon(epsilon):
-    facts = sanitiser_of("laplace").calibrate(epsilon)
-    assert facts.order == 1.0
-    assert facts.scale == pytest.approx(1 / epsilon, rel=1e-15)
-    assert facts.mean_abs == facts.scale
-    assert facts.std == pytest.approx(math.sqrt(2) / epsilon, rel=1e-14)
+    noise = sanitiser_of("laplace").calibrate(epsilon)
+    assert noise.order == 1.0
+    assert noise.scale == pytest.approx(1 / epsilon, rel=1e-15)
+    assert noise.mean_abs == noise.scale
+    assert noise.std == pytest.approx(math.sqrt(2) / epsilon, rel=1e-14)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GOALS)
 def test_the_gaussian_of_the_paper_has_the_lemmas_sigma(epsilon, delta):
     z = NormalDist().inv_cdf(1 - delta / 2)
     sigma = (z + math.sqrt(z * z + 2 * epsilon)) / (2 * epsilon)
-    facts = sanitiser_of("gaussian-pdp").calibrate(epsilon, delta)
-    assert facts.std == pytest.approx(sigma, rel=1e-9)
-    assert facts.mean_abs == pytest.approx(sigma * math.sqrt(2 / math.pi), rel=1e-9)
+    noise = sanitiser_of("gaussian-pdp").calibrate(epsilon, delta)
+    assert noise.std == pytest.approx(sigma, rel=1e-9)
+    assert noise.mean_abs == pytest.approx(sigma * math.sqrt(2 / math.pi), rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GOALS)
 def test_the_classic_gaussian_has_its_sigma_and_a_note_from_epsilon_one_on(epsilon, delta):
-    facts = sanitiser_of("gaussian-adp-classic").calibrate(epsilon, delta)
-    assert facts.std == pytest.approx(math.sqrt(2 * math.log(1.25 / delta)) / epsilon, rel=1e-12)
-    assert ("outside the domain of the classic formula (epsilon < 1)" in facts.note) == (epsilon >= 1)
+    noise = sanitiser_of("gaussian-adp-classic").calibrate(epsilon, delta)
+    assert noise.std == pytest.approx(math.sqrt(2 * math.log(1.25 / delta)) / epsilon, rel=1e-12)
+    assert ("outside the domain of the classic formula (epsilon < 1)" in noise.note) == (epsilon >= 1)
 
 
 def test_order_three_of_the_paper_is_the_disjoint_closed_form():
-    facts = sanitiser_of("ggm3-pdp").calibrate(1.0, 0.05)
-    assert facts.scale == pytest.approx(4.662444534457, rel=1e-12)
+    noise = sanitiser_of("ggm3-pdp").calibrate(1.0, 0.05)
+    assert noise.scale == pytest.approx(4.662444534457, rel=1e-12)
     with mpmath.workdps(30):
-        mean_abs = facts.scale * mpmath.gamma(mpmath.mpf(2) / 3) / mpmath.gamma(mpmath.mpf(1) / 3)
-    assert facts.mean_abs == pytest.approx(float(mean_abs), rel=1e-12)
+        mean_abs = noise.scale * mpmath.gamma(mpmath.mpf(2) / 3) / mpmath.gamma(mpmath.mpf(1) / 3)
+    assert noise.mean_abs == pytest.approx(float(mean_abs), rel=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GOALS)
@@ -88,11 +88,11 @@ def test_ours_add_less_noise_than_the_papers_for_the_same_promise(epsilon, delta
 
 
 def test_the_planner_beats_laplace_and_says_its_order():
-    facts = sanitiser_of("integer-best").calibrate(2.0, 0.25)
-    noise = ggdp.IntegerNoise(order=facts.order, scale=facts.scale)
-    assert facts.mean_abs < sanitiser_of("integer-laplace").calibrate(2.0).mean_abs
-    assert facts.std == pytest.approx(noise.std, rel=1e-12)
-    assert f"order {facts.order:.6g} by the planner" in facts.note
+    noise = sanitiser_of("integer-best").calibrate(2.0, 0.25)
+    sampler = ggdp.IntegerNoise(order=noise.order, scale=noise.scale)
+    assert noise.mean_abs < sanitiser_of("integer-laplace").calibrate(2.0).mean_abs
+    assert noise.std == pytest.approx(sampler.std, rel=1e-12)
+    assert f"order {noise.order:.6g} by the planner" in noise.note
 
 
 def test_a_sanitiser_with_delta_needs_one():

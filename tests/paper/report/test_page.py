@@ -400,7 +400,7 @@ def test_other_goals_and_another_prior_can_be_asked_for(monkeypatch):
     assert [row["l1_mean"] for row in usual] == [row["l1_mean"] for row in rows]
     assert [row["kl_mean"] for row in usual] != [row["kl_mean"] for row in rows]
     assert all(claim.verdict == "not measured" for claim in found.claims if claim.key == "mildew-winner")
-    assert any("Other privacy parameters" in note for note in found.notes)
+    assert any("other privacy parameters" in note for note in found.notes)
     Page(report_html(found))
 
 

@@ -64,14 +64,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "the table is off by one",
-        "sampling/thresholds.py",
+        "sampling/law_tables.py",
         "return Table.of(table, least=-len(table) // 2, ends=(False, False)",
         "return Table.of(table, least=-len(table) // 2 + 1, ends=(False, False)",
         (f"{LAW}[gaussian-integers]",),
     ),
     Sabotage(
         "thresholds have 53 bits",
-        "sampling/thresholds.py",
+        "sampling/law_tables.py",
         "return max(int(floor), 0), int(floor) + 1",
         "return max(int(floor) >> 11 << 11, 0), (int(floor) >> 11 << 11) + 1",
         (f"{LAW}[gaussian-integers]",),

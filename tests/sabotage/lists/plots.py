@@ -2,7 +2,7 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-ROOM = "tests/plots/test_room.py::test_no_text_is_cut_off_and_no_two_overlap"
+LAYOUT = "tests/plots/test_layout.py::test_no_text_is_cut_off_and_no_two_overlap"
 TABLES = "tests/plots/test_tables.py::"
 REPORT = "tests/paper/report/test_page.py::"
 
@@ -12,14 +12,14 @@ SABOTAGES = [
         "plots/text.py",
         "text = wrap(figure, title, width - 2 * _INDENT)",
         "text = title",
-        (f"{ROOM}[long name of a column]",),
+        (f"{LAYOUT}[long name of a column]",),
     ),
     Sabotage(
         "names below points are as many as there are places",
         "plots/tables.py",
         "if (text_width(figure, names) + 0.15) * len(table) / step <= _ACROSS or len(places) <= 2:",
         "if names:",
-        (f"{ROOM}[300 long]",),
+        (f"{LAYOUT}[300 long]",),
     ),
     Sabotage(
         "many levels of text are not sorted by their counts",

@@ -15,8 +15,8 @@ SABOTAGES = [
     Sabotage(
         "selection trusts its floats",
         "sampling/selection.py",
-        "room = 2 * margin + 1",
-        "room = 1",
+        "undecided = 2 * margin + 1",
+        "undecided = 1",
         ("tests/sampling/test_selection.py::test_the_units_and_bits_of_a_candidate_are_its_weight",),
     ),
     Sabotage(

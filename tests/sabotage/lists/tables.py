@@ -115,7 +115,7 @@ SABOTAGES = [
     Sabotage(
         "probabilistic DP survives a threshold",
         "tables/table_plan.py",
-        "promised = promised.after_postprocessing()",
+        "guarantee = guarantee.after_postprocessing()",
         "pass",
         (f"{REQUESTS}test_a_probabilistic_goal_is_approximate_after_an_adjustment_and_a_threshold",),
     ),

@@ -102,7 +102,7 @@ def test_patterns_name_files_in_order_of_one_format_and_header(tmp_path):
         (tmp_path / name).write_bytes(content)
     assert counted(str(tmp_path / "x*.csv"), CountQuery(marginals=(DOMAIN,))) == [{0: 2}]
     assert found_files(tmp_path / "x*.csv").paths == (str(tmp_path / "x1.csv"), str(tmp_path / "x2.csv"))
-    with pytest.raises(ArgumentError, match="another header"):
+    with pytest.raises(ArgumentError, match="different header"):
         found_files(tmp_path / "*.csv")
     with pytest.raises(ArgumentError, match="several formats"):
         found_files(tmp_path / "[xz]*")
@@ -113,7 +113,7 @@ def test_patterns_name_files_in_order_of_one_format_and_header(tmp_path):
     [
         ("t.csv", b"", "has no header"),
         ("t.csv", b"\xff\xfe,b\n1,2\n", "not text in utf-8"),
-        ("t.csv", b"a,a\n1,2\n", "two columns alike"),
+        ("t.csv", b"a,a\n1,2\n", "two columns of the same name"),
         ("t.csv", b"b\n1\n", "no such column"),
         ("t.csv.gz", b"a,b\n", "cannot be read"),
         ("t.txt", b"a,b\n", "must end in"),
@@ -433,5 +433,5 @@ def test_what_seems_to_be_one_file_on_two_devices_is_refused(tmp_path, monkeypat
         return SimpleNamespace(**changed, st_dev=len(str(path)) + ("two" in str(path)), st_ino=7, st_mtime_ns=1)
 
     monkeypatch.setattr(os, "stat", mounted)
-    with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be one file on two mounts"):
+    with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be the same file on two mounts"):
         found_files(str(tmp_path / "*.csv"))

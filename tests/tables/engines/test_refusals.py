@@ -120,7 +120,7 @@ def test_what_is_no_frame_is_refused():
 
 
 def test_open_columns_are_asked_for_as_keys():
-    with open_source(TABLE, columns=["text"]) as source, pytest.raises(ArgumentError, match="ask for keys"):
+    with open_source(TABLE, columns=["text"]) as source, pytest.raises(ArgumentError, match="request keys"):
         source.count(CountQuery(marginals=(Domain([Column(name="text")]),)))
     with open_source(TABLE, columns=["text"]) as source, pytest.raises(ArgumentError, match="Spark"):
         source.lazy_cells(CountQuery(marginals=(Domain({"text": ["a"]}),)))

@@ -48,7 +48,7 @@ def test_a_field_that_is_not_valid_text_is_no_unit(tmp_path):
         ({"encoding": "utf-7"}, "record by record"),
         ({"encoding": "shift_jis"}, "record by record"),
         ({"encoding": "rot13"}, "record by record"),
-        ({"encoding": "no such thing"}, "is not known"),
+        ({"encoding": "no such thing"}, "is unknown"),
         ({"encoding": 8}, "name of an encoding"),
         ({"delimiter": ""}, "one ASCII character"),
         ({"delimiter": "ab"}, "one ASCII character"),
@@ -66,7 +66,7 @@ def test_what_cannot_be_read_record_by_record_is_refused(text, said):
 def test_a_delimiter_or_encoding_is_refused_where_a_format_has_none(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"{}\n")
-    with pytest.raises(ArgumentError, match="is for CSV files"):
+    with pytest.raises(ArgumentError, match="applies to CSV files"):
         tally(path, delimiter=";")
 
 

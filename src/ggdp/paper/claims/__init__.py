@@ -1,6 +1,6 @@
 """Every claim of the paper's Sections 2 to 5 that can be measured, with its numbers and its verdict.
 
-A claim is a small function that computes its numbers anew and takes its verdict from them; none is written down.
+A claim is a small function that computes its numbers and derives its verdict from them; no verdict is hard-coded.
 Sections 2, 3 and 5 are about formulas and need no experiment. Those of Section 4 need a run, and are "not measured"
 where it was not made, or where its standard errors are too large to decide.
 """

@@ -44,9 +44,9 @@ def non_empty_cells() -> Claim:
         claim="Sanitising only the non-empty cells, as was done in the adult data for simplicity, keeps the guarantee "
         "of the mechanism.",
         verdict=if_true(max(gaps) == 0.0),
-        measured=f"Who is alone in a cell makes it appear, with any noise: {alone} of the {sum(counts)} in the mildew "
-        f"table, which is small enough to try every neighbour of. The outputs with and without such a person have "
-        f"nothing in common, so delta = {max(gaps):g}. Not differentially private, for reproduction only.",
+        measured=f"A person who is alone in a cell makes it appear, with any noise: {alone} of the {sum(counts)} in "
+        f"the mildew table, which is small enough to try every neighbour. The outputs with and without such a person "
+        f"have nothing in common, so delta = {max(gaps):g}. Not differentially private, for reproduction only.",
         figure="adult-counts",
     )
 
@@ -112,7 +112,7 @@ def _senseless(facts: dict[str, float]) -> Claim:
         return Claim(**said("adult-senseless"), verdict="not measured", measured="The run has no ages.")
     old, busy = int(facts["aged_90"]), int(facts["aged_90_over_80_hours"])
     if not old:
-        return Claim(**said("adult-senseless"), verdict="not measured", measured="These data have nobody of 90.")
+        return Claim(**said("adult-senseless"), verdict="not measured", measured="These data have no person of age 90.")
     return Claim(
         **said("adult-senseless"),
         verdict=if_true(busy == 0),
@@ -220,5 +220,5 @@ def _no_worse(run: SvmRun) -> Claim:
         if worse and decided
         else "",
         measured=f"Its accuracy less the other's on the same {run.test:,} test rows, mean and standard error: {text}."
-        + (" The standard errors are too large to decide: more repeats would tell." if undecided else ""),
+        + (" The standard errors are too large to decide: more repeats are needed." if undecided else ""),
     )

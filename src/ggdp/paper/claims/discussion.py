@@ -1,4 +1,4 @@
-"""Claims of Section 5: what the discussion says of bounds, sensitivity and precision."""
+"""Claims of Section 5: what the discussion says about bounds, sensitivity and precision."""
 
 from __future__ import annotations
 

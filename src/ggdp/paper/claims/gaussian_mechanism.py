@@ -235,7 +235,7 @@ def bounce_back() -> Claim:
 
 
 def laplace_strays() -> Claim:
-    """Fig. 4: Laplace noise strays further in some cases."""
+    """Fig. 4: Laplace noise is larger in some cases."""
     found = paper_tails()
     turn = tail_turn([float(c.epsilon) for c in found], [float(c.delta) for c in found])
     likely = [

@@ -106,7 +106,7 @@ def _verdict(run: CountRun, pairs: Sequence[tuple[str, str]]) -> tuple[Verdict, 
             name for measure, name in MEASURES.items() if set(_standings(run, pairs, [measure]).values()) == {"won"}
         ]
         return (
-            ("holds only if", f"it is said of {sure[0]}; of both it is {undecided}") if sure else ("not measured", "")
+            ("holds only if", f"it refers to {sure[0]}; for both it is {undecided}") if sure else ("not measured", "")
         )
     if len(won) >= len(against):
         return "holds only if", f"not at (epsilon, delta) = {_named(against)}" + (f"; {undecided}" if open_ones else "")
@@ -125,7 +125,7 @@ def _counted(run: CountRun, pairs: Sequence[tuple[str, str]]) -> str:
     repeats = run.row("laplace", next(iter(standings))[0], None)["repeats"]
     beyond = f"beyond {short(beyond_chance(2 * repeats - 2), 3)} standard errors of {repeats} repeats"
     open_ones = _with(standings, "open")
-    reason = f" At {_named(open_ones)} the standard errors are too large: more repeats would tell." if open_ones else ""
+    reason = f" At {_named(open_ones)} the standard errors are too large: more repeats are needed." if open_ones else ""
     return f"Of {len(standings)} goals, {beyond}: {'; '.join(parts)}.{reason}"
 
 

@@ -131,7 +131,7 @@ def mildew_linear(results: Results) -> Claim:
     return Claim(
         **said("mildew-linear"),
         verdict="holds only if" if partly else if_true(straight),
-        condition=f"it is said of {' and '.join(named)}, {way}" if partly else "",
+        condition=f"it refers to {' and '.join(named)}, {way}" if partly else "",
         measured="The fall from 0.5 to 1 over that from 1 to 2: "
         + ", ".join(f"{span(found)} for {name}" for name, found in steps.items())
         + " (a straight line has 0.5, equal steps have 1, noise that is only scaled has 2).",
@@ -149,7 +149,7 @@ def mildew_delta(results: Results) -> Claim:
     return Claim(
         **said("mildew-delta"),
         verdict="holds only if" if partly else if_true(all(less)),
-        condition=f"it is said of {[*MEASURES.values()][less.index(True)]}" if partly else "",
+        condition=f"it refers to {[*MEASURES.values()][less.index(True)]}" if partly else "",
         measured="; ".join(
             f"{name} falls {span(by_epsilon[measure])} times from epsilon = {short(EPSILONS[0])} to "
             f"{short(EPSILONS[-1])} ({short(EPSILONS[-1] / EPSILONS[0])}-fold), and {span(by_delta[measure])} times "
@@ -178,7 +178,7 @@ def czech_quicker(results: Results) -> Claim:
     return Claim(
         **said("czech-quicker"),
         verdict="holds" if len(good) == len(quicker) else ("holds only if" if good else "does not hold"),
-        condition=f"it is said of {' and '.join(good)}" if 0 < len(good) < len(quicker) else "",
+        condition=f"it refers to {' and '.join(good)}" if 0 < len(good) < len(quicker) else "",
         measured=f"Over the paper's range there fall, for Czech and for mildew: {'; '.join(texts)}. Laplace at epsilon "
         f"= 1: an l_1 distance of {short(relative[1], 2)} % of n against {short(relative[0], 2)} %.",
     )
@@ -206,7 +206,7 @@ def czech_variability(results: Results) -> Claim:
         verdict="not measured" if undecided else if_true(min(every) > chance),
         measured="Standard deviation at epsilon = 0.1 over that at 0.5: "
         + ", ".join(f"{span(found)} for {name}" for name, found in growth.items())
-        + f"; what is beyond {short(chance, 3)} is beyond chance. (The text speaks of 0.1, which is not among the "
+        + f"; what is beyond {short(chance, 3)} is beyond chance. (The text mentions 0.1, which is not among the "
         f"paper's settings, {listed(EPSILONS)}; it was added here.)",
     )
 

@@ -1,4 +1,4 @@
-"""The paper's analyses as functions: what two mechanisms cost and how far their noises stray, side by side.
+"""The paper's analyses as functions: what two mechanisms cost and how large their noise is, side by side.
 
 All of them are about noise on the reals, as the paper's are, and about public parameters alone: no data is read.
 """

@@ -1,4 +1,4 @@
-"""Which of the two noises varies more: Gaussian noise of (epsilon, delta)-DP or Laplace noise of epsilon-DP.
+"""Which noise varies more: Gaussian noise of (epsilon, delta)-DP or Laplace noise of epsilon-DP.
 
 =======  ============================================================================
 epsilon  the epsilon of both; the sensitivity is 1, so the Laplace variance is 2 / epsilon^2

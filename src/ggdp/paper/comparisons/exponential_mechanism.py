@@ -9,7 +9,7 @@ Z(s)     the normaliser, Integral exp(-(|x - s| / b)^p) dx over the bounds
 
 The loss is a change of weight, at most [w^p - (w - D)^p] / b^p (which is epsilon/2 with the exact Delta_u), and a
 change of the normaliser, at most log Z(c0 + D) / Z(c0) or, where D is more than half the width, the same with the
-middle in the place of c0 + D: log Z is concave and symmetric, so that it rises the most from an end. The two need not
+middle instead of c0 + D: log Z is concave and symmetric, so that it rises the most from an end. The two need not
 have the same sign where either is largest, so the true loss can be below that of the weights alone.
 
 References

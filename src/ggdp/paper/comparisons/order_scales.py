@@ -101,7 +101,7 @@ def scales_by_order(
     epsilon, delta : float
         The goal, delta strictly between 0 and 1.
     sensitivities : sequence of float, default (1,)
-        How far each coordinate can move. With one coordinate an order takes milliseconds, with several a second or two.
+        Largest change of each coordinate. One coordinate takes milliseconds an order, several a second or two.
     progress : callable, optional
         Called with the number of orders done and the number of all, after each.
 

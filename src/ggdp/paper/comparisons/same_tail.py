@@ -1,4 +1,4 @@
-"""The epsilon at which Gaussian noise strays beyond t as often as Laplace noise of a given epsilon.
+"""The epsilon at which Gaussian noise exceeds t as often as Laplace noise of a given epsilon.
 
 =======  ============================================================================
 epsilon  the epsilon_1 of the Laplace noise; the sensitivity is 1
@@ -68,7 +68,7 @@ class SameTail:
             return self.epsilon * self.ratio
 
     def likely(self, least: float = UNLIKELY) -> NDArray[np.bool_]:
-        """Tell where the tail is at least `least`."""
+        """Return where the tail is at least `least`."""
         return self.log_tail >= math.log(least)
 
 

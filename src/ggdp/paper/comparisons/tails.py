@@ -1,4 +1,4 @@
-"""How far Laplace noise of epsilon-DP and Gaussian noise of (epsilon, delta)-DP stray, and how the two compare.
+"""Tails of Laplace noise of epsilon-DP and of Gaussian noise of (epsilon, delta)-DP, compared.
 
 =======  =============================================================================
 epsilon  the epsilon of both; the sensitivity is 1, so t is in units of it
@@ -75,12 +75,12 @@ class TailComparison:
 
     @property
     def laplace(self) -> Floats:
-        """The probability that Laplace noise exceeds t in size."""
+        """The probability that Laplace noise exceeds t in absolute value."""
         return np.exp(self.log_laplace)
 
     @property
     def gaussian(self) -> Floats:
-        """The probability that Gaussian noise exceeds t in size."""
+        """The probability that Gaussian noise exceeds t in absolute value."""
         return np.exp(self.log_gaussian)
 
     @property
@@ -90,7 +90,7 @@ class TailComparison:
             return np.exp(self.log_ratio)
 
     def likely(self, least: float = UNLIKELY) -> NDArray[np.bool_]:
-        """Tell where at least one of the two exceeds t with a probability of `least`."""
+        """Return where at least one of the two exceeds t with a probability of `least`."""
         return np.maximum(self.log_laplace, self.log_gaussian) >= math.log(least)
 
 
@@ -103,9 +103,9 @@ class TailTurn:
     t_minimum, log_minimum : ndarray
         Noise size at which Laplace : Gaussian is least, and the logarithm of the ratio there.
     t_crossing : ndarray
-        Noise size beyond which Laplace noise is the more likely to stray; 0 where it always is.
+        Noise size beyond which Laplace noise is more likely; 0 if it always is.
     log_tail_at_crossing : ndarray
-        Logarithm of the probability that either noise strays that far.
+        Logarithm of the probability that either noise exceeds it.
     """
 
     t_minimum: Floats
@@ -122,7 +122,7 @@ class TailTurn:
 def tail_probabilities(
     epsilon: ArrayLike, delta: ArrayLike, t: ArrayLike, gaussian: Gaussian = "paper"
 ) -> TailComparison:
-    """Return how likely Laplace and Gaussian noise of the same epsilon are to exceed t in size.
+    """Return how likely Laplace and Gaussian noise of the same epsilon are to exceed t in absolute value.
 
     Parameters
     ----------

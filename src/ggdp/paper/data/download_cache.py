@@ -1,4 +1,4 @@
-"""The directory in which downloaded data sets are kept."""
+"""The cache directory of downloaded data sets."""
 
 from __future__ import annotations
 

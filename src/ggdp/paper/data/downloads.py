@@ -43,7 +43,7 @@ def bounded(file: _Readable) -> bytes:
 
 
 def from_address(address: str, *, progress: Progress | None = None) -> bytes:
-    """Return what is at an address."""
+    """Return the content of a URL."""
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
@@ -103,7 +103,7 @@ def from_wheel(requirement: str, *, size: int, progress: Progress | None = None)
 
 
 def _finished(command: list[str], environment: dict[str, str], log: IO[bytes], meanwhile: Callable[[], None]) -> int:
-    """Run a command to its end and return its status; it never outlives this call."""
+    """Run a command to its end and return its status; it ends with this call."""
     deadline = time.monotonic() + PATIENCE
     try:
         process = subprocess.Popen(

@@ -45,7 +45,7 @@ EMPTY_CELLS_SHOW = f"{NOT_PRIVATE}: the empty cells are left out, which shows th
 _CUT_OFF = 99_999
 _UNUSED = "fnlwgt"
 _OUTCOME = "income"
-# The paper's example of a cell that makes no sense: somebody of this age who works longer than this in a week.
+# The paper's example of a cell that makes no sense: a person of this age who works longer than this in a week.
 _OLD, _LONG = 90, 80
 
 

@@ -33,7 +33,7 @@ from ggdp.paper.experiments.sanitisers import (
     DELTAS,
     EPSILONS,
     REPEATS,
-    NoiseFacts,
+    CalibratedNoise,
     Sanitiser,
     Setting,
     known,
@@ -172,8 +172,8 @@ def run_counts(
         if progress is not None:
             progress(done, 2 * steps)
 
-    facts = known(settings, workers=workers, progress=lambda done, _: report(done))
-    tasks = list(zip(settings, facts, strict=True))
+    calibrated = known(settings, workers=workers, progress=lambda done, _: report(done))
+    tasks = list(zip(settings, calibrated, strict=True))
     many = table.counts.size * table.repeats * steps >= _WORTH_PROCESSES
     found = run_tasks(
         _measured,
@@ -196,9 +196,9 @@ def run_counts(
     )
 
 
-def _measured(table: _Table, task: tuple[Setting, NoiseFacts]) -> tuple[Reals, Reals]:
+def _measured(table: _Table, task: tuple[Setting, CalibratedNoise]) -> tuple[Reals, Reals]:
     """Return l_1 and both divergences of every adjustment and repeat, and the first repeat's counts as shown."""
-    setting, facts = task
+    setting, calibrated = task
     cells, total = table.counts.size, float(table.counts.sum())
     height = max(_BLOCK // cells, 1)
     found = np.full((len(table.adjustments), 3, table.repeats), np.nan)
@@ -206,8 +206,8 @@ def _measured(table: _Table, task: tuple[Setting, NoiseFacts]) -> tuple[Reals, R
     for block in range(-(-table.repeats // height)):
         seed = stream_seed(table.seed, table.name, *setting.key, block)
         start, stop = block * height, min((block + 1) * height, table.repeats)
-        # The whole block is drawn, so that its first repeats do not depend on how many are asked for.
-        noisy = simulated_noise(facts, setting.sanitiser.support, (height, cells), seed=seed)[: stop - start]
+        # The whole block is drawn, so that its first repeats do not depend on how many are requested.
+        noisy = simulated_noise(calibrated, setting.sanitiser.support, (height, cells), seed=seed)[: stop - start]
         noisy += table.counts
         if block == 0:
             example = ADJUSTMENTS[_SHOWN](noisy[:1], total)[0]
@@ -220,12 +220,17 @@ def _measured(table: _Table, task: tuple[Setting, NoiseFacts]) -> tuple[Reals, R
 
 
 def _row(
-    table: _Table, setting: Setting, facts: NoiseFacts, adjustment: Adjustment, measured: Reals, caveat: str | None
+    table: _Table,
+    setting: Setting,
+    calibrated: CalibratedNoise,
+    adjustment: Adjustment,
+    measured: Reals,
+    caveat: str | None,
 ) -> dict[str, Any]:
     """Return a row of the run."""
     one = setting.sanitiser
     raw = adjustment == "raw"
-    notes = [facts.note]
+    notes = [calibrated.note]
     if one.notion == "probabilistic" and not raw:
         notes.append("probabilistic DP is approximate DP after the adjustment")
     row: dict[str, Any] = {
@@ -234,8 +239,8 @@ def _row(
         "group": one.group,
         "epsilon": setting.epsilon,
         "delta": setting.delta,
-        "order": facts.order,
-        "scale": facts.scale,
+        "order": calibrated.order,
+        "scale": calibrated.scale,
         "support": one.support,
         "neighbours": one.neighbours,
         "adjustment": adjustment,
@@ -247,7 +252,7 @@ def _row(
         absent = raw and measure != "l1"
         row[f"{measure}_mean"] = None if absent else float(values.mean())
         row[f"{measure}_sd"] = None if absent else float(values.std(ddof=1))
-    row["l1_expected"] = table.counts.size * facts.mean_abs if raw else None
+    row["l1_expected"] = table.counts.size * calibrated.mean_abs if raw else None
     return row
 
 

@@ -83,7 +83,7 @@ class StateFile:
         self._close()
 
     def note(self, piece: str, result: int) -> None:
-        """Write a finished piece so that it outlives the process and the machine."""
+        """Write a finished piece durably."""
         line = json.dumps({"run": self._fingerprint, "piece": piece, "result": result}) + "\n"
         self._write(line.encode())
         self.finished[piece] = result
@@ -100,8 +100,8 @@ class StateFile:
         except OSError as failed:
             message = (
                 f"a finished piece could not be written to {self._path}: {failed.strerror or failed}. Those before it "
-                "are kept there: make room for the file (or raise its limit) and run the same again to go on from "
-                "them, or name a state file elsewhere to begin anew"
+                "are kept there: free some space (or raise the limit) and run the same again to continue from "
+                "them, or name another state file to start again"
             )
             raise GgdpError(message) from None
 

@@ -6,7 +6,7 @@ b         least scale with Pr(sum_k (|e_k| + D_k)^p - |e_k|^p > b^p epsilon) = d
 b(aDP)    the least scale for aDP at the same goal, which the paper does not have
 ========  ==========================================================================================
 
-The two routes share nothing but the formula, so that their agreement checks both: the convolution is good to about
+The two routes share only the formula, so their agreement checks both: the convolution is good to about
 1e-7, and the Monte Carlo estimate has an interval of its own.
 
 References

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ggdp.paper.experiments.sanitisers import NoiseFacts
+    from ggdp.paper.experiments.sanitisers import CalibratedNoise
 
     Reals: TypeAlias = NDArray[np.float64]
 
@@ -73,15 +73,15 @@ def stream_seed(seed: int, *names: str | float | None) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
 
-def simulated_noise(facts: NoiseFacts, support: str, shape: tuple[int, ...], *, seed: int) -> Reals:
+def simulated_noise(calibrated: CalibratedNoise, support: str, shape: tuple[int, ...], *, seed: int) -> Reals:
     """Return noise as floats, from a seed: for simulation, never for a release.
 
     Parameters
     ----------
-    facts : NoiseFacts
+    calibrated : CalibratedNoise
         Order and scale.
     support : {"real", "integer"}
-        Where the noise lives.
+        Support of the noise.
     shape : tuple of int
         Shape of the array.
     seed : int
@@ -90,14 +90,14 @@ def simulated_noise(facts: NoiseFacts, support: str, shape: tuple[int, ...], *, 
     Examples
     --------
     >>> from ggdp.paper.experiments.sanitisers import sanitiser_of
-    >>> facts = sanitiser_of("integer-laplace").calibrate(1.0)
-    >>> simulated_noise(facts, "integer", (2, 3), seed=1).shape
+    >>> calibrated = sanitiser_of("integer-laplace").calibrate(1.0)
+    >>> simulated_noise(calibrated, "integer", (2, 3), seed=1).shape
     (2, 3)
     """
     if support == "integer":
-        noise = ggdp.IntegerNoise(order=facts.order, scale=facts.scale)
+        noise = ggdp.IntegerNoise(order=calibrated.order, scale=calibrated.scale)
         return noise.sample(shape, source=ggdp.SeededSource(seed=seed)).astype(np.float64)
-    law = ggdp.GeneralizedGaussian(order=facts.order, scale=facts.scale)
+    law = ggdp.GeneralizedGaussian(order=calibrated.order, scale=calibrated.scale)
     return simulated_not_private(law, shape, generator=np.random.default_rng(seed))
 
 
@@ -162,7 +162,7 @@ def projected(noisy: Reals, total: float) -> Reals:
 
 
 def clip_at_zero(noisy: Reals, total: float) -> Reals:
-    """Return the counts with negative ones put to 0; the total is not used.
+    """Return the counts with negative ones set to 0; the total is not used.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def _named(task: object) -> Iterator[None]:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Hold an interruption back; processes that are started meanwhile never receive one from the terminal."""
+    """Block interrupts inside the context; processes started in it never receive one from the terminal."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -11,7 +11,7 @@ reproduction, with a note on those rows.
 References
 ----------
 Liu, arXiv 1602.06028 v5, Section 4: epsilon in {0.5, 1, 2}, delta in {0.01, 0.05, 0.1, 0.25}, 500 repeats; its text on
-the Czech data speaks of epsilon = 0.1 as well.
+the Czech data also mentions epsilon = 0.1.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "PAPER",
     "QUICK_DELTAS",
     "REPEATS",
-    "NoiseFacts",
+    "CalibratedNoise",
     "Sanitiser",
     "Setting",
     "known",
@@ -62,7 +62,7 @@ REPEATS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseFacts:
+class CalibratedNoise:
     """The noise of one setting.
 
     Attributes
@@ -124,19 +124,19 @@ class Sanitiser:
         """Whether its noise depends on delta."""
         return self.notion != "pure"
 
-    def calibrate(self, epsilon: float, delta: float | None = None) -> NoiseFacts:
+    def calibrate(self, epsilon: float, delta: float | None = None) -> CalibratedNoise:
         """Return the noise for an epsilon and, if it uses one, a delta."""
         query = ggdp.Sensitivity.histogram(neighbours=self.neighbours)
         goal = self._goal(epsilon, delta)
         if self.order is None:
             calibration = ggdp.plan(goal, query, measure="mean-abs", support=self.support).calibration
             note = f"order {calibration.order:.6g} by the planner, for the least mean absolute error"
-            return _facts(calibration, note)
+            return _described(calibration, note)
         if self.method == "classic":
             assert isinstance(goal, ggdp.ApproxDP)
-            return _facts(classic_gaussian(goal, query, outside_domain=True))
+            return _described(classic_gaussian(goal, query, outside_domain=True))
         method: Literal["paper", "tight"] = "paper" if self.method == "paper" else "tight"
-        return _facts(ggdp.calibrate(goal, query, order=self.order, support=self.support, method=method))
+        return _described(ggdp.calibrate(goal, query, order=self.order, support=self.support, method=method))
 
     def _goal(self, epsilon: float, delta: float | None) -> ggdp.PureDP | ggdp.ProbabilisticDP | ggdp.ApproxDP:
         if not self.uses_delta:
@@ -159,8 +159,8 @@ class Setting(NamedTuple):
         return self.sanitiser.key, self.epsilon, self.delta
 
 
-def _facts(calibration: ggdp.Calibration, note: str = "") -> NoiseFacts:
-    return NoiseFacts(
+def _described(calibration: ggdp.Calibration, note: str = "") -> CalibratedNoise:
+    return CalibratedNoise(
         order=calibration.order,
         scale=calibration.scale,
         std=calibration.std,
@@ -206,7 +206,7 @@ ALL = PAPER + OURS
 
 # The order of the paper's mechanism that it ran on one data set only.
 _MILDEW_ONLY = "ggm3-pdp"
-_KNOWN: dict[Setting, NoiseFacts] = {}
+_KNOWN: dict[Setting, CalibratedNoise] = {}
 
 
 def sanitiser_of(key: str) -> Sanitiser:
@@ -256,7 +256,7 @@ def settings_of(
 
 def known(
     settings: Sequence[Setting], *, workers: int = 1, progress: Callable[[int, int], None] | None = None
-) -> tuple[NoiseFacts, ...]:
+) -> tuple[CalibratedNoise, ...]:
     """Return the noise of every setting, searched for once in a process: the planner takes a second or two for each.
 
     Parameters
@@ -283,5 +283,5 @@ def known(
     return tuple(_KNOWN[setting] for setting in settings)
 
 
-def _calibrated(_: None, setting: Setting) -> NoiseFacts:
+def _calibrated(_: None, setting: Setting) -> CalibratedNoise:
     return setting.sanitiser.calibrate(setting.epsilon, setting.delta)

@@ -1,4 +1,4 @@
-"""A support vector machine on weighted cells, set as R's e1071 sets it.
+"""A support vector machine on weighted cells, with the settings of R's e1071.
 
 =========  =============================================================================================
 features   the 13 attributes as R's ``model.matrix`` without an intercept codes them: numbers as they are, the first

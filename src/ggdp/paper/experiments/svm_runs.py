@@ -1,4 +1,4 @@
-"""Does a classifier trained on sanitised counts still predict? Support vector machines on the adult data.
+"""Accuracy of support vector machines trained on sanitised counts of the adult data.
 
 The features, the scaling and the machine are those of `ggdp.paper.experiments.svm_classifier`. Its cells are weighted
 by the sanitised counts and by nothing else.
@@ -31,7 +31,7 @@ from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW, AdultSplit
 from ggdp.paper.experiments.finished_fits import StateFile
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
 from ggdp.paper.experiments.process_pool import run_tasks
-from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, NoiseFacts, Sanitiser, Setting, known, settings_of
+from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, CalibratedNoise, Sanitiser, Setting, known, settings_of
 from ggdp.paper.experiments.svm_classifier import COST, default_gamma, design, weighted_accuracy
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class SvmRun:
         Accuracy of the classifier that was trained on the original counts.
     support_accuracy : float
         Accuracy of the one that was trained on the non-empty cells with equal weights: it has seen no count, so what it
-        knows is what the unprotected choice of cells gives away.
+        knows is what the unprotected choice of cells reveals.
     cost, gamma : float
         Of the classifier.
     rows : list of dict
@@ -134,13 +134,13 @@ class _Fit(NamedTuple):
     """One fit on sanitised counts."""
 
     setting: Setting
-    facts: NoiseFacts
+    noise: CalibratedNoise
     repeat: int
 
     @property
     def name(self) -> str:
         """What the state file calls it."""
-        return json.dumps([*self.setting.key, self.repeat, self.facts.order, self.facts.scale])
+        return json.dumps([*self.setting.key, self.repeat, self.noise.order, self.noise.scale])
 
 
 class _Control(NamedTuple):
@@ -207,8 +207,8 @@ def run_svm(
     problem = _problem(used, integer(seed=seed, at_least=0))
     settings = settings_of(sanitisers, epsilons, deltas)
     fits = [
-        _Fit(setting, facts, repeat)
-        for setting, facts in zip(settings, known(settings, workers=workers), strict=True)
+        _Fit(setting, noise, repeat)
+        for setting, noise in zip(settings, known(settings, workers=workers), strict=True)
         for repeat in range(repeats if setting.sanitiser.group == "paper" else extra)
     ]
     controls = [_Control("original"), _Control("support")]
@@ -248,7 +248,7 @@ def _fitted(problem: _Problem, fit: _Fit | _Control) -> int:
             weights = np.full(weights.shape, weights.mean())
     else:
         seed = stream_seed(problem.seed, "adult-svm", *fit.setting.key, fit.repeat)
-        noise = simulated_noise(fit.facts, fit.setting.sanitiser.support, weights.shape, seed=seed)
+        noise = simulated_noise(fit.noise, fit.setting.sanitiser.support, weights.shape, seed=seed)
         weights = ADJUSTMENTS[ADJUSTMENT](weights + noise, float(weights.sum()))
     return weighted_accuracy(
         problem.cells,
@@ -291,8 +291,8 @@ def _fingerprint(problem: _Problem) -> str:
     """Return what tells runs apart whose fits would differ."""
     digest = hashlib.sha256()
     versions = {name: version(name) for name in _LIBRARIES}
-    facts = [_FORMAT, problem.seed, ADJUSTMENT, COST, default_gamma(len(problem.numeric)), versions]
-    digest.update(json.dumps(facts, sort_keys=True).encode())
+    parameters = [_FORMAT, problem.seed, ADJUSTMENT, COST, default_gamma(len(problem.numeric)), versions]
+    digest.update(json.dumps(parameters, sort_keys=True).encode())
     for part in (problem.cells, problem.labels, problem.counts, problem.test, problem.test_labels, problem.numeric):
         digest.update(repr((part.shape, part.dtype.str)).encode())
         digest.update(np.ascontiguousarray(part).tobytes())
@@ -307,13 +307,13 @@ def _row(fit: _Fit, accuracy: float) -> dict[str, Any]:
         "group": one.group,
         "epsilon": fit.setting.epsilon,
         "delta": fit.setting.delta,
-        "order": fit.facts.order,
-        "scale": fit.facts.scale,
+        "order": fit.noise.order,
+        "scale": fit.noise.scale,
         "support": one.support,
         "neighbours": one.neighbours,
         "adjustment": ADJUSTMENT,
         "private": _PRIVATE,
-        "note": fit.facts.note,
+        "note": fit.noise.note,
         "repeat": fit.repeat,
         "accuracy": accuracy,
     }

@@ -51,7 +51,7 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
     key : str
         Its name, unique in the page.
     title, description : str
-        What a reader who cannot see it is told.
+        Alternative text for readers who cannot see it.
 
     Examples
     --------

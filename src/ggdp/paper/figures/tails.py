@@ -1,4 +1,4 @@
-"""Tails of Laplace and Gaussian noise: how likely either is to stray, their ratio, and the epsilon of the same tail."""
+"""Tails of Laplace and Gaussian noise: their probabilities, their ratio, and the epsilon of the same tail."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _tail_ratio() -> Drawing:
         "tail-ratio",
         figures.plot_tail_ratio(found),
         title="Ratio of the tail probabilities, Laplace to Gaussian",
-        caption="From 1 at t = 0 every ratio falls, turns, and exceeds 1 in the end: then Laplace noise strays more "
+        caption="From 1 at t = 0 every ratio falls, turns, and exceeds 1 in the end: then Laplace noise exceeds t more "
         "often. Grey where both tails are below 1e-4.",
         place="The paper's Fig. 4",
         rows=rows,

@@ -1,4 +1,4 @@
-"""Counting on the engine that the data already lives in."""
+"""Counting on the engine that holds the data."""
 
 from ggdp.tables.engines.sources import Counted, CountQuery, TableSource, open_source
 

@@ -72,7 +72,7 @@ def keys(query: MarginalQuery) -> Frame:
 
 
 def crowded(query: MarginalQuery) -> Frame:
-    """Return a frame of one row: how many units are in more cells of a marginal than they are counted in."""
+    """Return a frame of one row: the number of units in more cells of a marginal than they are counted in."""
     assert query.limits is not None
     coded, names = _named(query) if query.marginal.is_open else _indexed(query)
     return contributions.crowded(coded, names, query.limits.max_cells)
@@ -104,7 +104,7 @@ def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
 
 
 def _coded(query: MarginalQuery) -> Frame:
-    """Return a frame with a code, or the text of an open column, for each column; rows counted nowhere are left out."""
+    """Return a frame with a code, or the text of an open column, for each column; rows not counted are left out."""
     engine, frame, marginal, limits = query
     dialect, kinds = engine.dialect, engine.kinds
     schema = frame.collect_schema()
@@ -160,7 +160,7 @@ def _joined(
 
 
 def writable(dialect: Dialect, value: nw.Expr, kind: str) -> nw.Expr:
-    """Return values that every engine can write as text; null for days outside the years 1 to 9999.
+    """Return values that every engine can convert to text; null for days outside the years 1 to 9999.
 
     Polars panics where it writes such a day as text.
     """

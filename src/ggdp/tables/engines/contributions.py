@@ -14,7 +14,7 @@ the order of rows.
 Claim. Which cells a unit keeps is a function of the key, of that unit's text and of that unit's own set of cells, and
 what it adds to each of them is 1, or min(its rows there, R): so with the key fixed, adding or removing all rows of a
 unit changes at most M counts of a marginal, each by 1 or by at most R; replacing a unit changes at most 2 M, each by at
-most as much. The key is drawn anew for each release, independently of the data, so that this holds given
+most as much. A new key is drawn for each release, independently of the data, so that this holds given
 the key, and hence on average over it. Privacy needs no more of the hash: that no choice is favoured, and so
 that counts are not biased towards some cells, rests on SHA-256 with a secret key being a good pseudo-random function.
 """
@@ -96,7 +96,7 @@ def kept_in_memory(frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Fra
 
 
 def crowded(frame: Frame, cell: Sequence[str], max_cells: int) -> Frame:
-    """Return how many units are in more than so many cells: one row with one number (`ROWS`)."""
+    """Return the number of units in more than `max_cells` cells: one row with one number (`ROWS`)."""
     units = frame.select(UNIT, *cell).unique().group_by(UNIT).agg(nw.len().alias("n"))
     return units.filter(nw.col("n") > max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
 

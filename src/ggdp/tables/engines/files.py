@@ -1,6 +1,6 @@
-"""Files as sources: which they are, their format by their names, the header of CSV files, the types of Parquet files.
+"""Files as sources: their names and formats, the header of CSV files, the types of Parquet files.
 
-What is found here depends on names of files, on what the file system says of them, and on their schemas, which a CSV
+What is found here depends on names of files, on their metadata in the file system, and on their schemas, which a CSV
 file has in its header; never on a record. A file is read once, however many names of it a pattern finds: a row that is
 read twice would be counted twice.
 """
@@ -88,20 +88,20 @@ def found_files(source: str | os.PathLike[str], text: TextFormat | None = None) 
     headers = [read_header(path, text, text.delimiter or _DELIMITERS[kind]) for path in paths]
     for path, header in zip(paths, headers, strict=True):
         if header.names != headers[0].names:
-            raise ArgumentError("data", path, f"has another header than {paths[0]}")
+            raise ArgumentError("data", path, f"has a different header from {paths[0]}")
     return Files(named=named, paths=tuple(paths), format=kind, text=text, headers=tuple(headers))
 
 
 def _require_text(kind: FileFormat, text: TextFormat) -> None:
-    """Refuse what is said of text where a format does not have it."""
+    """Raise for options of text files that the format does not have."""
     if text.delimiter is not None and kind not in _DELIMITERS:
-        raise ArgumentError("delimiter", text.delimiter, f"is for CSV files, and this is a {kind} file")
+        raise ArgumentError("delimiter", text.delimiter, f"applies to CSV files; this is a {kind} file")
     if text.encoding != "utf-8" and kind == "parquet":
         raise ArgumentError("encoding", text.encoding, "is for text files; text of Parquet files is UTF-8")
 
 
 def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], *, by_header: bool = False) -> None:
-    """Refuse columns that are not there, or there twice.
+    """Raise for columns that are missing or ambiguous.
 
     The first line of a text file that was written without a header holds values, so its names are not told.
     """
@@ -191,7 +191,7 @@ def _different(named: str, paths: Sequence[str]) -> list[str]:
         device, other = elsewhere.setdefault(alike, (state.st_dev, path))
         if device != state.st_dev:
             raise ArgumentError(
-                "data", named, f"names {other} and {path}, which seem to be one file on two mounts; name it once"
+                "data", named, f"names {other} and {path}, which seem to be the same file on two mounts; name it once"
             )
         found[identity] = path
     return list(found.values())

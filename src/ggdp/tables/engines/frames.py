@@ -1,4 +1,4 @@
-"""Frames of every library, as narwhals has them: names that mean nothing, exact text, errors that quote nothing.
+"""Frames of every library by narwhals: safe names, exact text, and errors that quote no data.
 
 Columns have names of our own (`safe_name`): names of data may mean something to an engine, be a pattern, have a dot in
 them, or differ in case alone, which some engines do not see.
@@ -41,7 +41,7 @@ Answer = TypeVar("Answer")
 
 
 def safe_name(name: str) -> str:
-    """Return what a column is called while it is counted: a word of its own, whatever the name holds.
+    """Return the internal name of a column while it is counted, which holds no special character.
 
     Examples
     --------
@@ -52,13 +52,13 @@ def safe_name(name: str) -> str:
 
 
 def framed(frame: Any) -> Frame:  # noqa: ANN401 - a frame of any library
-    """Return a frame as narwhals has it."""
+    """Return a frame as a narwhals frame."""
     found: Frame = nw.from_native(frame)
     return found
 
 
 def quietly(source: str, work: Callable[[], Answer]) -> Answer:
-    """Return what `work` returns; whatever an engine says instead, words and warnings, is replaced by one error.
+    """Return what `work` returns; errors and warnings of the engine are replaced by one error.
 
     Claim. An error of an engine may quote a value, so neither its message nor the exception itself is passed on: the
     new one is raised after the old one is gone, so that it is neither its cause nor its context.
@@ -103,7 +103,7 @@ def joined(frame: Frame, text: str, levels: Callable[[str], Any]) -> Frame:
 
 
 def declared_columns(query: CountQuery) -> dict[str, Column | None]:
-    """Return what is declared of the columns of a query, nothing of the unit."""
+    """Return the declarations of the columns of a query, without the unit."""
     declared: dict[str, Column | None] = {c.name: c for marginal in query.marginals for c in marginal}
     return declared if query.unit is None else {**declared, query.unit: None}
 
@@ -113,7 +113,7 @@ def require_one_declaration(query: CountQuery, kinds: Mapping[str, str]) -> None
     declared = declared_columns(query)
     for column in (column for marginal in query.marginals for column in marginal):
         if declared[column.name] != column and kinds[column.name] in ("text", "object"):
-            raise ArgumentError("marginals", column.name, "is declared in two ways: ask for these tables one by one")
+            raise ArgumentError("marginals", column.name, "is declared in two ways: request these tables separately")
 
 
 def readable(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table:

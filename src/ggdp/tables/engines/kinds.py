@@ -35,7 +35,7 @@ a text is neither key nor unit. Dictionaries of Arrow have the kind of their val
 - Text as integers: what matches ``[+-]?[0-9]+(\.0*)?``, as digits without a plus, leading zeros or a fraction; "-0" is
   "0". Decimals likewise. Text as booleans: true and false in any case.
 - Integers: decimal digits. Booleans: true, false. Dates: yyyy-mm-dd; a day outside the years 1 to 9999 has no text.
-- Text that is no UTF-8 has none either. As a key or a unit what has no text is counted nowhere.
+- Text that is no UTF-8 has none either. As a key or a unit what has no text is not counted.
 - Floats: a whole number that fits in 64 bits has its digits, like the integer; fractions, infinite and larger numbers
   have no text.
 - Python values of an object column: text as it is; integers and whole floats as digits; booleans; dates. None, NaN, NaT
@@ -53,7 +53,7 @@ fraction; it is compared as text. Python values of an object column are dates, t
 text. A time that is not in the years 1 to 9999 is `other`, infinite ones of DuckDB included; so are all other values.
 
 **Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
-declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are counted nowhere.
+declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are not counted.
 
 Claim. Each row has one code or none in every column, and which one depends on that row alone. So it is in one cell of a
 marginal, or in none: this is all that sensitivities need.
@@ -89,7 +89,7 @@ __all__ = [
     "unparsable",
 ]
 
-# The code of rows that are counted nowhere.
+# The code of rows that are not counted.
 NOWHERE = -1
 # Text that is a number.
 NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
@@ -108,7 +108,7 @@ _DECLARED = {
     "object": _ALL,
 }
 _UNITS = ("text", "integer", "float", "boolean", "date", "object")
-_WAY_OUT = {
+_HOW_TO_FIX = {
     "decimal": "declare edges or integer levels, or cast the column to text first",
     "date": "declare dates, or edges of dates, or cast the column first",
     "datetime": "declare edges of dates or times, or cast the column to dates first",
@@ -143,7 +143,7 @@ def kind_of(dtype: nw.dtypes.DType) -> str:
 
 
 def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
-    """Refuse a column whose kind does not go with what is declared of it."""
+    """Raise if the kind of a column does not match its declaration."""
     kind, said = kinds[column.name], "dated" if column.dated else column.kind
     if said in _DECLARED.get(kind, ()):
         return
@@ -152,18 +152,18 @@ def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
         "bins": "binned by numbers",
         "dated": "binned by dates",
     }.get(said, f"{said} levels")
-    way_out = _WAY_OUT.get(kind, "cast the column to text, integers or dates first")
-    raise ArgumentError(f"column {column.name!r}", kind, f"cannot be counted as declared ({declared}): {way_out}")
+    how_to_fix = _HOW_TO_FIX.get(kind, "cast the column to text, integers or dates first")
+    raise ArgumentError(f"column {column.name!r}", kind, f"cannot be counted as declared ({declared}): {how_to_fix}")
 
 
 def require_unit(name: str, kinds: Mapping[str, str]) -> None:
-    """Refuse a column of units whose values do not tell units apart on every engine alike."""
+    """Raise if the values of a column do not identify units in the same way on every engine."""
     if kinds[name] not in _UNITS:
         raise ArgumentError("unit", name, f"is a column of kind {kinds[name]}; cast it to integers or text first")
 
 
 def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
-    """Return what tells units apart; null of what is no unit.
+    """Return the value that identifies a unit; null if it is not a unit.
 
     Claim. It is a function of the value alone: the text of whole floats within 64 bits is that of the integer, so that
     an id is the same unit whether its column has nulls or not; other floats, which are no ids, are no units. So is text
@@ -184,14 +184,14 @@ def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
 
 
 def unparsable(column: Column | None) -> str | None:
-    """Return a text that stands for values without one: longer than all levels, so it is none; null as key or unit."""
+    """Return a text for values without one: longer than all levels, so it matches none; null as key or unit."""
     if column is None or column.kind == "open":
         return None
     return "\0" * (1 + max(map(len, column.texts), default=0))
 
 
 def canonical(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
-    """Return the canonical text of values; null where there is none."""
+    """Return the canonical text of values; null for values without one."""
     if kind == "float":
         return _whole_floats(value)
     text = value.cast(nw.String)
@@ -247,7 +247,7 @@ def _numbers(
     dtype: nw.dtypes.DType,
     dialect: Dialect,  # noqa: ARG001 - numbers are compared alike everywhere
 ) -> tuple[nw.Expr, list[nw.Expr | bool]]:
-    """Return values as numbers, null of what is none, and whether they reach each bin and pass the last one."""
+    """Return values as numbers, null if they are not, and whether they reach each bin and pass the last one."""
     if kind == "integer":
         return value, _integer_conditions(value, edges, dtype)
     number = _float(value, kind)
@@ -258,7 +258,7 @@ def _numbers(
 def _times(
     value: nw.Expr, kind: str, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
 ) -> tuple[nw.Expr, list[nw.Expr | bool]]:
-    """Return values as times, null of what is none, and whether they reach each bin and the end of the last one."""
+    """Return values as times, null if they are not, and whether they reach each bin and the end of the last one."""
     if kind in ("date", "datetime"):
         return value, time_conditions(value, edges, dtype, dialect)
     text = value.cast(nw.String)

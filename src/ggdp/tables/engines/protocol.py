@@ -1,4 +1,4 @@
-"""What an engine offers to be counted: the seam between tables and the libraries that hold the data.
+"""Interface between tables and the libraries that hold the data: how an engine counts.
 
 =========  ========================================================================================================
 `Engine`   data that has been opened: the kinds of its columns, and a frame of its rows for each query

@@ -1,4 +1,4 @@
-r"""Text files cut into records and fields, by rules that no reader's buffer can change.
+r"""Text files split into records and fields, independently of how a reader buffers them.
 
 A file is one sequence of bytes, read from its beginning by one automaton; which bytes are a record depends on the bytes
 before it only through where the last record ended. These are the rules, for CSV and TSV files:
@@ -55,7 +55,7 @@ _INLINE_MASKS = np.where(np.arange(_INLINE) < np.arange(_INLINE + 1)[:, None], 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How records and fields of a text file are told apart; `delimiter` is None for lines that are one field."""
+    """How a text file is split into records and fields; `delimiter` is None if a line is one field."""
 
     delimiter: bytes | None
     terminator: bytes = b"\n"
@@ -66,7 +66,7 @@ class Layout:
 
     @property
     def letter(self) -> bytes:
-        """A character that means nothing."""
+        """A character without a special meaning."""
         return next(letter for letter in (b"x", b"y", b"z") if letter not in (self.delimiter, self.escape))
 
 
@@ -109,7 +109,7 @@ def records(chunks: Iterable[bytes], layout: Layout, fields: Sequence[int]) -> I
     chunks : iterable of bytes
         The records of a file, cut anywhere.
     layout : Layout
-        How records and fields are told apart.
+        How the file is split into records and fields.
     fields : sequence of int
         The numbers of the fields that are needed, from 0.
 

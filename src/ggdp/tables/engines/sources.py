@@ -1,4 +1,4 @@
-"""Sources of tables, and the one question that is asked of them: how many rows, or units, are in each non-empty cell.
+"""Sources of tables, and their one query: how many rows, or units, are in each non-empty cell.
 
 A source is a path, or a frame of any library that narwhals reads. It is counted by its own engine, files by DuckDB or
 Spark, and only non-empty cells leave it. Errors name the request and the schema; what an engine says is not repeated.
@@ -116,7 +116,7 @@ class Counted(NamedTuple):
 
 
 class TableSource:
-    """A table that can be counted; closed after use, as a context manager closes it.
+    """A table that can be counted. Close it after use, or use it as a context manager.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class TableSource:
         self.engine.close()
 
     def check(self, query: CountQuery) -> None:
-        """Refuse a query that does not go with the schema; no row is read."""
+        """Raise if a query does not match the schema; no row is read."""
         kinds = self.engine.kinds
         for column in dict.fromkeys(column for marginal in query.marginals for column in marginal):
             if column.name not in kinds:
@@ -162,7 +162,7 @@ class TableSource:
         """
         for marginal in query.marginals:
             if marginal.is_open:
-                raise ArgumentError("marginals", marginal, "has open columns: ask for keys")
+                raise ArgumentError("marginals", marginal, "has open columns: request keys")
         return [_counted(table) for table in self.answer(query, cells)]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
@@ -257,7 +257,7 @@ def open_source(
     if engine not in (None, library):
         raise ArgumentError("engine", engine, f"reads files; a frame of {library} is counted by its own engine")
     if text is not None:
-        raise ArgumentError("data", name, "is a frame; encoding and delimiter are for text files")
+        raise ArgumentError("data", name, "is a frame; encoding and delimiter apply to text files")
     return _opened(name, lambda: _ENGINES[library](name, data, wanted, directory))
 
 

@@ -1,4 +1,4 @@
-"""What to do about a source that cannot be opened: hints that follow from its name and its schema alone."""
+"""Hints for a source that cannot be opened, from its name and schema alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["for_the_curator", "missing_column", "no_such_file", "require_local", "unknown_format"]
+__all__ = ["headers_in_errors", "missing_column", "no_such_file", "require_local", "unknown_format"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
@@ -36,23 +36,23 @@ _FORMATS = "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with 
 _MOST_NAMES = 50
 # What separates fields in place of commas, as it is typed.
 _DELIMITERS = {";": ";", "\t": "\\t", "|": "|"}
-_curator: ContextVar[bool] = ContextVar("curator", default=False)
+_headers_shown: ContextVar[bool] = ContextVar("headers_shown", default=False)
 
 
 @contextmanager
-def for_the_curator() -> Iterator[None]:
-    """Show the names in the first line of text files for a while: to somebody who may see the data."""
-    before = _curator.set(True)
+def headers_in_errors() -> Iterator[None]:
+    """Allow errors to quote the header of text files inside the context, for users who may see the data."""
+    before = _headers_shown.set(True)
     try:
         yield
     finally:
-        _curator.reset(before)
+        _headers_shown.reset(before)
 
 
 def missing_column(name: str, present: Sequence[str], *, by_header: bool = False) -> str:
-    """Return which column may be meant, and which there are, unless their names must not be told."""
+    """Return a hint about a missing column: a similar name, and the names of all columns if they may be shown."""
     hint = _delimiter_hint(present) if by_header else ""
-    if by_header and not _curator.get():
+    if by_header and not _headers_shown.get():
         # The first line of a file that was written without a header holds values.
         return f"the first line of the file must name its columns, in the same spelling (`ggdp check` shows it){hint}"
     names = [str(found) for found in present]
@@ -70,7 +70,7 @@ def _delimiter_hint(header: Sequence[str]) -> str:
 
 
 def require_local(named: str) -> None:
-    """Refuse an address of the web or of an object store."""
+    """Raise for a URL of the web or of an object store."""
     if (found := _URL.match(named)) is None or Path(named).exists():
         return
     if found[0].lower() == "file://":
@@ -84,7 +84,7 @@ def require_local(named: str) -> None:
 
 
 def no_such_file(named: str) -> str:
-    """Return what may be wrong with a path that names no file."""
+    """Return a hint about a path that matches no file."""
     if Path(named).is_dir():
         return f"is a directory: give a pattern of its files in quotes, such as '{Path(named) / '*.csv'}'"
     if re.search(r"[*?\[]", named):

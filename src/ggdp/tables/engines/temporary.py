@@ -1,6 +1,6 @@
-"""Where an engine may put rows that do not fit in memory: nowhere, unless the steward names a directory.
+"""Temporary files of an engine, for rows that do not fit in memory: none, unless a directory is configured.
 
-Rows of private data are written to disk only into a directory that somebody chose for them, `GGDP_TEMP_DIR` or
+Rows of private data are written to disk only into a directory that was configured for them, `GGDP_TEMP_DIR` or
 `temp_dir`, since what is deleted can often be recovered and a process can be killed at any time. Inside it each process
 has a directory of its own that only its user can read, and that is removed
 
@@ -8,7 +8,7 @@ has a directory of its own that only its user can read, and that is removed
 - when the machine stops, by the next process that uses the same directory.
 
 An encrypted disk is the right place. DuckDB's own encryption of temporary files is not used: the random numbers of the
-library that its Python package contains are not fit for keys.
+library that its Python package contains are not suitable for keys.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def chosen_directory(temp_dir: str | os.PathLike[str] | None) -> Path | None:
 
 
 def private_directory(within: Path) -> Path:
-    """Return a new directory that only this user can read, and that is removed when this process ends, however."""
+    """Return a new directory that only this user can read, and that is removed however this process ends."""
     remove_abandoned(within)
     directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=within))
     lock = os.open(directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
@@ -58,7 +58,7 @@ def private_directory(within: Path) -> Path:
 
 
 def _guarded(directory: Path) -> int:
-    """Start a process that removes a directory when this one is gone; return its number.
+    """Start a process that removes a directory when this process ends; return its id.
 
     The operating system closes the pipe between them at the latest then. No signal of a terminal reaches it.
     """
@@ -77,7 +77,7 @@ def _guarded(directory: Path) -> int:
 
 
 def remove_abandoned(within: Path) -> None:
-    """Remove directories of processes that are gone: nobody holds their locks."""
+    """Remove directories of processes that have ended: their locks are free."""
     for directory in within.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if directory.is_symlink() or directory.stat().st_uid != os.getuid():

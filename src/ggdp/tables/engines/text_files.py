@@ -1,8 +1,8 @@
-r"""Text files as streams of Arrow batches: opened, decoded, cut into records, never guessed at.
+r"""Text files as streams of Arrow batches: decoded and split into records, with no guessing.
 
 What a file is read as follows from its name, the request (encoding, delimiter, longest record) and, for CSV and TSV,
 its header; `ggdp.tables.engines.records` says what a record is. A field that is not valid UTF-8 has no text
-(`ggdp.tables.engines.kinds`); the record is a row all the same.
+(`ggdp.tables.engines.kinds`); the record still counts as a row.
 
 Encodings other than UTF-8 are decoded piece by piece: those of one byte a character, in which ASCII is ASCII, and
 UTF-16 and UTF-32. Others are refused, since the meaning of a byte could depend on the records before it.
@@ -56,7 +56,7 @@ _REPLACED = "\ufffd"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """How text files are read, where their names do not say it: part of the request, never found out from the data.
+    """How text files are read, if their names do not say so: part of the request, never inferred from the data.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class TextFormat:
             raise ArgumentError("escape", self.escape, "must be one ASCII character of its own, such as a backslash")
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """Return the format as plain values, fit for JSON."""
+        """Return the format as plain values, ready for JSON."""
         return {
             "encoding": self.encoding,
             "delimiter": self.delimiter,
@@ -108,7 +108,7 @@ class TextFormat:
         }
 
     def layout(self, delimiter: str, terminator: bytes = b"\n", *, columns: int = 2) -> Layout:
-        """Return how records of CSV files are told apart."""
+        """Return how CSV files are split into records."""
         return Layout(
             delimiter=delimiter.encode(),
             terminator=terminator,
@@ -132,7 +132,7 @@ class Header:
 def text_format(
     encoding: str | None = None, delimiter: str | None = None, quoted: bool | None = None, escape: str | None = None
 ) -> TextFormat | None:
-    """Return how text files are read; None if nothing is said of it."""
+    """Return how text files are read; None if no option is given."""
     said = {"encoding": encoding, "delimiter": delimiter, "quoted": quoted, "escape": escape}
     given = {name: value for name, value in said.items() if value is not None}
     return TextFormat(**given) if given else None  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def _checked_encoding(encoding: object) -> str:
     try:
         name = codecs.lookup(encoding).name
     except (LookupError, ValueError):
-        raise ArgumentError("encoding", encoding, "is not known; use utf-8, latin-1, cp1252, utf-16, ...") from None
+        raise ArgumentError("encoding", encoding, "is unknown; use utf-8, latin-1, cp1252, utf-16, ...") from None
     if name in ("utf-8", "utf-8-sig", "ascii"):
         return "utf-8"
     if name in _WIDE or _is_single_byte(name):
@@ -153,7 +153,7 @@ def _checked_encoding(encoding: object) -> str:
 
 
 def _is_single_byte(name: str) -> bool:
-    """Return whether every byte is one character whatever stands around it, and ASCII is ASCII."""
+    """Return whether an encoding has one byte per character and contains ASCII."""
     try:
         known = _ASCII.decode(name) == _ASCII.decode("ascii")
         alone = [bytes([byte]).decode(name, "replace") for byte in range(256)]
@@ -183,9 +183,9 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
         fields, terminator, size = first_record(begin[len(mark) :], text.layout(delimiter))
         names = tuple(name.decode() for name in fields)
     except OSError as failed:
-        unreadable = failed.strerror or "it is not what its name says"
+        unreadable = failed.strerror or "its content does not match its extension"
     except EOFError:
-        unreadable = "it ends in the middle of what was compressed"
+        unreadable = "the compressed data is truncated"
     except UnicodeError:
         unreadable = f"its first line is not text in {text.encoding}"
     if unreadable is not None:
@@ -197,7 +197,7 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
             "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is too long for a header"
         )
     if len(set(names)) < len(names):
-        raise ArgumentError("data", path, "names two columns alike in its header")
+        raise ArgumentError("data", path, "has two columns of the same name in its header")
     return Header(names, terminator, len(mark) + size)
 
 
@@ -226,7 +226,7 @@ def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterato
 
 @dataclass(slots=True)
 class Found:
-    """What a curator should know of the records of CSV files. Not private."""
+    """Findings about the records of CSV files. Not private."""
 
     records: int = 0
     invalid: int = 0
@@ -236,7 +236,7 @@ class Found:
 
 
 def fields_found(path: str, header: Header, text: TextFormat, delimiter: str, found: Found) -> None:
-    """Add up how many records a CSV file has, and what is odd about them. Not private: for the curator alone."""
+    """Count the records of a CSV file and their irregularities. Not private."""
 
     def seen(chunks: Iterator[bytes]) -> Iterator[bytes]:
         for chunk in chunks:

@@ -50,7 +50,7 @@ _FEW_GROUPS = 1 << 18
 
 
 def connected(temp_dir: Path | None = None) -> Any:  # noqa: ANN401 - duckdb is untyped here
-    """Return a new connection to a database in memory that stays empty: what is kept in it ends with the connection.
+    """Return a new connection to an in-memory database; its tables are temporary and end with the connection.
 
     Rows that do not fit in memory go to a private directory within `temp_dir`; without one, counting them fails.
     """
@@ -61,7 +61,7 @@ def connected(temp_dir: Path | None = None) -> Any:  # noqa: ANN401 - duckdb is 
 
 @lru_cache(maxsize=4)
 def _database(process: int, temp_dir: Path | None) -> Any:  # noqa: ANN401, ARG001 - threads do not survive a fork
-    """Return a database of this process, since to start one takes as long as to count a million rows."""
+    """Return the database of this process: starting one takes as long as counting a million rows."""
     import duckdb
 
     directory = "" if temp_dir is None else str(private_directory(temp_dir))
@@ -69,7 +69,7 @@ def _database(process: int, temp_dir: Path | None) -> Any:  # noqa: ANN401, ARG0
 
 
 class Stream:
-    """Arrow batches that can be read again: `batches` is called each time that they are.
+    """Arrow batches that can be read again: `batches` is called for each read.
 
     DuckDB knows nothing of them but the schema, and asks for it without asking for rows.
     """

@@ -1,4 +1,4 @@
-"""What DuckDB does in SQL of its own, where narwhals has no expression for it or a slower one."""
+"""SQL for DuckDB, where narwhals has no expression or a slower one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Duckdb(Dialect):
         for pattern in marginal.impossible_codes:
             falls = " AND ".join(f"{codes[place]} = {code}" for place, code in pattern.items())
             index = f"CASE WHEN {falls} THEN NULL ELSE {index} END"
-        # A row that is counted nowhere in a column has no index: arithmetic with a null gives a null.
+        # A row that is not counted in a column has no index: arithmetic with a null gives a null.
         query = f"""
             SELECT {CELL}, count(*) AS {COUNT} FROM (SELECT {index} AS {CELL} FROM ggdp_texts{joins})
             WHERE {CELL} IS NOT NULL GROUP BY {CELL}"""
@@ -87,7 +87,7 @@ DUCKDB = _Duckdb()
 
 
 def _levels(levels: Sequence[str], name: str, code: str) -> str:
-    """Return a query for levels and codes: one literal, since a row of VALUES for each would be slow to parse."""
+    """Return a query for levels and codes: one literal, since rows of VALUES are slow to parse."""
     text = "".join(levels)
     separator = next((mark for mark in _SEPARATORS if mark not in text), None)
     numbered = f"unnest(l) AS {name}, generate_subscripts(l, 1) - 1 AS {code}"

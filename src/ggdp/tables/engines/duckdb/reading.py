@@ -39,7 +39,7 @@ _LINES = r"""
 
 
 def require_readable(files: Files) -> None:
-    """Refuse names of files that DuckDB cannot be told without taking them for patterns."""
+    """Raise for file names that DuckDB cannot read literally."""
     for path in files.paths:
         try:
             os.path.abspath(path).encode()
@@ -79,7 +79,7 @@ def json_rows(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # 
 def json_problems(connection: Any, files: Files) -> tuple[int, int, int]:  # noqa: ANN401 - duckdb is untyped here
     """Return how many rows JSON files have, how many are no valid text or too long, and how many are no objects.
 
-    Not private: for the curator alone.
+    Not private.
     """
     no_object = f"line IS NOT NULL AND {_OBJECT} IS NULL"
     query = f"SELECT count(*), count(*) - count(line), count(*) FILTER (WHERE {no_object}) {_LINES}"

@@ -55,7 +55,7 @@ class _PrivateDatabase(Engine):
 class DuckdbRelation(_PrivateDatabase):
     """A relation of DuckDB.
 
-    Its own database only hands over its rows, without statistics of the files that it reads while it does so. Our
+    Its own database only supplies its rows, without statistics of the files that it reads while it does so. Our
     conditions would be decided by them there, and texts compared by its collations.
     """
 
@@ -124,7 +124,7 @@ class IbisTable(DuckdbRelation):
 
 @contextmanager
 def _without_statistics(relation: Any) -> Iterator[None]:  # noqa: ANN401 - duckdb is untyped here
-    """Keep the database of a relation from deciding the relation's own conditions by statistics, for a while.
+    """Disable, inside the context, the use of statistics for conditions of a relation in its own database.
 
     A relation may have a filter over Parquet files, such as isnan(v), which they would decide for many rows at once.
     """
@@ -147,12 +147,12 @@ def _projected(place: int, column: str, types: Sequence[str]) -> str:
 
 
 def _require_told_apart(names: Sequence[str]) -> None:
-    """Refuse names that differ in case alone, which ibis writes as they are and DuckDB reads as one."""
+    """Raise for names that differ only in case, which DuckDB takes for the same."""
     found: dict[str, str] = {}
     for name in names:
         other = found.setdefault(name.casefold(), name)
         if other != name:
-            raise ArgumentError("data", [other, name], "are columns that differ in case alone: rename one of them")
+            raise ArgumentError("data", [other, name], "are columns that differ only in case: rename one of them")
 
 
 class DuckdbFiles(_PrivateDatabase):

@@ -1,4 +1,4 @@
-"""What Spark's executors do for a release: noise on the cells of one part, and the rows that come of it.
+"""The work of Spark's executors for a release: noise on the cells of one part, and the released rows.
 
 =========  ======================================================================================================
 N, W       number of cells, and of cells in a part: part i has the cells from i W to (i + 1) W - 1
@@ -52,7 +52,7 @@ _TYPES = (pa.string(), pa.int64(), pa.bool_(), pa.date32())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseTask:
-    """What an executor has to know; nothing in it comes from the data.
+    """Parameters of an executor's work; none of them comes from the data.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class NoiseTask:
         How many files at most. By default one for each 2^20 cells, or 16 with a threshold.
     source : Source, optional
         Where the random bits come from. A seeded one gives each part a stream of its own, made from the seed. Any other
-        is copied to each part as it is: nobody knows whether its copies are independent, so it is not private.
+        is copied to each part as it is: its copies may not be independent, so it is not private.
     """
 
     columns: tuple[tuple[str, pa.Array], ...]
@@ -103,7 +103,7 @@ class NoiseTask:
         for name, following in pairwise(names):
             if name == following:
                 raise ArgumentError(
-                    "columns", name, "names must differ, also without regard to case, and from the numbers'"
+                    "columns", name, "names must be different, ignoring case, and differ from those of the numbers"
                 )
         _validate.integer(half_width=self.half_width, at_least=0)
         if self.threshold is None and self.certain_above is not None:
@@ -145,7 +145,7 @@ def noised(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator[pa
     context = TaskContext.get()
     part = -1 if context is None else context.partitionId()
     if not 0 <= part < task.files:
-        message = "Spark has cut the cells into other parts than it was asked for; nothing was released"
+        message = "Spark has partitioned the cells differently than requested; nothing was released"
         raise GgdpError(message)
     source = _source_of(task.source, part)
     released = _every_cell if task.threshold is None else _kept_cells
@@ -162,11 +162,11 @@ def _source_of(source: Source | None, part: int) -> Source | None:
 
 
 def _checked(batches: Iterable[pa.RecordBatch], first: int, width: int) -> Iterator[pa.RecordBatch]:
-    """Yield batches, once all their cells are the part's."""
+    """Yield batches after checking that all their cells belong to the part."""
     for batch in batches:
         places = batch.column("cell").to_numpy(zero_copy_only=False) - first
         if places.size and not (places.min() >= 0 and places.max() < width):
-            message = "Spark has put cells into another part than theirs; nothing was released"
+            message = "Spark has put cells into the wrong partition; nothing was released"
             raise GgdpError(message)
         yield batch
 
@@ -192,7 +192,7 @@ def _every_cell(
 def _kept_cells(
     batches: Iterable[pa.RecordBatch], task: NoiseTask, part: int, source: Source | None
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield those non-empty cells whose noisy count reaches the threshold, and the false ones as they are."""
+    """Yield the non-empty cells whose noisy counts are at least the threshold, and the false cells unchanged."""
     del part
     for batch in batches:
         cells = batch.column("cell").to_numpy()

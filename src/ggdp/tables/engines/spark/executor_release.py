@@ -7,7 +7,7 @@ part       one of Spark's partitions and the one task, or several attempts of it
 =========  ======================================================================================================
 
 Non-empty cells are shuffled to the part that their file is made by; there every Python worker draws noise from its own
-stream (`ggdp.sampling.entropy`), and Spark writes what comes out as Parquet. Cells that nobody is in never travel: a
+stream (`ggdp.sampling.entropy`), and Spark writes what comes out as Parquet. Empty cells are never transferred: a
 part knows which cells it has.
 
 Claim (one draw). Each cell of the written directory has noise of exactly one draw, and no other draw is left anywhere.
@@ -20,10 +20,10 @@ attempt that Spark takes for failed.) All of this happens in a hidden directory,
 after the last attempt has ended, or removed with all it holds. Executors that cannot be reached, or do not stop within
 a minute, may leave draws in the hidden directory's place, never in the asked one: it is no directory to publish.
 
-Claim (nothing else is told). Number and names of the files, but for random digits, the cells that each may hold, types
-and metadata are functions of the request. Which rows a file holds, how they are encoded and grouped is a function of
-the released rows alone: the writer is given nothing else. Files of thresholded releases that have no rows are written
-too. Marks of success and checksums of Spark's own are removed.
+Claim (nothing else is revealed). Number and names of the files, but for random digits, the cells that each may hold,
+types and metadata are functions of the request. Which rows a file holds, how they are encoded and grouped is a function
+of the released rows alone: the writer is given nothing else. Files of thresholded releases that have no rows are
+written too. Marks of success and checksums of Spark's own are removed.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def release_cells(
     -----
     Claim. The written table has the law of independent noise on the counts (of all cells, or of those in `counted`,
     kept if they are at or above the threshold and joined with the false cells). See the module's text for the draws,
-    and for what else the directory tells. What Spark raises is passed on as it is, and holds values: whoever calls must
+    and for what else the directory tells. What Spark raises is passed on as it is, and holds values: the caller must
     not show it.
 
     Examples
@@ -174,12 +174,12 @@ def digests(written: WrittenCells) -> dict[str, str]:
 
 
 def _is_private(source: Source | None) -> bool:
-    """Return whether parts have independent bits of the operating system, whatever a source says of itself."""
+    """Return whether parts have independent bits of the operating system, regardless of the source's own flag."""
     return source is None or is_private(source)
 
 
 def _noised_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | None) -> DataFrame:
-    """Return the frame whose evaluation draws the noise; it is given to the writer and to nobody else."""
+    """Return the frame whose evaluation draws the noise; it is used only by the writer."""
     from pyspark.sql import functions
 
     session, cell = counted.sparkSession, functions.col("cell")
@@ -189,7 +189,7 @@ def _noised_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | N
     if false_cells is not None:
         drawn = pa.table({name: false_cells[name].cast(pa.int64()) for name in ("cell", "noisy")})
         rows = rows.union(session.createDataFrame(drawn).select("cell", nothing, "noisy"))
-    # A row for each part, lest Spark leave out parts that have none, or the whole plan if nobody is in any cell.
+    # A row for each part, so that Spark does not skip parts without any, or the whole plan if all cells are empty.
     marks = session.range(task.files).select((functions.col("id") * task.width).alias("cell"), nothing, nothing)
     part = functions.expr(f"cast(cell div {task.width} as int)")
     rows = rows.union(marks).repartitionById(task.files, part)
@@ -212,7 +212,7 @@ def _spark_schema(task: NoiseTask) -> StructType:
 
 
 def _require_committer(frame: DataFrame) -> None:
-    """Raise if a session was told to commit files in another way than the claim needs; the write sets the rest."""
+    """Raise if a session is configured to commit files in a way that breaks the claim; the write sets the rest."""
     for setting, needed in _COMMITTER.items():
         value = frame.sparkSession.conf.get(setting, needed)
         if value != needed:

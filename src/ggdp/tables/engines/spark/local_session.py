@@ -1,8 +1,8 @@
-"""A Spark session that keeps quiet.
+"""A Spark session without messages on standard error.
 
 A session that ggdp starts is a local one, bound to loopback, without a web page. Its Java process has no standard
 output and no standard error at all, so that no row can reach them by a log, whatever the levels of logging are. What
-it writes to disk between stages is encrypted, with a key that is only in memory. A session that somebody else has
+it writes to disk between stages is encrypted, with a key that is only in memory. A session that the user has
 started is used as it is.
 
 PySpark itself writes the messages of failed queries, with the values that they failed on, to the standard error of the
@@ -85,7 +85,7 @@ def session() -> SparkSession:
 
 
 def _default_session() -> SparkSession | None:
-    """Return the session that this process has or was promised by whoever launched it; None if there is neither."""
+    """Return the session of this process, or the one its launcher provides; None if there is neither."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -116,12 +116,12 @@ def _started() -> SparkSession:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep PySpark's own messages from standard error for a while.
+    """Suppress PySpark's messages on standard error inside the context.
 
     Notes
     -----
     PySpark logs a failed query on the driver, with the value that it failed on, and warns about versions of pandas.
-    The exception passes: it holds the same words, so whoever catches it must not show it.
+    The exception passes: it holds the same words, so a caller that catches it must not show it.
     """
 
     def nothing(_: logging.LogRecord) -> bool:
@@ -144,7 +144,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _environment(**variables: str) -> Iterator[None]:
-    """Set environment variables for a while."""
+    """Set environment variables inside the context."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -167,7 +167,7 @@ def _require_java() -> None:
 
 
 def _java_version() -> int | None:
-    """Return the version of the Java that Spark would start; None if there is none."""
+    """Return the version of the Java that Spark would start; None if Java is not installed."""
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if program is None:

@@ -1,4 +1,4 @@
-"""Directories of Parquet files that Spark writes: hidden until they are whole, and then without a trace of how.
+"""Directories of Parquet files that Spark writes: hidden until they are complete, and then without Spark's own files.
 
 A directory is made beside its target under a random hidden name, and renamed onto it at the end; whatever fails, the
 hidden one is removed with all it holds. Of a finished one only the files of parts are left, one for each part.
@@ -27,13 +27,13 @@ _PART = re.compile(r"part-(\d{5,})-.*\.parquet")
 
 
 def free(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a directory that can be made."""
+    """Return the path of a directory that can be created."""
     text = os.fspath(path)
     if "://" in text:
-        raise ArgumentError("path", text, "must be a directory on a file system that driver and executors share")
+        raise ArgumentError("path", text, "must be a directory on a file system shared by driver and executors")
     target = Path(os.path.abspath(text))
     if os.path.lexists(target):
-        raise ArgumentError("path", text, "already exists; a release is written once, and never over another one")
+        raise ArgumentError("path", text, "already exists; a release never replaces another one")
     if not target.parent.is_dir():
         raise ArgumentError("path", text, "the directory to create it in does not exist")
     return target
@@ -54,7 +54,7 @@ def hidden(target: Path) -> Iterator[Path]:
 
 
 def tidied(directory: Path, task: NoiseTask) -> tuple[str, ...]:
-    """Leave one file for each part and nothing else; return their names in the order of the cells."""
+    """Keep one file for each part, remove all others, and return their names in the order of the cells."""
     import pyarrow.parquet as pq
 
     found: dict[int, Path] = {}
@@ -66,7 +66,7 @@ def tidied(directory: Path, task: NoiseTask) -> tuple[str, ...]:
             message = "Spark has written two files for one part; nothing was released"
             raise GgdpError(message)
     if 0 not in found or max(found) >= task.files or (task.threshold is None and len(found) != task.files):
-        message = "Spark has written other files than it was asked for; nothing was released"
+        message = "Spark has written unexpected files; nothing was released"
         raise GgdpError(message)
     # Spark writes no file for a part without rows, but for the first.
     schema = pq.read_schema(found[0])
@@ -81,12 +81,10 @@ def tidied(directory: Path, task: NoiseTask) -> tuple[str, ...]:
 def publish(directory: Path, target: Path) -> None:
     """Rename a directory onto a path that does not exist."""
     try:
-        # Making it is refused if somebody has made it meanwhile; renaming onto one's own empty directory is not.
+        # Creating it fails if it exists by now; renaming onto an empty directory of our own does not.
         target.mkdir()
     except FileExistsError:
-        raise ArgumentError(
-            "path", str(target), "already exists; a release is written once, and never over another one"
-        ) from None
+        raise ArgumentError("path", str(target), "already exists; a release never replaces another one") from None
     try:
         directory.rename(target)
     except BaseException:

@@ -93,7 +93,7 @@ def require_told_apart(paths: Sequence[str]) -> None:
         for name in pq.read_schema(path).names:
             other = found.setdefault(name.lower(), name)
             if other != name:
-                what = f"are columns of {path} that Spark does not tell apart: rename one, or use engine duckdb"
+                what = f"are columns of {path} that Spark cannot tell apart: rename one, or use engine duckdb"
                 raise ArgumentError("data", [other, name], what)
 
 

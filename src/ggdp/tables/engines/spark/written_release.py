@@ -67,7 +67,7 @@ class WrittenRelease(ArrowViews):
     Attributes
     ----------
     plan : TablePlan
-        What was asked for, and how it was answered.
+        The plan: the request, the noise and the threshold.
     path : Path
         The directory of Parquet files.
     manifest : dict
@@ -86,7 +86,7 @@ class WrittenRelease(ArrowViews):
 
     @property
     def request(self) -> TableRequest:
-        """What was asked for."""
+        """The request."""
         return self.plan.request
 
     def load(self) -> TableRelease:
@@ -120,8 +120,8 @@ class WrittenRelease(ArrowViews):
         return self.load().plot(title=title, unit=unit)
 
     def __repr__(self) -> str:
-        promise = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
-        return f"WrittenRelease, {promise}\n  {' x '.join(self.request.by[0])}: {self.path}"
+        guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
+        return f"WrittenRelease, {guarantee}\n  {' x '.join(self.request.by[0])}: {self.path}"
 
 
 def release_on_executors(
@@ -134,9 +134,9 @@ def release_on_executors(
     """
     counted = opened.lazy_cells(query)
     written = quietly(opened.name, lambda: _written(counted, plan, bits, cut))
-    promise = plan.guarantee.after_postprocessing() if written.private else None
+    guarantee = plan.guarantee.after_postprocessing() if written.private else None
     try:
-        manifest = _manifest(written, plan, promise, cut)
+        manifest = _manifest(written, plan, guarantee, cut)
         text = json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
         write_together({plan.files[1]: text.encode()}, overwrite=False)
     except BaseException:
@@ -144,7 +144,7 @@ def release_on_executors(
         shutil.rmtree(written.path, ignore_errors=True)
         raise
     release = WrittenRelease(plan=plan, path=written.path, manifest=manifest, cut=cut)
-    object.__setattr__(release, "guarantee", promise)
+    object.__setattr__(release, "guarantee", guarantee)
     return release
 
 
@@ -201,7 +201,7 @@ def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) ->
 
 
 def _manifest(
-    written: WrittenCells, plan: TablePlan, promise: Guarantee | None, cut: Sequence[CutCount]
+    written: WrittenCells, plan: TablePlan, guarantee: Guarantee | None, cut: Sequence[CutCount]
 ) -> dict[str, Any]:
     sums = digests(written)
     listing = "".join(f"{digest}  {name}\n" for name, digest in sums.items())
@@ -211,7 +211,7 @@ def _manifest(
         "parts": [{"url": f"{written.path.name}/{name}", "sha256": digest} for name, digest in sums.items()],
     }
     # The values are on disk: all else that a manifest says is said by a release of none of them.
-    empty = _adjusted(released(np.empty(0, dtype=np.int64), plan.described_mechanism, promise), plan.request)
+    empty = _adjusted(released(np.empty(0, dtype=np.int64), plan.described_mechanism, guarantee), plan.request)
     manifest = table_manifest(plan, empty, files=[file], cut=cut)
     manifest["values"]["shape"] = [_rows(written) if written.rows is None else written.rows]
     return manifest

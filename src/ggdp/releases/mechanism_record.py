@@ -1,36 +1,37 @@
-"""How values were made private: public facts, none of which depends on the data."""
+"""Records of the mechanism that made a release; nothing in them depends on the data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from ggdp.calibration import Certificate
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.releases.law import NoiseLaw
+    from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.threshold import Threshold
 
-__all__ = ["LEVEL", "Facts", "MechanismFacts", "SelectionFacts"]
+__all__ = ["LEVEL", "MechanismRecord", "NoiseRecord", "SelectionRecord"]
 
-# The level of intervals where none is asked for.
+# The default level of intervals.
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MechanismFacts:
-    """How noise was added.
+class NoiseRecord:
+    """The noise of a release, as published: its mechanism, scale and certificate.
 
     Attributes
     ----------
     name : str
-        What the mechanism is called.
+        Name of the mechanism.
     item : str
-        Which item of the paper, or of whom, it is.
+        Its source: an item of the paper, or another reference.
     goal : PureDP, ProbabilisticDP or ApproxDP
-        What was asked for.
+        The requested guarantee.
     neighbours : {"add-remove", "replace-one"}
         The relation that the sensitivity was stated for.
     sensitivity : str
@@ -41,14 +42,14 @@ class MechanismFacts:
         How the scale was found.
     certificate : Certificate, optional
         The proof of the scale.
-    law : NoiseLaw
+    law : ErrorLaw
         The law of the noise that was drawn.
     query_bounds : tuple of (lower, upper), optional
-        Bounds that true values were clamped to because their sensitivity was taken from them.
+        Bounds that true values were clamped to, from which the sensitivity was derived.
     notes : tuple of str
-        What a reader should know of the scale, such as that it is an upper bound.
+        Notes about the scale, such as that it is an upper bound.
     threshold : Threshold, optional
-        From which noisy count on cells are shown; None if all are. For noise on the integers without bounds.
+        Threshold below which cells are omitted; None if all cells are shown. For noise on the integers without bounds.
     """
 
     name: str
@@ -59,7 +60,7 @@ class MechanismFacts:
     scale: float
     method: Literal["tight", "paper", "exponential"]
     certificate: Certificate | None
-    law: NoiseLaw
+    law: ErrorLaw
     query_bounds: tuple[tuple[float, float], ...] | None = None
     notes: tuple[str, ...] = ()
     threshold: Threshold | None = None
@@ -74,7 +75,7 @@ class MechanismFacts:
         return self.law.order
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain values, fit for JSON."""
+        """Return the record as plain values, ready for JSON."""
         law = self.law
         return {
             "kind": "noise",
@@ -95,29 +96,30 @@ class MechanismFacts:
         }
 
     def __str__(self) -> str:
-        place = "on the integers" if self.law.step is None else f"on a grid of step {self.law.step:.12g}"
+        place = "on the integers" if self.law.step is None else f"on a grid of step {rounded_text(self.law.step)}"
         shown = "" if self.threshold is None else f"; {self.threshold}"
-        return f"{self.name} noise of order {self.order:.12g}, scale {self.scale:.12g}, {place}{shown}"
+        order, scale = rounded_text(self.order, 6), rounded_text(self.scale, 6)
+        return f"{self.name} noise of order {order}, scale {scale}, {place}{shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionFacts:
-    """How one of several candidates was selected.
+class SelectionRecord:
+    """The selection of a release, as published: one of several candidates.
 
     Attributes
     ----------
     name : str
-        What the mechanism is called.
+        Name of the mechanism.
     item : str
-        Which item of the paper, or of whom, it is.
+        Its source: an item of the paper, or another reference.
     goal : PureDP
-        What was asked for.
+        The requested guarantee.
     neighbours : {"add-remove", "replace-one"}
         The relation that the sensitivity of the utility was stated for.
     sensitivity : str
         How far one person can move the utility of a candidate, in words.
     candidates, excluded : int
-        How many candidates there are, and how many of them were excluded publicly.
+        Number of candidates, and how many of them were excluded publicly.
     """
 
     name: str
@@ -129,7 +131,7 @@ class SelectionFacts:
     excluded: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain values, fit for JSON."""
+        """Return the record as plain values, ready for JSON."""
         return {
             "kind": "selection",
             "name": self.name,
@@ -143,4 +145,4 @@ class SelectionFacts:
         return f"{self.name}, one of {self.candidates:,} candidates{without}"
 
 
-Facts: TypeAlias = MechanismFacts | SelectionFacts
+MechanismRecord: TypeAlias = NoiseRecord | SelectionRecord

@@ -25,7 +25,7 @@ class Adjustment:
 
     @property
     def chosen_by_values(self) -> bool:
-        """Whether cells were left out, perhaps by a look at the noisy values."""
+        """Whether cells were dropped, possibly based on their noisy values."""
         return ("chosen", "by-values") in self.parameters
 
     def in_words(self) -> str:
@@ -49,7 +49,7 @@ class Adjustment:
         }[self.name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the step as plain values, fit for JSON."""
+        """Return the step as plain values, ready for JSON."""
         return {"name": self.name, **dict(self.parameters)}
 
     def __str__(self) -> str:

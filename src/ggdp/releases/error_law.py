@@ -1,4 +1,4 @@
-"""What a release can say of its noise: intervals, bias and error, from public facts alone.
+"""The law of a release around its true values: intervals, bias and error, from public parameters alone.
 
 =======  ==========================================================================================
 s        a true value; index(s) = floor(s/g + 1/2) on the grid, s itself on the integers
@@ -62,13 +62,13 @@ if TYPE_CHECKING:
 
     Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
-__all__ = ["NoiseLaw"]
+__all__ = ["ErrorLaw"]
 
 _RAW = "must be values as they were released"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseLaw:
+class ErrorLaw:
     """The law of a release around its true values.
 
     Parameters
@@ -80,18 +80,18 @@ class NoiseLaw:
     step : float, optional
         Step of the grid, a power of two; None on the integers.
     bounding : {"truncated", "boundary-inflated"}, optional
-        What keeps the output in bounds.
+        How the output is kept in bounds.
     index_bounds : tuple of (int, int), optional
         The bounds in steps: one pair for all values, or one for each coordinate along the last axis.
     bounds : tuple of (float, float), optional
         The same in the unit of the data, as many pairs; outputs are clipped to them. By default `index_bounds` times
         the step.
     clamp : int, optional
-        How large true values without bounds can get, in steps: larger ones are clamped before the noise.
+        Largest absolute value of true values without bounds, in steps: larger ones are clamped before the noise.
 
     Examples
     --------
-    >>> law = NoiseLaw(order=2, scale=3.0)
+    >>> law = ErrorLaw(order=2, scale=3.0)
     >>> lower, upper = law.intervals(np.array([17, 0]))
     >>> lower.tolist(), upper.tolist()
     ([13, -4], [21, 4])
@@ -148,7 +148,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> law = NoiseLaw(order=1, scale=4.0, step=0.25, bounding="boundary-inflated", index_bounds=((0, 40),))
+        >>> law = ErrorLaw(order=1, scale=4.0, step=0.25, bounding="boundary-inflated", index_bounds=((0, 40),))
         >>> [ends.tolist() for ends in law.intervals([0.5, 10.0], level=0.9)]
         [[0.0, 7.625], [2.875, 10.0]]
         """
@@ -168,14 +168,14 @@ class NoiseLaw:
         return lower, upper
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return how far at most the noise moves a value, with a probability of at least the level.
+        """Return a distance that the noise stays within, with a probability of at least the level.
 
         It is the least h, in the unit of the data, with P(|noise| <= h) >= level, rounding to the grid not counted. For
         truncated noise, which depends on the true value, it is the h of the worst one, over all coordinates.
 
         Examples
         --------
-        >>> NoiseLaw(order=2, scale=2.0**40, step=2.0**-40).half_width(1 - 1e-12)
+        >>> ErrorLaw(order=2, scale=2.0**40, step=2.0**-40).half_width(1 - 1e-12)
         5.042...
         """
         level = _level(level)
@@ -204,7 +204,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> NoiseLaw(order=2, scale=40.0, step=0.5).bias([3.0, 3.1, 3.2])
+        >>> ErrorLaw(order=2, scale=40.0, step=0.5).bias([3.0, 3.1, 3.2])
         array([ 0. , -0.1, -0.2])
         """
         if true is None:
@@ -218,7 +218,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> law = NoiseLaw(order=2, scale=3.0, bounding="truncated", index_bounds=((0, 9),))
+        >>> law = ErrorLaw(order=2, scale=3.0, bounding="truncated", index_bounds=((0, 9),))
         >>> law.standard_error([0, 5]).round(6).tolist(), round(law.standard_error(), 6)
         ([1.353881, 1.983284], 1.983284)
         """
@@ -233,7 +233,7 @@ class NoiseLaw:
 
         Examples
         --------
-        >>> law = NoiseLaw(order=2, scale=3.0, bounding="boundary-inflated", index_bounds=((0, 9),))
+        >>> law = ErrorLaw(order=2, scale=3.0, bounding="boundary-inflated", index_bounds=((0, 9),))
         >>> law.root_mean_square_error(20) > 11
         True
         """
@@ -275,7 +275,7 @@ class NoiseLaw:
         return indices_behind(values, self._grid())
 
     def _unclamped(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Range:
-        """Return the ends, opened where they reach the size that true values were clamped to."""
+        """Return the ends, infinite where they reach the value that true values were clamped to."""
         if self.clamp is None:
             return first, last
         return np.where(first <= -self.clamp, LEAST, first), np.where(last >= self.clamp, LARGEST, last)
@@ -327,8 +327,8 @@ class NoiseLaw:
         """Return the largest of a measure over all true values and coordinates."""
         step = self._grid().step
         if self.bounding is None:
-            facts = (0.0, self._noise().std, -self._rounding(), self._rounding())
-            return float(measure(*(np.array(fact) for fact in facts))) * step
+            moments = (0.0, self._noise().std, -self._rounding(), self._rounding())
+            return float(measure(*(np.array(moment) for moment in moments))) * step
         distinct = dict.fromkeys(self._coordinates())
         return max(self._deviation(coordinate).largest(measure) for coordinate in distinct) * step
 

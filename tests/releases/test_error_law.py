@@ -7,14 +7,14 @@ import pytest
 from tests.releases.enumerated import BOUNDINGS, bounded
 
 from ggdp.errors import ArgumentError
-from ggdp.releases.law import NoiseLaw
+from ggdp.releases.error_law import ErrorLaw
 
 
 @pytest.mark.parametrize("bounding", BOUNDINGS)
 @pytest.mark.parametrize("step", [None, 0.25])
 def test_bounds_of_each_coordinate_follow_the_last_axis(bounding, step):
     pairs, unit = ((0, 9), (100, 120), (0, 9)), step or 1
-    law = NoiseLaw(order=2, scale=4.0, step=step, bounding=bounding, index_bounds=pairs)
+    law = ErrorLaw(order=2, scale=4.0, step=step, bounding=bounding, index_bounds=pairs)
     y = np.array([[0, 100, 9], [4, 111, 2]]) * unit
     lower, upper = law.intervals(y)
     assert lower.shape == upper.shape == (2, 3)
@@ -37,7 +37,7 @@ def test_bounds_of_each_coordinate_follow_the_last_axis(bounding, step):
 @pytest.mark.parametrize("bounding", [None, *BOUNDINGS])
 def test_intervals_and_errors_have_the_shape_of_the_values(shape, step, bounding):
     more = {} if bounding is None else {"bounding": bounding, "index_bounds": ((-4, 4),)}
-    law = NoiseLaw(order=2, scale=3.0, step=step, **more)
+    law = ErrorLaw(order=2, scale=3.0, step=step, **more)
     values = np.zeros(shape, dtype=np.int64 if step is None else np.float64)
     assert [end.shape for end in law.intervals(values)] == [shape, shape]
     for quantity in (law.bias, law.standard_error, law.root_mean_square_error):
@@ -47,7 +47,7 @@ def test_intervals_and_errors_have_the_shape_of_the_values(shape, step, bounding
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 1.5, math.nan, "0.95", None])
 def test_a_level_outside_0_and_1_is_refused_by_name(level):
-    for law in (NoiseLaw(order=2, scale=3.0), bounded("truncated", 2.0, 3.0, 0, 9)):
+    for law in (ErrorLaw(order=2, scale=3.0), bounded("truncated", 2.0, 3.0, 0, 9)):
         with pytest.raises(ArgumentError, match="level = "):
             law.intervals(np.array([1]), level)
         with pytest.raises(ArgumentError, match="level = "):
@@ -57,12 +57,12 @@ def test_a_level_outside_0_and_1_is_refused_by_name(level):
 @pytest.mark.parametrize(
     ("law", "noisy"),
     [
-        (NoiseLaw(order=2, scale=3.0), [0.5]),
-        (NoiseLaw(order=2, scale=3.0), ["1"]),
-        (NoiseLaw(order=2, scale=3.0), np.array([2**64 - 1], dtype=np.uint64)),
-        (NoiseLaw(order=2, scale=3.0, step=0.5), [0.3]),
-        (NoiseLaw(order=2, scale=3.0, step=0.5), [math.nan]),
-        (NoiseLaw(order=2, scale=3.0, step=0.5), [None]),
+        (ErrorLaw(order=2, scale=3.0), [0.5]),
+        (ErrorLaw(order=2, scale=3.0), ["1"]),
+        (ErrorLaw(order=2, scale=3.0), np.array([2**64 - 1], dtype=np.uint64)),
+        (ErrorLaw(order=2, scale=3.0, step=0.5), [0.3]),
+        (ErrorLaw(order=2, scale=3.0, step=0.5), [math.nan]),
+        (ErrorLaw(order=2, scale=3.0, step=0.5), [None]),
         (bounded("truncated", 2.0, 3.0, 0, 9), [10]),
         (bounded("boundary-inflated", 2.0, 3.0, 0, 9, step=0.5, bounds=((0.1, 4.4),)), [0.05]),
         (bounded("boundary-inflated", 2.0, 3.0, 0, 9, step=0.5, bounds=((0.1, 4.4),)), [0.3]),
@@ -94,6 +94,6 @@ def test_values_that_this_law_cannot_have_released_are_refused(law, noisy):
     ],
 )
 def test_a_law_that_is_none_is_refused_by_name(change, name):
-    facts = {"order": 2.0, "scale": 3.0, "step": 0.5, "bounding": "truncated", "index_bounds": ((0, 10),)}
+    given = {"order": 2.0, "scale": 3.0, "step": 0.5, "bounding": "truncated", "index_bounds": ((0, 10),)}
     with pytest.raises(ArgumentError, match=f"^{name} = "):
-        NoiseLaw(**{**facts, **change})
+        ErrorLaw(**{**given, **change})

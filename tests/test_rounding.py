@@ -1,0 +1,68 @@
+"""Numbers in texts: few digits, one style, and never less than what is proved."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ggdp
+from ggdp._rounding import rounded_text, rounded_up_text
+
+POSITIVE = st.floats(min_value=5e-324, max_value=1e308)
+
+
+def number(text):
+    return float(text.replace(",", ""))
+
+
+@given(POSITIVE, st.integers(1, 12))
+def test_a_number_rounded_up_is_never_below_and_at_most_one_unit_of_the_last_digit_above(value, digits):
+    shown = number(rounded_up_text(value, digits))
+    assert value <= shown
+    assert math.isinf(shown) or shown <= value * (1 + 1.001 * 10.0 ** (1 - digits)) + 5e-324
+
+
+@given(POSITIVE, st.integers(1, 12))
+def test_a_rounded_number_is_within_half_a_unit_of_the_last_digit(value, digits):
+    shown = number(rounded_text(value, digits))
+    assert math.isinf(shown) or abs(shown - value) <= 0.5001 * value * 10.0 ** (1 - digits) + 5e-324
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1"),
+        (0.05, "0.05"),
+        (0.1 + 0.2, "0.301"),
+        (6.07896203478e-07, "6.08e-07"),
+        (6.0701e-07, "6.08e-07"),
+        (1e-6, "1e-06"),
+        (0.0001, "0.0001"),
+        (0.00009999, "0.0001"),
+        (0.99951, "1"),
+        (1411.0, "1,420"),
+        (1_000_000.0, "1,000,000"),
+        (2.0**62, "4.62e+18"),
+        (math.inf, "inf"),
+    ],
+)
+def test_numbers_are_written_in_one_style(value, text):
+    assert rounded_up_text(value) == text
+
+
+@given(st.floats(min_value=1e-12, max_value=100.0), st.floats(min_value=5e-324, max_value=0.99))
+def test_a_guarantee_in_words_promises_no_more_than_the_guarantee(epsilon, delta):
+    for goal in (ggdp.ApproxDP(epsilon, delta), ggdp.ProbabilisticDP(epsilon, delta)):
+        epsilon_shown, delta_shown = str(goal).rpartition(")")[0].lstrip("(").split(", ")
+        assert number(epsilon_shown) >= epsilon
+        assert number(delta_shown) >= delta
+    assert number(str(ggdp.PureDP(epsilon)).removesuffix("-DP")) >= epsilon
+
+
+def test_all_digits_stay_in_the_plain_values_and_in_the_repr():
+    goal = ggdp.ApproxDP(1.0, 6.07896203478e-07)
+    assert str(goal) == "(1, 6.08e-07)-aDP"
+    assert goal.to_dict()["delta"] == 6.07896203478e-07
+    assert repr(goal) == "ApproxDP(epsilon=1.0, delta=6.07896203478e-07, neighbours=None)"
