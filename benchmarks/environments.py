@@ -31,6 +31,11 @@ def ggdp_python() -> Path:
     return _python("ggdp", _versions(), "--constraint", "constraints.txt", "--editable", ".")
 
 
+def plots_python() -> Path:
+    """Return the Python of an environment with ggdp as the README installs it, with plots."""
+    return _python("plots", _versions(), "--constraint", "constraints.txt", "--editable", ".[plots]")
+
+
 def frames_python() -> Path:
     """Return the Python of an environment with ggdp and all libraries of frames that the benchmark of tables times."""
     wanted = "\n".join((_versions(), *_FRAMES))

@@ -21,7 +21,15 @@ import releases_rounds
 import sampling_report
 import tables_report
 import tables_rounds
-from environments import ROOT, frames_python, ggdp_python, peers_python, scratch, table_peers_python
+from environments import (
+    ROOT,
+    frames_python,
+    ggdp_python,
+    peers_python,
+    plots_python,
+    scratch,
+    table_peers_python,
+)
 from sampling_rounds import document
 from worker import Worker
 
@@ -84,7 +92,7 @@ def part(name: str) -> str:
     if name == "tables":
         return tables(tables_rounds.Sizes())
     if name == "latency":
-        return latency.report(frames_python())
+        return latency.report(plots_python())
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 

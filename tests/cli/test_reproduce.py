@@ -30,6 +30,7 @@ def made_up(monkeypatch):
     return asked
 
 
+@pytest.mark.exhaustive
 def test_all_of_it_in_a_quick_run(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("ggdp.paper.data.adult", lambda *_, **__: census())
     out = tmp_path / "report"
