@@ -221,11 +221,11 @@ def test_a_joint_norm_makes_truncated_noise_smaller_by_eqn_b1():
 
 
 def test_a_bare_norm_falls_back_to_the_direction_free_bound_and_says_so():
-    found = ggdp.calibrate(ggdp.ApproxDP(1, 0.05), ggdp.Sensitivity.norm(3, 1.0, dimension=2), order=3)
+    found = ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.norm(3, 1.0, dimension=10), order=3)
     assert found.certificate.bound.name == "radial"
     assert "direction" in found.notes[0]
     assert "upper bound" in found.notes[0]
-    assert found.scale > scale(ggdp.ApproxDP(1, 0.05), order=3)
+    assert found.scale > scale(ggdp.ApproxDP(1, 1e-6), order=3)
 
 
 def test_probabilistic_dp_of_several_coordinates_is_labelled_an_upper_bound():
@@ -292,7 +292,7 @@ def test_bounds_of_several_coordinates_add_or_compete():
         ),
         (
             lambda: ggdp.calibrate(
-                ggdp.ApproxDP(1, 0.1), ggdp.Sensitivity.norm(3, 1, dimension=4), order=3, support="integer"
+                ggdp.ProbabilisticDP(1, 0.1), ggdp.Sensitivity.norm(3, 1, dimension=4), order=3, support="integer"
             ),
             UnprovedError,
             r"Sensitivity\.box or Sensitivity\.cells",
@@ -332,3 +332,24 @@ def test_extremes_of_the_promised_ranges_work():
                 found = ggdp.calibrate(ggdp.ApproxDP(epsilon, delta), ggdp.Sensitivity.disjoint(d), order=order)
                 assert found.certificate.tight == 1 - 1e-9
                 assert math.isfinite(found.std)
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize("support", ["real", "integer"])
+def test_an_l_1_norm_costs_what_one_coordinate_costs_at_every_order(order, support):
+    goal, norm = ggdp.ApproxDP(1.0, 1e-3), ggdp.Sensitivity.norm(1, 3, dimension=20)
+    found = ggdp.calibrate(goal, norm, order=order, support=support)
+    assert found.scale == ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(3), order=order, support=support).scale
+    assert not any(note.startswith("upper bound") for note in found.notes)
+    assert found.certificate.tight is not None
+    # The move of several coordinates that is nearest to its limit: no easier to detect.
+    corner = ggdp.calibrate(goal, ggdp.Sensitivity.cells(3, 1), order=order, support=support)
+    assert corner.scale <= found.scale * (1 + 1e-4)
+
+
+def test_a_norm_of_another_order_is_bounded_by_way_of_its_l_1_norm():
+    goal, norm = ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.norm(3, 8, dimension=4)
+    found = ggdp.calibrate(goal, norm, order=3, support="integer")
+    assert any(note.startswith("upper bound") for note in found.notes)
+    assert found.certificate.bound.sensitivity == 20  # 4^(2/3) 8 = 20.16
+    ggdp.Mechanism(found).release([1, 2, 3, 4])

@@ -181,7 +181,7 @@ def test_the_paper_s_scales_stay_the_paper_s():
 
 
 def test_where_the_integers_have_no_proved_scale_the_error_says_what_to_do():
-    ideal = ggdp.calibrate(APPROXIMATE, ggdp.Sensitivity.norm(3, 1.0, dimension=10), order=3)
+    ideal = ggdp.calibrate(ggdp.ProbabilisticDP(1.0, 0.05), ggdp.Sensitivity.norm(3, 1.0, dimension=10), order=3)
     with pytest.raises(
         UnprovedError, match=r"Sensitivity.box, Sensitivity.cells\) instead of a norm, or use order = 1"
     ):

@@ -115,7 +115,7 @@ def test_on_the_integers_a_norm_need_not_be_a_whole_number():
 
 def test_probabilistic_dp_of_a_norm_is_refused_with_the_way_out():
     ideal = ggdp.calibrate(ggdp.ProbabilisticDP(1.0, 1e-6), ggdp.Sensitivity.norm(2, 1.0, dimension=10), order=2)
-    with pytest.raises(UnprovedError, match="an ApproxDP goal with order = 2"):
+    with pytest.raises(UnprovedError, match="an ApproxDP goal"):
         ggdp.Mechanism(ideal)
 
 

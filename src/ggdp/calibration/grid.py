@@ -238,7 +238,7 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
             f"real-valued queries get integer noise on a grid, and there no scale of order = {calibration.order!r} is "
             f"proved for {calibration.goal} and this sensitivity ({calibration.sensitivity}). Give per-coordinate "
             "sensitivities (Sensitivity.box, Sensitivity.cells) instead of a norm, or use order = 1, or an ApproxDP "
-            "goal with order = 2"
+            "goal"
         )
         raise UnprovedError(message) from None
     return GridCalibration(ideal=calibration, grid=grid, steps=steps)

@@ -7,7 +7,8 @@ order 2 on the reals                        the same with the l_2 norm: Gaussian
 order 2 on the integers, a joint norm       the l_2 norm, by comparison with continuous noise: an upper bound
 several coordinates, approximate            the corner, by convolution; at order 1 pure DP where that is as good
 several coordinates, probabilistic          the paper's sum of absolute losses, by convolution: an upper bound
-only an l_q norm                            order 1, 2 as above; else the direction-free bound
+only an l_q norm, approximate               one coordinate that moves by the l_1 norm; exact for q = 1
+only an l_q norm                            order 1, 2 as above; on the reals also the direction-free bound
 bounds                                      pure loss of the bounded law
 ==========================================  ================================================================
 
@@ -129,8 +130,11 @@ class Question:
         if self.sensitivity.moving == 1 or (self.order == 2.0 and self.support == "real"):
             return [self._shift()]
         if self.order == 1.0:
-            pure_only = self.sensitivity.kind == "norm" or self.goal.notion == "probabilistic"
-            return [self._laplace()] if pure_only or self._pure_is_least() else [self._corner(), self._laplace()]
+            if self.goal.notion == "probabilistic":
+                return [self._laplace()]
+            if self.sensitivity.kind == "norm":
+                return [self._l1_norm(), self._laplace()]
+            return [self._laplace()] if self._pure_is_least() else [self._corner(), self._laplace()]
         return self._several()
 
     def accepted(self) -> list[Requirement]:
@@ -161,6 +165,8 @@ class Question:
         found = []
         if sensitivity.kind != "norm":
             found.append(self._corner() if approximate else self._absolute_sum())
+        if sensitivity.joint is not None and approximate:
+            found.append(self._l1_norm())
         if sensitivity.joint is not None and self.support == "real":
             found.append(self._radial())
         if sensitivity.joint is not None and self.support == "integer" and self.order == 2.0 and approximate:
@@ -169,7 +175,7 @@ class Question:
             message = (
                 f"on the integers no bound is known for {self.goal.notion} DP with noise of order = {self.order!r} "
                 "when only an l_p norm of the change is. Give per-coordinate sensitivities (Sensitivity.box or "
-                "Sensitivity.cells), or use order = 1, or an ApproxDP goal with order = 2"
+                "Sensitivity.cells), or use order = 1, or an ApproxDP goal"
             )
             raise UnprovedError(message)
         return found
@@ -204,6 +210,27 @@ class Question:
         else:
             bound = ShiftDelta(notion=goal.notion, sensitivity=size, epsilon=goal.epsilon)  # type: ignore[arg-type]
         return Requirement(bound, goal.delta, None if reached else NOT_REACHED.format("l_2"))
+
+    def _l1_norm(self) -> Requirement:
+        """Return the delta of one coordinate that moves by the l_1 norm of the whole move (`ggdp.proofs.profile`)."""
+        size, goal = most_l1(self.sensitivity, self.support), self.goal
+        bound: Bound
+        if self.support == "integer":
+            bound = IntegerShiftDelta(notion="approximate", sensitivity=max(int(size), 1), epsilon=goal.epsilon)
+        else:
+            bound = ShiftDelta(notion="approximate", sensitivity=size, epsilon=goal.epsilon)
+        note = None
+        if self.sensitivity.kind != "norm" or not is_reached(self.sensitivity, 1.0, self.support) or not self._alone():
+            note = (
+                "upper bound: the move is taken as one of a single coordinate by its l_1 norm, and no change is known "
+                "that is as easy to detect"
+            )
+        return Requirement(bound, goal.delta, note)
+
+    def _alone(self) -> bool:
+        """Return whether one coordinate alone can move by the whole l_1 norm."""
+        joint = self.sensitivity.joint
+        return joint is not None and joint[0] == 1.0 and self.sensitivity.sizes[0] == joint[1]
 
     def _integer_gaussian(self) -> Requirement:
         bound = IntegerGaussianDelta(

@@ -27,6 +27,13 @@ SABOTAGES = [
         (f"{LOSS}[gaussian-integers-replace-one]",),
     ),
     Sabotage(
+        "a norm of another order is taken for an l_1 norm",
+        "proofs/requirements.py",
+        "size, goal = most_l1(self.sensitivity, self.support), self.goal",
+        "size, goal = self.sensitivity.joint[1], self.goal",
+        ("tests/calibration/test_calibrate.py::test_a_norm_of_another_order_is_bounded_by_way_of_its_l_1_norm",),
+    ),
+    Sabotage(
         "Laplace noise for the l_2 norm",
         "proofs/requirements.py",
         "LaplaceLoss(sensitivity=most_l1(self.sensitivity, self.support))",
