@@ -31,14 +31,14 @@ lint: $(VENV)/.all ## check style and format
 types: $(VENV)/.all ## check types
 	$(BIN)/mypy
 
-imports: $(VENV)/.all ## check that imports go one way through the house
+imports: $(VENV)/.all ## check the layers of the packages
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.all ## build the documentation into docs/_build/html
 	rm -rf docs/api
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
-test: lint types imports docs ## everything that must hold, in about a quarter of an hour on two cores
+test: lint types imports docs ## lint, types, imports, documentation and tests, in about ten minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
 
 test-all: lint types imports docs ## the same with slow and exhaustive tests, fresh random examples, sabotages, and every example of the pages
