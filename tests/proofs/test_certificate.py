@@ -20,7 +20,7 @@ CALIBRATIONS = {
     ),
     "corner": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), TWO, order=3),
     "absolute-sum": lambda: ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), TWO, order=3),
-    "radial": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 0.05), ggdp.Sensitivity.norm(3, 1, dimension=5), order=3),
+    "radial": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.norm(3, 1, dimension=10), order=3),
     "bounded-joint": lambda: ggdp.calibrate(
         ggdp.PureDP(1), ggdp.Sensitivity.box([1] * 10, norm=(1, 1)), order=1, bounds=[(0, 10)], bounding="truncated"
     ),

@@ -350,7 +350,7 @@ def test_a_certificate_that_was_proved_here_is_known_and_a_changed_one_is_proved
 
 
 def test_an_upper_bound_does_not_prove_a_smaller_scale_to_fail():
-    noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-3), ggdp.Sensitivity.norm(2, 1, dimension=2), order=3)
+    noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.norm(3, 1, dimension=10), order=3)
     forged = dataclasses.replace(noise.certificate, tight=1 - 1e-6)
     # The bound itself is above its target at that scale, and what it bounds is not.
     assert forged.bound.enclose(forged.law.with_scale(noise.scale * (1 - 1e-6))).lower > forged.target

@@ -28,10 +28,12 @@ TOLERANCE = 1e-6
 # The scale on the fine grid is found to about this relative distance, by so many steps at most.
 CLOSE = 2e-9
 POLISHES = 6
+FARTHEST = 1e-3
 PROBE = 1e-3
 # How often a proof that misses its target is tried again with a larger scale.
 CORRECTIONS = 12
 LEAST_MOVE = 1e-9
+LONGEST_MOVE = 0.1
 LEAST_DELTA = 1e-300
 
 
@@ -59,17 +61,18 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
     slope = max((rough(scale) - rough(scale * (1.0 + PROBE))) / PROBE, 1.0)
     # The fine grid moves the scale by little, along the slope of the rough one.
     for _ in range(POLISHES):
-        value = absolute_sum_excess(bound, law.with_scale(scale), delta)
-        if -CLOSE * slope <= value <= 0.0:
+        move = absolute_sum_excess(bound, law.with_scale(scale), delta) / slope
+        # A long move means that floats do not give so small a delta; the proof then decides.
+        if -CLOSE <= move <= 0.0 or abs(move) > FARTHEST:
             break
-        scale *= math.exp((value + 0.5 * CLOSE * slope) / slope)
+        scale *= math.exp(move + 0.5 * CLOSE)
     # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss.
     for _ in range(CORRECTIONS):
         proved = _proof(bound, law.with_scale(scale))
         upper = proved.found.upper
         if upper <= delta:
             return proved
-        scale *= 1.0 + max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE)
+        scale *= 1.0 + min(max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE), LONGEST_MOVE)
     message = f"no scale near {scale!r} could be proved for this corner at order {law.order!r}"
     raise SearchError(message)
 

@@ -201,31 +201,28 @@ class Question:
         return Requirement(LaplaceLoss(sensitivity=most_l1(self.sensitivity, self.support)), self.goal.epsilon, note)
 
     def _shift(self) -> Requirement:
-        goal, sensitivity = self.goal, self.sensitivity
+        sensitivity = self.sensitivity
         size = sensitivity.largest if sensitivity.moving == 1 else sensitivity.lp(2)
         reached = sensitivity.moving == 1 or is_reached(sensitivity, 2.0, self.support)
-        bound: Bound
+        return Requirement(self._delta_of(size), self.goal.delta, None if reached else NOT_REACHED.format("l_2"))
+
+    def _delta_of(self, size: float) -> Bound:
+        """Return the exact delta of one coordinate that moves by `size`, on the integers by its whole part."""
+        notion, epsilon = self.goal.notion, self.goal.epsilon
         if self.support == "integer":
-            bound = IntegerShiftDelta(notion=goal.notion, sensitivity=int(size), epsilon=goal.epsilon)  # type: ignore[arg-type]
-        else:
-            bound = ShiftDelta(notion=goal.notion, sensitivity=size, epsilon=goal.epsilon)  # type: ignore[arg-type]
-        return Requirement(bound, goal.delta, None if reached else NOT_REACHED.format("l_2"))
+            return IntegerShiftDelta(notion=notion, sensitivity=max(int(size), 1), epsilon=epsilon)  # type: ignore[arg-type]
+        return ShiftDelta(notion=notion, sensitivity=size, epsilon=epsilon)  # type: ignore[arg-type]
 
     def _l1_norm(self) -> Requirement:
         """Return the delta of one coordinate that moves by the l_1 norm of the whole move (`ggdp.proofs.profile`)."""
-        size, goal = most_l1(self.sensitivity, self.support), self.goal
-        bound: Bound
-        if self.support == "integer":
-            bound = IntegerShiftDelta(notion="approximate", sensitivity=max(int(size), 1), epsilon=goal.epsilon)
-        else:
-            bound = ShiftDelta(notion="approximate", sensitivity=size, epsilon=goal.epsilon)
+        bound = self._delta_of(most_l1(self.sensitivity, self.support))
         note = None
         if self.sensitivity.kind != "norm" or not is_reached(self.sensitivity, 1.0, self.support) or not self._alone():
             note = (
                 "upper bound: the move is taken as one of a single coordinate by its l_1 norm, and no change is known "
                 "that is as easy to detect"
             )
-        return Requirement(bound, goal.delta, note)
+        return Requirement(bound, self.goal.delta, note)
 
     def _alone(self) -> bool:
         """Return whether one coordinate alone can move by the whole l_1 norm."""

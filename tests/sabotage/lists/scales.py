@@ -9,8 +9,8 @@ SABOTAGES = [
     Sabotage(
         "a real scale on the integers",
         "proofs/requirements.py",
-        'if self.support == "integer":\n            bound',
-        "if False:\n            bound",
+        'if self.support == "integer":\n            return IntegerShiftDelta',
+        "if False:\n            return IntegerShiftDelta",
         tuple(f"{LOSS}[{name}]" for name in ("gaussian-integers", "order-1.5-integers", "order-3-integers")),
     ),
     Sabotage(

@@ -29,8 +29,8 @@ SABOTAGES = [
     Sabotage(
         "a norm of another order is taken for an l_1 norm",
         "proofs/requirements.py",
-        "size, goal = most_l1(self.sensitivity, self.support), self.goal",
-        "size, goal = self.sensitivity.joint[1], self.goal",
+        "bound = self._delta_of(most_l1(self.sensitivity, self.support))",
+        "bound = self._delta_of(self.sensitivity.joint[1])",
         ("tests/calibration/test_calibrate.py::test_a_norm_of_another_order_is_bounded_by_way_of_its_l_1_norm",),
     ),
     Sabotage(
