@@ -125,10 +125,13 @@ def coarser(part: LossDistribution, factor: int) -> LossDistribution:
     step = part.step * factor
     low = part.low // factor
     masses = [arb(0)] * (part.high // factor - low + 2)
-    up = [(-j * part.step).expm1() / (-step).expm1() for j in range(factor)]
+    # The share that goes to the upper knot, by the distance from the lower one; only distances that occur are computed.
+    shares: dict[int, arb] = {}
     for j, mass in enumerate(part.masses):
         knot, over = divmod(part.low + j, factor)
-        moved = mass * up[over]
+        if over not in shares:
+            shares[over] = (-over * part.step).expm1() / (-step).expm1()
+        moved = mass * shares[over]
         masses[knot - low] += mass - moved
         masses[knot - low + 1] += moved
     return LossDistribution(step, low, masses, part.infinite)

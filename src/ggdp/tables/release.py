@@ -14,6 +14,7 @@ follow from the request.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,14 +49,14 @@ __all__ = ["ArrowViews", "Table", "TableRelease", "tables_of"]
 _SHOWN_ROWS = 5
 
 
-class ArrowViews:
+class ArrowViews(ABC):
     """Conversions of an Arrow table to frames of several libraries."""
 
     __slots__ = ()
 
+    @abstractmethod
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table."""
-        raise NotImplementedError
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a pandas frame."""
