@@ -110,7 +110,7 @@ def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[s
     found = []
     for table in (case.table, case.neighbour):
         data = _written(writer, table, folder)
-        got = outcome(data, case, **options)
+        got = outcome(data, case, **{"text": writer.text, **options})
         found.append(got)
         rows = None if got.cells is None else _rows(writer, table, data, options)
         if rows is not None and list(got.cells or ()) != (wanted := reference.expected(rows, case)):

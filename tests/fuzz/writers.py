@@ -21,6 +21,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from tests.fuzz.tables import TYPES, Limits
 
+from ggdp.tables.engines.text_files import TextFormat
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -47,6 +49,8 @@ class Writer:
     limits: Limits = field(default_factory=Limits)
     # Where the values are that must be counted: in the table, in the file as it is written, or not known.
     truth: Literal["table", "file", "unknown"] = "table"
+    # How the files of text must be declared to be read as they were written.
+    text: TextFormat | None = None
 
 
 def _plain(value: Any) -> Any:
@@ -309,7 +313,7 @@ FRAMES = (
 SPARK_FRAMES = (
     Writer("Spark", _spark_frame, Limits(_OF_SPARK)),
     Writer("Spark frame of parquet", _spark_parquet_frame, Limits(_OF_SPARK)),
-    Writer("csv by Spark", partial(_spark_file, suffix=".csv"), Limits(_OF_SPARK), truth="unknown"),
+    Writer("csv by Spark", partial(_spark_file, suffix=".csv"), Limits(_OF_SPARK), "unknown", TextFormat(escape="\\")),
     Writer("parquet by Spark", partial(_spark_file, suffix=".parquet"), Limits(_OF_SPARK)),
     Writer("json by Spark", partial(_spark_file, suffix=".json"), Limits(_OF_SPARK), truth="unknown"),
 )
