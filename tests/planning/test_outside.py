@@ -79,7 +79,7 @@ def test_the_smallest_epsilon_for_a_plus_minus_keeps_it_and_a_smaller_one_does_n
     epsilon = found.calibration.goal.epsilon
     for order in (1.0, found.best.order, 2.0):
         smaller = ggdp.calibrate(ggdp.ApproxDP(0.99 * epsilon, 1e-3), ONE, order=order, support=support)
-        assert Measure(name="quantile", level=0.95).of(order, smaller.scale, support) > 10
+        assert Measure(name="quantile", level=0.95).of(smaller.law) > 10
 
 
 def test_without_a_delta_the_smallest_epsilon_is_laplace_s():

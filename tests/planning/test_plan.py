@@ -8,6 +8,7 @@ import ggdp
 from ggdp.planning import plan
 from ggdp.planning.measures import Measure
 from ggdp.planning.scales import scale_finder
+from ggdp.proofs.noise_law import NoiseLaw
 
 HISTOGRAM = ggdp.Sensitivity.histogram()
 
@@ -55,8 +56,8 @@ def test_no_order_of_a_list_is_better_than_the_best(goal, measure):
     cells = 50 if measure == "max" else None
     found = plan(goal, HISTOGRAM, measure, level=0.9, cells=cells)
     for order in (1, 1.01, 1.1, 1.2, 1.35, 1.5, 1.7, 2, 2.4, 3, 4, 5, 7, 10, 20, 50):
-        scale = ggdp.calibrate(goal, HISTOGRAM, order=order).scale
-        assert found.best.error <= found.measure.of(order, scale, "real") * (1 + 2e-5)
+        law = ggdp.calibrate(goal, HISTOGRAM, order=order).law
+        assert found.best.error <= found.measure.of(law) * (1 + 2e-5)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,8 @@ def test_on_the_integers_no_order_of_a_dense_list_is_better(goal, measure, cells
     scale_of = scale_finder(goal, HISTOGRAM, "integer")
     for i in range(int(math.log(50.0) / step)):
         order = math.exp(step * i)
-        assert found.best.error <= found.measure.of(order, scale_of(order, lambda: math.inf), "integer") * (1 + 2e-5)
+        law = NoiseLaw(order=order, scale=scale_of(order, lambda: math.inf), support="integer")
+        assert found.best.error <= found.measure.of(law) * (1 + 2e-5)
 
 
 def test_the_integers_have_another_best_order_than_the_reals():
@@ -247,4 +249,4 @@ def test_the_curve_holds_every_choice_at_its_proved_error():
 @pytest.mark.parametrize("name", ["rmse", "mean-abs"])
 def test_moments_are_the_laws_own(name):
     law = ggdp.GeneralizedGaussian(order=3, scale=2.0)
-    assert Measure(name=name).of(3.0, 2.0, "real") == (law.std if name == "rmse" else law.mean_abs)
+    assert Measure(name=name).of(NoiseLaw(order=3, scale=2.0)) == (law.std if name == "rmse" else law.mean_abs)

@@ -1,6 +1,6 @@
 """The best order for a query."""
 
-from ggdp.planning.entry import plan
-from ggdp.planning.record import Choice, Plan
+from ggdp.planning.best_order import plan
+from ggdp.planning.choices import Choice, Plan
 
 __all__ = ["Choice", "Plan", "plan"]

@@ -20,6 +20,7 @@ from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
 from ggdp.planning.maximum import expected_maximum
+from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
     from ggdp.privacy import Sensitivity
@@ -40,20 +41,37 @@ class Measure:
     level: float | None = None
     cells: int | None = None
 
-    def of(self, order: float, scale: float, support: str) -> float:
-        """Return the error of noise of an order and scale."""
+    def of(self, law: NoiseLaw) -> float:
+        """Return the error of a law."""
         if self.cells is not None:
-            return expected_maximum(order, scale, self.cells, support)
-        law: GeneralizedGaussian | IntegerGeneralizedGaussian
-        if support == "real":
-            law = GeneralizedGaussian(order=order, scale=scale)
+            return expected_maximum(law.order, law.scale, self.cells, law.support)
+        noise: GeneralizedGaussian | IntegerGeneralizedGaussian
+        if law.support == "real":
+            noise = GeneralizedGaussian(order=law.order, scale=law.scale)
             if self.level is not None:
-                return law.half_width(self.level)
+                return noise.half_width(self.level)
         else:
-            law = IntegerGeneralizedGaussian(order=order, scale=scale)
+            noise = IntegerGeneralizedGaussian(order=law.order, scale=law.scale)
             if self.level is not None:
-                return float(law.ppf((1.0 + self.level) / 2.0))
-        return law.mean_abs if self.name == "mean-abs" else law.std
+                return float(noise.ppf((1.0 + self.level) / 2.0))
+        return noise.mean_abs if self.name == "mean-abs" else noise.std
+
+    def scales_around(self, error: float, law: NoiseLaw, halvings: int) -> tuple[float, float]:
+        """Return about the largest scale of a law whose error is within one, from below and from above.
+
+        On the integers the error grows with the scale too (so do all |K|, by their likelihood ratio), but not in
+        proportion: the two are as near as so many halvings bring them. On the reals they are the same.
+        """
+        scale = error / self.of(NoiseLaw(order=law.order, scale=1.0))
+        if law.support == "real":
+            return scale, scale
+        low, high = 0.0, 2.0 * scale + 1.0
+        while self.of(law.with_scale(high)) <= error:
+            low, high = high, 2.0 * high
+        for _ in range(halvings):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.of(law.with_scale(middle)) <= error else (low, middle)
+        return low, high
 
     def __str__(self) -> str:
         if self.level is not None:

@@ -1,4 +1,4 @@
-"""The record of a plan: the best order for a query, and what the usual orders would cost."""
+"""A plan: the best order for a query, and what the usual orders would cost."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Plan:
         All orders that were tried, in increasing order. But for those of `best` and `alternatives` their scales were
         not proved.
     notes : tuple of str
-        What a reader should know, such as how closely was looked.
+        What a reader should know, such as how closely the orders were searched.
     outside : tuple of Outside
         Noise outside the family with a smaller error, for one moving coordinate; ggdp does not draw it.
 

@@ -17,23 +17,24 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HIGHEST_ORDER", "LOWEST_ORDER", "USUAL", "Effort", "Trial", "least_error"]
+    from ggdp.proofs.noise_law import NoiseLaw
+
+__all__ = ["HIGHEST_ORDER", "LOWEST_ORDER", "USUAL", "Resolution", "Trial", "least_error"]
 
 LOWEST_ORDER, HIGHEST_ORDER = 1.0, 50.0
 # Laplace and Gaussian noise: preferred where they are as good as any other.
 USUAL = (1.0, 2.0)
 # An order that is usual or has fewer digits is preferred if its error is larger by no more than this.
 PLAIN = 1e-5
-# Errors up to this many times the least count as near it.
+# Errors up to this many times the least are near it.
 NEAR = 1.5
 DIGITS = range(2, 7)
 
 
 class Trial(NamedTuple):
-    """An order that was tried: the scale found for it, its error, and what decides between equal errors."""
+    """A law that was tried: an order with the scale found for it, its error, and what decides between equal errors."""
 
-    order: float
-    scale: float
+    law: NoiseLaw
     error: float
     tie: float = 0.0
 
@@ -43,13 +44,13 @@ class Trial(NamedTuple):
         return self.error, self.tie
 
     def is_as_good_as(self, other: Trial) -> bool:
-        """Tell whether nothing that matters speaks against this trial."""
+        """Return whether this trial is no worse than another, but for a share of `PLAIN`."""
         return self.error <= other.error * (1.0 + PLAIN) and self.tie <= other.tie * (1.0 + PLAIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How closely to look.
+class Resolution:
+    """How closely the orders are searched.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class Effort:
 
 def least_error(
     trial: Callable[[float], Trial],
-    effort: Effort,
+    resolution: Resolution,
     known: list[Trial],
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Trial, list[Trial]]:
@@ -90,14 +91,15 @@ def least_error(
 
     Examples
     --------
+    >>> from ggdp.proofs.noise_law import NoiseLaw
     >>> def bowl(order):
-    ...     return Trial(order, 1.0, 2.0 + math.log(order / 3.0) ** 2)
-    >>> effort = Effort(points=9, finer=1, valleys=1, splits=2, width=0.01)
-    >>> best, tried = least_error(bowl, effort, [bowl(1.0), bowl(2.0)])
-    >>> best.order, len(tried) < 40
+    ...     return Trial(NoiseLaw(order=order, scale=1.0), 2.0 + math.log(order / 3.0) ** 2)
+    >>> resolution = Resolution(points=9, finer=1, valleys=1, splits=2, width=0.01)
+    >>> best, tried = least_error(bowl, resolution, [bowl(1.0), bowl(2.0)])
+    >>> best.law.order, len(tried) < 40
     (3.0, True)
     """
-    tried = {one.order: one for one in known}
+    tried = {one.law.order: one for one in known}
 
     def at(log_order: float) -> Trial:
         order = min(max(math.exp(log_order), LOWEST_ORDER), HIGHEST_ORDER)
@@ -107,24 +109,24 @@ def least_error(
         if order not in tried:
             tried[order] = trial(order)
             if progress is not None:
-                progress(len(tried), effort.expected)
+                progress(len(tried), resolution.expected)
         return tried[order]
 
     top = math.log(HIGHEST_ORDER / LOWEST_ORDER)
-    places = [math.log(LOWEST_ORDER) + top * i / (effort.points - 1) for i in range(effort.points)]
+    places = [math.log(LOWEST_ORDER) + top * i / (resolution.points - 1) for i in range(resolution.points)]
     grid = [at(place) for place in places]
-    if effort.finer > 1:
+    if resolution.finer > 1:
         enough = NEAR * min(one.error for one in tried.values())
-        for i in range(effort.points - 1):
+        for i in range(resolution.points - 1):
             if min(grid[i].error, grid[i + 1].error) <= enough:
-                part = (places[i + 1] - places[i]) / effort.finer
-                places += [places[i] + part * j for j in range(1, effort.finer)]
+                part = (places[i + 1] - places[i]) / resolution.finer
+                places += [places[i] + part * j for j in range(1, resolution.finer)]
         places.sort()
         grid = [at(place) for place in places]
-    for left, right in _valleys(places, grid)[: effort.valleys]:
-        _narrowed(at, left, right, effort)
+    for left, right in _valleys(places, grid)[: resolution.valleys]:
+        _narrowed(at, left, right, resolution)
     best = min(tried.values(), key=lambda one: one.rank)
-    return _plainest(tried_at, best), sorted(tried.values())
+    return _plainest(tried_at, best), [tried[order] for order in sorted(tried)]
 
 
 def _valleys(places: list[float], grid: list[Trial]) -> list[tuple[float, float]]:
@@ -139,20 +141,20 @@ def _valleys(places: list[float], grid: list[Trial]) -> list[tuple[float, float]
     return [(places[max(i - 1, 0)], places[min(i + 1, last)]) for i in lowest]
 
 
-def _narrowed(at: Callable[[float], Trial], left: float, right: float, effort: Effort) -> None:
+def _narrowed(at: Callable[[float], Trial], left: float, right: float, resolution: Resolution) -> None:
     """Look at ever finer divisions around the best place of a valley."""
     middle = 0.5 * (left + right)
-    while right - left > effort.width:
-        places = [left + (middle - left) * i / effort.splits for i in range(effort.splits)]
-        places += [middle + (right - middle) * i / effort.splits for i in range(effort.splits + 1)]
+    while right - left > resolution.width:
+        places = [left + (middle - left) * i / resolution.splits for i in range(resolution.splits)]
+        places += [middle + (right - middle) * i / resolution.splits for i in range(resolution.splits + 1)]
         best = min(range(len(places)), key=lambda i: at(places[i]).rank)
         middle = places[best]
         left, right = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
 
 
 def _plainest(tried_at: Callable[[float], Trial], best: Trial) -> Trial:
-    """Return the order of the fewest digits that is as good as the best, for all that matters."""
-    for order in (*USUAL, *(float(f"{best.order:.{digits}g}") for digits in DIGITS)):
+    """Return the trial of a usual order, or of the order of the fewest digits, that is as good as the best."""
+    for order in (*USUAL, *(float(f"{best.law.order:.{digits}g}") for digits in DIGITS)):
         if LOWEST_ORDER <= order <= HIGHEST_ORDER and tried_at(order).is_as_good_as(best):
             return tried_at(order)
     return best

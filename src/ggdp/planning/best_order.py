@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration import Calibration, calibrate
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
+from ggdp.planning.choices import Choice, Plan
+from ggdp.planning.half_width import calibration_for_half_width
 from ggdp.planning.measures import Measure, MeasureName, checked_measure
+from ggdp.planning.order_search import HIGHEST_ORDER, LOWEST_ORDER, USUAL, Resolution, Trial, least_error
 from ggdp.planning.outside import noise_outside
-from ggdp.planning.record import Choice, Plan
 from ggdp.planning.scales import is_convolved, scale_finder
-from ggdp.planning.search import HIGHEST_ORDER, LOWEST_ORDER, USUAL, Effort, Trial, least_error
-from ggdp.planning.target import calibration_for_width
 from ggdp.privacy import Sensitivity
+from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.requirements import Question
 
 if TYPE_CHECKING:
@@ -29,17 +30,18 @@ __all__ = ["plan"]
 LAPLACE, GAUSSIAN = USUAL
 NAMES = {LAPLACE: "laplace", GAUSSIAN: "gaussian"}
 # By support, and whether a scale takes a convolution.
-EFFORTS = {
-    ("real", False): Effort(points=65, finer=1, valleys=3, splits=2, width=1e-3),
-    ("real", True): Effort(points=13, finer=1, valleys=2, splits=2, width=1e-2),
-    ("integer", False): Effort(points=61, finer=6, valleys=6, splits=5, width=1e-4),
-    ("integer", True): Effort(points=25, finer=1, valleys=2, splits=2, width=1e-2),
+RESOLUTIONS = {
+    ("real", False): Resolution(points=65, finer=1, valleys=3, splits=2, width=1e-3),
+    ("real", True): Resolution(points=13, finer=1, valleys=2, splits=2, width=1e-2),
+    ("integer", False): Resolution(points=61, finer=6, valleys=6, splits=5, width=1e-4),
+    ("integer", True): Resolution(points=25, finer=1, valleys=2, splits=2, width=1e-2),
 }
-# Scales with a larger error than this many times the best so far are not looked for.
-WORTH_A_SCAN = 1.3
-PROBE = 3.0
-SMALL_SCALE = 0.01
-HALVINGS = 4
+# An order is dropped once its error is known to be more than this many times the least so far.
+DROPPED_ABOVE = 1.3
+# What can be proved of all orders but 1 and 2 can be proved of this one.
+GENERAL_ORDER = 3.0
+# The largest scale of interest need not be known well.
+HALVINGS = 5
 
 
 def plan(
@@ -124,7 +126,7 @@ def plan(
                 raise ArgumentError(
                     name, value, "is not used with plus_minus, whose measure is the quantile; leave it out"
                 )
-        return _for_width(goal, sensitivity, support, plus_minus, delta, level, progress)
+        return _plan_for_half_width(goal, sensitivity, support, plus_minus, delta, level, progress)
     if delta is not None:
         raise ArgumentError("delta", delta, "goes with plus_minus; otherwise it is part of the goal")
     if goal is None:
@@ -136,36 +138,49 @@ def plan(
             f"the largest error is taken over {sought.cells:,} cells, as many as can move; a query with more cells has "
             "a larger one, and maybe another best order: give their number as cells"
         )
-    usual = {LAPLACE: calibrate(goal, sensitivity, order=LAPLACE, support=support)}
+    return _plan_for_goal(goal, sensitivity, support, sought, notes, progress)
+
+
+def _plan_for_goal(
+    goal: Guarantee,
+    sensitivity: Sensitivity,
+    support: Support,
+    measure: Measure,
+    notes: list[str],
+    progress: Callable[[int, int], None] | None,
+) -> Plan:
+    """Return the plan of the least error, over as many orders as the goal has a proof for."""
+    proved = {LAPLACE: calibrate(goal, sensitivity, order=LAPLACE, support=support)}
     try:
-        usual[GAUSSIAN] = calibrate(goal, sensitivity, order=GAUSSIAN, support=support)
+        proved[GAUSSIAN] = calibrate(goal, sensitivity, order=GAUSSIAN, support=support)
     except (UnattainableError, UnprovedError) as refused:
         notes.append(f"order 1 is the only one, there was nothing to choose: {refused}")
-        return _recorded(usual, sought, [_proved(usual[LAPLACE], sought)], notes)
+        return _plan_among(proved, measure, [_trial_of(proved[LAPLACE], measure)], notes)
+    general = Question(goal=goal, sensitivity=sensitivity, order=GENERAL_ORDER, support=support)
     try:
-        probe = Question(goal=goal, sensitivity=sensitivity, order=PROBE, support=support)
-        requirements = probe.requirements()
+        requirements = general.requirements()
     except UnprovedError as refused:
         notes.append(f"orders 1 and 2 are the only ones: {refused}")
-        return _recorded(usual, sought, [_proved(one, sought) for one in usual.values()], notes)
-    effort = EFFORTS[support, is_convolved(probe)]
-    best, trials = _searched(goal, sensitivity, support, sought, list(usual.values()), effort, progress)
+        return _plan_among(proved, measure, [_trial_of(one, measure) for one in proved.values()], notes)
+    resolution = RESOLUTIONS[support, is_convolved(general)]
+    best, trials = _searched(goal, sensitivity, support, measure, list(proved.values()), resolution, progress)
     tried = [one for one in trials if math.isfinite(one.error)]
-    notes.append(_looked(effort, len(trials), len(trials) - len(tried)))
+    notes.append(_search_note(resolution, len(trials), len(trials) - len(tried)))
     if all(requirement.note is not None for requirement in requirements):
         notes.append("for most orders only upper bounds of the scale are known here: some may be better than they look")
-    for found in sorted({best, *tried}, key=lambda one: (one.order != best.order, one.rank)):
+    for found in sorted({best, *tried}, key=lambda one: (one.law.order != best.law.order, one.rank)):
         # The best order found is proved now; a proof that fails, which none should, leaves the next best.
+        order = found.law.order
         try:
-            if found.order not in usual:
-                usual[found.order] = calibrate(goal, sensitivity, order=found.order, support=support)
+            if order not in proved:
+                proved[order] = calibrate(goal, sensitivity, order=order, support=support)
         except SearchError:
             continue
         break
-    return _recorded(usual, sought, tried, notes)
+    return _plan_among(proved, measure, tried, notes)
 
 
-def _for_width(
+def _plan_for_half_width(
     goal: Guarantee | None,
     sensitivity: Sensitivity,
     support: Support,
@@ -181,7 +196,7 @@ def _for_width(
     slack = 0.0 if delta is None else _validate.probability(delta=delta)
     _validate.choice(among=("real", "integer"), support=support)
     sought = checked_measure("quantile", level, None, sensitivity)
-    best = calibration_for_width(slack, sensitivity, support, sought, width, progress)
+    best = calibration_for_half_width(slack, sensitivity, support, sought, width, progress)
     proved = {best.order: best}
     for order in USUAL:
         with suppress(UnattainableError, UnprovedError, SearchError):
@@ -190,7 +205,7 @@ def _for_width(
         f"epsilon = {best.goal.epsilon:.12g} is the smallest found that keeps plus or minus {width:.12g} at the level "
         f"{level:.12g}; that no other order needs less is a result of a search, that it is enough is proved"
     )
-    return _recorded(proved, sought, [], [note])
+    return _plan_among(proved, sought, [], [note])
 
 
 def _searched(
@@ -198,84 +213,70 @@ def _searched(
     sensitivity: Sensitivity,
     support: Support,
     measure: Measure,
-    usual: list[Calibration],
-    effort: Effort,
+    proved: list[Calibration],
+    resolution: Resolution,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Trial, list[Trial]]:
     """Return the best trial and all of them."""
-    known = [_proved(calibration, measure) for calibration in usual]
+    known = [_trial_of(calibration, measure) for calibration in proved]
     least = min(one.error for one in known)
     scale_of = scale_finder(goal, sensitivity, support)
 
     def trial(order: float) -> Trial:
         nonlocal least
+        unit = NoiseLaw(order=order, scale=1.0, support=support)
         try:
-            scale = scale_of(order, lambda: _scale_with(WORTH_A_SCAN * least, order, support, measure))
+            scale = scale_of(order, lambda: measure.scales_around(DROPPED_ABOVE * least, unit, HALVINGS)[1])
         except SearchError:
             scale = math.inf
         if math.isinf(scale):
-            return Trial(order, math.inf, math.inf)
-        found = _trial(order, scale, support, measure)
+            return Trial(unit, math.inf)
+        found = _trial(unit.with_scale(scale), measure)
         least = min(least, found.error)
         return found
 
-    return least_error(trial, effort, known, progress)
+    return least_error(trial, resolution, known, progress)
 
 
-def _scale_with(error: float, order: float, support: str, measure: Measure) -> float:
-    """Return about the largest scale with no more than an error, or a little more."""
-    scale = error / measure.of(order, 1.0, "real")
-    if support == "real":
-        return scale
-    # On the integers the error grows with the scale too (so do all |K|, by their likelihood ratio), but not in line.
-    low, high = 0.0, max(scale, SMALL_SCALE)
-    while measure.of(order, high, support) <= error:
-        low, high = high, 2.0 * high
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if measure.of(order, middle, support) <= error else (low, middle)
-    return high
-
-
-def _looked(effort: Effort, tried: int, dropped: int) -> str:
-    """Return a note on how closely was looked."""
-    seen = f"; {dropped} were dropped when seen to have over {WORTH_A_SCAN:g} times the least error" if dropped else ""
+def _search_note(resolution: Resolution, tried: int, dropped: int) -> str:
+    """Return a note on how closely the orders were searched."""
+    seen = f"; {dropped} were dropped when seen to have over {DROPPED_ABOVE:g} times the least error" if dropped else ""
     return (
-        f"searched: {tried} orders in [{LOWEST_ORDER:g}, {HIGHEST_ORDER:g}], {effort.points} of them evenly in log "
-        f"order, the others in its lowest valleys (at most {effort.valleys}){seen}. That no other order is better is a "
-        "result of this search; that the scale keeps the goal is proved"
+        f"searched: {tried} orders in [{LOWEST_ORDER:g}, {HIGHEST_ORDER:g}], {resolution.points} of them evenly in log "
+        f"order, the others in its lowest valleys (at most {resolution.valleys}){seen}. That no other order is better "
+        "is a result of this search; that the scale keeps the goal is proved"
     )
 
 
-def _trial(order: float, scale: float, support: str, measure: Measure) -> Trial:
+def _trial(law: NoiseLaw, measure: Measure) -> Trial:
     # Quantiles on the integers are whole numbers, shared by many orders.
-    tie = Measure(name="rmse").of(order, scale, support) if support == "integer" and measure.level is not None else 0.0
-    return Trial(order, scale, measure.of(order, scale, support), tie)
+    shared = law.support == "integer" and measure.level is not None
+    return Trial(law, measure.of(law), Measure(name="rmse").of(law) if shared else 0.0)
 
 
-def _proved(calibration: Calibration, measure: Measure) -> Trial:
-    return _trial(calibration.order, calibration.scale, calibration.support, measure)
+def _trial_of(calibration: Calibration, measure: Measure) -> Trial:
+    return _trial(calibration.law, measure)
 
 
-def _recorded(proved: dict[float, Calibration], measure: Measure, tried: list[Trial], notes: list[str]) -> Plan:
+def _plan_among(proved: dict[float, Calibration], measure: Measure, tried: list[Trial], notes: list[str]) -> Plan:
     """Return the plan of the best among proved calibrations."""
-    trials = {order: _proved(calibration, measure) for order, calibration in proved.items()}
+    trials = {order: _trial_of(calibration, measure) for order, calibration in proved.items()}
     least = min(trials.values(), key=lambda one: one.rank)
     best = next((trials[order] for order in USUAL if order in trials and trials[order].is_as_good_as(least)), least)
-    curve = {one.order: one.error for one in tried} | {one.order: one.error for one in trials.values()}
-    calibration = proved[best.order]
+    curve = {one.law.order: one.error for one in (*tried, *trials.values())}
+    calibration = proved[best.law.order]
 
     def choice(name: str, order: float) -> Choice:
         found = trials.get(order)
         if found is None:
             return Choice(name=name, order=order, scale=None, error=None, gain=None)
         gain = found.error / best.error if best.error > 0.0 else None
-        return Choice(name=name, order=order, scale=found.scale, error=found.error, gain=gain)
+        return Choice(name=name, order=order, scale=found.law.scale, error=found.error, gain=gain)
 
     outside = noise_outside(calibration.goal, calibration.sensitivity, calibration.support, measure, best.error)
     return Plan(
         outside=outside,
-        best=choice("best", best.order),
+        best=choice("best", best.law.order),
         alternatives=tuple(choice(name, order) for order, name in NAMES.items()),
         calibration=calibration,
         measure=measure,

@@ -15,7 +15,7 @@ from ggdp.calibration.corner import corner_excess
 from ggdp.calibration.profile import epsilon_between
 from ggdp.calibration.search import passing_end
 from ggdp.errors import ArgumentError, GgdpError, SearchError
-from ggdp.planning.search import Effort, Trial, least_error
+from ggdp.planning.order_search import Resolution, Trial, least_error
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from ggdp.privacy import Sensitivity
     from ggdp.proofs.noise_law import Support
 
-__all__ = ["calibration_for_width"]
+__all__ = ["calibration_for_half_width"]
 
-EFFORT = Effort(points=25, finer=1, valleys=2, splits=2, width=1e-2)
+RESOLUTION = Resolution(points=25, finer=1, valleys=2, splits=2, width=1e-2)
 LAPLACE = 1.0
 MOST_EPSILON = 1e6
 LEAST_EPSILON = 1e-9
@@ -40,7 +40,7 @@ RAISES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 HALVINGS = 60
 
 
-def calibration_for_width(
+def calibration_for_half_width(
     delta: float,
     sensitivity: Sensitivity,
     support: Support,
@@ -57,38 +57,24 @@ def calibration_for_width(
         raise ArgumentError("plus_minus", plus_minus, "on the integers it must be at least 1")
 
     def trial(order: float) -> Trial:
-        scale = _largest_scale(order, support, measure, plus_minus)
-        law = NoiseLaw(order=order, scale=scale, support=support)
+        unit = NoiseLaw(order=order, scale=1.0, support=support)
+        law = unit.with_scale(measure.scales_around(plus_minus, unit, HALVINGS)[0])
         try:
-            return Trial(order, scale, _least_epsilon(law, sensitivity, delta))
+            return Trial(law, _least_epsilon(law, sensitivity, delta))
         except (GgdpError, ArithmeticError):
-            return Trial(order, scale, math.inf)
+            return Trial(law, math.inf)
 
-    best = trial(LAPLACE) if delta == 0.0 else least_error(trial, EFFORT, [trial(LAPLACE)], progress)[0]
+    best = trial(LAPLACE) if delta == 0.0 else least_error(trial, RESOLUTION, [trial(LAPLACE)], progress)[0]
     for share in RAISES:
         epsilon = best.error * (1.0 + share)
         if not 0.0 < epsilon < MOST_EPSILON:
             break
         goal = PureDP(epsilon) if delta == 0.0 else ApproxDP(epsilon, delta)
-        found = calibrate(goal, sensitivity, order=best.order, support=support)
-        if measure.of(found.order, found.scale, support) <= plus_minus * (1.0 + 1e-12):
+        found = calibrate(goal, sensitivity, order=best.law.order, support=support)
+        if measure.of(found.law) <= plus_minus * (1.0 + 1e-12):
             return found
     message = f"no epsilon was found that keeps plus_minus = {plus_minus!r}"
     raise SearchError(message)
-
-
-def _largest_scale(order: float, support: Support, measure: Measure, width: float) -> float:
-    """Return the largest scale, about, whose half-width is at most `width`."""
-    scale = width / measure.of(order, 1.0, "real")
-    if support == "real":
-        return scale
-    low, high = 0.0, 2.0 * scale + 1.0
-    while measure.of(order, high, support) <= width:
-        low, high = high, 2.0 * high
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if measure.of(order, middle, support) <= width else (low, middle)
-    return low
 
 
 def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> float:
