@@ -15,10 +15,12 @@ from ggdp.calibration.corner_estimate import first_above, spectrum_of
 from ggdp.calibration.corner_layout import chernoff_ends, precision_for, rounded_step, smooth_length
 from ggdp.calibration.crossing_estimates import crossings, loss_estimates
 from ggdp.calibration.sampled_loss import FAR, Sample, integer_tails_estimate, saddle, summed
-from ggdp.proofs.absolute_sum import inner_points, is_halved
+from ggdp.proofs.absolute_sum import inner_points, is_halved, spread_of_shares
 from ggdp.proofs.layouts import AbsoluteSumLayout, OtherLayout, Window
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ggdp.calibration.crossing_estimates import Floats
     from ggdp.proofs.absolute_sum import AbsoluteSumDelta
     from ggdp.proofs.noise_law import NoiseLaw
@@ -76,10 +78,11 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool =
     main_end, *ends = (min(_high_end(sample, budget), t) for sample in both)
     many = sum(count for _, count in rest)
     top, bottom, tilt = _ends_of_sum(samples, theta, budget)
-    step = _step(law, t, many, both, theta) * (ROUGHER if rough else 1.0)
+    coarser = ROUGHER if rough else 1
+    step = _step(law, t, many, both, theta) * coarser
     if not (math.isfinite(step) and math.isfinite(top - bottom)):
         return None
-    share = (1 if many <= FEW else 2) * (ROUGHER if rough else 1)
+    share = coarser if many <= FEW else 2 * coarser
     knots, points = MOST_KNOTS // share, max(MOST_POINTS // share, LEAST_POINTS)
     step = rounded_step(
         max(step, LEAST_STEP, (top - bottom) / (points - 64), *(end / knots for end in (main_end, *ends)))
@@ -94,7 +97,7 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool =
     layout = AbsoluteSumLayout(
         step=step,
         others=others,
-        refined=halved and many <= FEW,
+        refined=halved and many <= FEW and not rough,
         chord=math.ceil(math.sqrt(many / 2.0)) + 1 if halved and steep * step > GENTLE else 0,
         depth=math.ceil(main_end / step) + 1,
         window=Window(top=last, points=smooth_length(last - math.floor(bottom / step) + 3), tilt=tilt),
@@ -141,34 +144,27 @@ def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
     """Estimate in floats the bound that a proof with this layout will give."""
     if planned.level < HOPELESS:
         return math.exp(max(planned.level, -700.0))
-    layout, theta, t = planned.layout, planned.tilt, planned.threshold
-    points = layout.window.points
-    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
-    level, infinite = 0.0, 0.0
+    layout, t = planned.layout, planned.threshold
+    laid, cells, infinite = [], [], 0.0
     for other in layout.others:
         tails = _tails(law, other.size, layout.step * np.arange(other.high + 1.0))
-        cells = tails[:-1] - tails[1:]
-        masses = np.zeros(other.high + 1)
-        up = np.full(len(cells), 0.5 if is_halved(law) else 1.0)
+        inside = tails[:-1] - tails[1:]
+        up = np.full(len(inside), 0.5 if is_halved(law) else 1.0)
         if layout.refined:
             shares = _shares(law, other.size, layout.step, tails)
             up[: len(shares)] = shares
-        masses[1:] += up * cells
-        masses[:-1] += (1.0 - up) * cells
+        masses = np.zeros(other.high + 1)
+        masses[1:] += up * inside
+        masses[:-1] += (1.0 - up) * inside
         masses[0] += 1.0 - tails[0]
         infinite += other.count * math.log1p(-min(float(tails[-1]), 1.0 - 1e-16))
-        with np.errstate(divide="ignore"):
-            logs = np.log(masses) + theta * layout.step * np.arange(other.high + 1)
-        peak = float(logs.max())
-        weights = np.exp(logs - peak)
-        total = float(weights.sum())
-        level += other.count * (math.log(total) + peak)
-        spectrum *= spectrum_of(weights / total, 0, points) ** other.count
-    composed = np.fft.irfft(spectrum, points)
+        laid.append((masses, other.count))
+        cells.append((inside, other.count))
     # Further below t the rounding of the transform would be blown up by the tilt.
-    low = max(layout.window.top - points + 1, math.floor(t / layout.step) - layout.depth, 0)
+    low = max(layout.window.top - layout.window.points + 1, math.floor(t / layout.step) - layout.depth, 0)
     indices = np.arange(low, layout.window.top + 1)
     values = layout.step * indices.astype(np.float64)
+    masses = _summed(laid, planned, indices)
     below = values <= t
     reach = np.ones(len(indices))
     reach[below] = _tails(law, planned.main, t - values[below])
@@ -179,14 +175,35 @@ def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
         share = (values[start : last + 1] - values[start]) / (t - values[start])
         reach[start : last + 1] = reach[start] + (1.0 - reach[start]) * share
         slope = 1.0 / (t - float(values[start]))
-    masses = composed[indices % points] * np.exp(np.minimum(level - theta * values, 700.0))
     total = max(float((masses * reach).sum()), 0.0) - math.expm1(infinite)
     if is_halved(law) and layout.others:
         # What putting cells on their ends costs near t: the mass of the sum there, for each coordinate.
         many = sum(other.count for other in layout.others)
-        near = masses[max(last - (many if layout.refined else 2), 0) : last + 2]
-        total += slope * layout.step * many / 4.0 * float(near.sum() if layout.refined else near.max(initial=0.0))
+        if layout.refined:
+            near = float(_summed(cells, planned, indices)[max(last - many - 1, 0) : last + 3].sum())
+        else:
+            x = spread_of_shares(many, planned.precision)
+            near = float(masses[max(last - x - 2, 0) : last + x + 3].max(initial=0.0))
+        total += slope * layout.step * many / 4.0 * near
     return min(total, 1.0)
+
+
+def _summed(parts: list[tuple[Floats, int]], planned: PlannedSum, indices: NDArray[np.int64]) -> Floats:
+    """Return the masses, at some indices, of a sum of independent coordinates, by a transform of tilted laws."""
+    points, tilt = planned.layout.window.points, planned.tilt * planned.layout.step
+    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
+    level = 0.0
+    for masses, count in parts:
+        with np.errstate(divide="ignore"):
+            logs = np.log(masses) + tilt * np.arange(len(masses))
+        peak = float(logs.max())
+        weights = np.exp(logs - peak)
+        total = float(weights.sum())
+        level += count * (math.log(total) + peak)
+        spectrum *= spectrum_of(weights / total, 0, points) ** count
+    composed: Floats = np.fft.irfft(spectrum, points)[indices % points]
+    composed *= np.exp(np.minimum(level - tilt * indices, 700.0))
+    return composed
 
 
 def _shares(law: NoiseLaw, size: float, step: float, tails: Floats) -> Floats:

@@ -65,11 +65,12 @@ from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.integer_sums import tail
 from ggdp.proofs.layouts import AbsoluteSumLayout
 from ggdp.proofs.loss_distribution import LossDistribution, sum_of
+from ggdp.proofs.survival import survivals
 
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["AbsoluteSumDelta", "inner_points", "is_halved"]
+__all__ = ["AbsoluteSumDelta", "inner_points", "is_halved", "spread_of_shares"]
 
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
@@ -257,7 +258,7 @@ def _shares(law: NoiseLaw, size: float, step: float, from_knot: list[arb]) -> li
     shares = []
     for i, inner in enumerate(inner_points(law.order, size / law.scale, step, len(from_knot) - 1)):
         points = [arb(z) for z in inner]
-        tails = [from_knot[i], *((z**p).gamma_upper(1 / p, regularized=1) for z in points), from_knot[i + 1]]
+        tails = [from_knot[i], *(2 * value for value in survivals(p, points)), from_knot[i + 1]]
         knot = i * arb(step)
         values = [arb(0), *((z + d) ** p - z**p - d**p - knot for z in points), arb(step)]
         mean = arb(0)
@@ -288,6 +289,12 @@ def crossing_points(order: float, shift: float, levels: list[float]) -> list[flo
     return [max(z, 0.0) for z in found]
 
 
+def spread_of_shares(many: int, bits: int) -> int:
+    """Return x, beyond which Hoeffding leaves F a probability that does not count, or which F cannot reach."""
+    depth = bits * math.log(2.0) / 2.0
+    return min(math.ceil(math.sqrt((many - 1) / 2.0 * depth)), (many - 1) // 2 + 1)
+
+
 def _near_threshold(
     cells: list[tuple[LossDistribution, int]],
     layout: AbsoluteSumLayout,
@@ -298,8 +305,7 @@ def _near_threshold(
     bits: int,
 ) -> arb:
     """Bound B, with place = t/h."""
-    depth = bits * math.log(2.0) / 2.0
-    x = min(math.ceil(math.sqrt((many - 1) / 2.0 * depth)), (many - 1) // 2 + 1)
+    x = spread_of_shares(many, bits)
     # F stays within (n-1)/2 of its mean, so that Hoeffding is not needed where x is as large.
     rest = arb(0) if 2 * x >= many - 1 else 2 * (-2 * arb(x) ** 2 / (many - 1)).exp()
     numbers = sum_of(cells, layout.window)
@@ -321,11 +327,11 @@ def _real_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
     """Enclose P(|x| > z) for points z at or just below where Y passes the levels, which are at least 0 and in order."""
     p, d = arb(law.order), arb(size) / arb(law.scale)
     own = d**p
-    result = []
-    for level, guess in zip(levels, _guesses(law, size, levels), strict=True):
-        z = max(at_most(p, d, level + own, guess), 0.0) if guess > 0.0 else 0.0
-        result.append((arb(z) ** p).gamma_upper(1 / p, regularized=1) if z > 0.0 else arb(1))
-    return result
+    points = [
+        arb(max(at_most(p, d, level + own, guess), 0.0) if guess > 0.0 else 0.0)
+        for level, guess in zip(levels, _guesses(law, size, levels), strict=True)
+    ]
+    return [2 * value for value in survivals(p, points)]
 
 
 def _integer_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:

@@ -32,7 +32,8 @@ from dataclasses import dataclass
 from flint import arb
 
 from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_precision
-from ggdp.proofs.enclosures import Enclosure, enclosed, survival
+from ggdp.proofs.enclosures import Enclosure, enclosed
+from ggdp.proofs.survival import survival
 
 __all__ = ["loss_of_boundary_inflated", "loss_of_truncated", "lost_bits"]
 

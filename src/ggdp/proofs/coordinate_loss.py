@@ -39,9 +39,9 @@ from flint import arb
 
 from ggdp._balls import power
 from ggdp.proofs.crossing import at_most, crossing_estimates, loss, loss_estimate
-from ggdp.proofs.enclosures import survival
 from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
 from ggdp.proofs.loss_distribution import LossDistribution
+from ggdp.proofs.survival import survivals
 
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
@@ -71,16 +71,16 @@ def dominating(law: NoiseLaw, shift: float, knots: list[int], step: arb) -> Loss
         return _integer_dominating(law, int(shift), knots, step)
     p, d = arb(law.order), arb(shift) / arb(law.scale)
     guesses = _thresholds(law, shift, knots, step)
-    first, second, least = [], [], []
+    points, least = [], []
     # Near order 1 no noise of any weight has a loss as low as the lowest knot: the noise is cut off instead.
     bottom = guesses[0] - 1.0
     z = math.inf
     for index, guess in zip(reversed(knots), reversed(guesses), strict=True):
         # Thresholds fall with the knots, whatever the rounding of the guesses.
         z = min(z, max(at_most(p, d, index * step, guess), bottom))
-        first.append(survival(p, arb(z)))
-        second.append(survival(p, arb(z) + d))
+        points.append(arb(z))
         least.append(loss(p, arb(z), d))
+    first, second = survivals(p, points), survivals(p, [z + d for z in points])
     return _on_knots(knots, step, first[::-1], second[::-1], least[::-1])
 
 
@@ -149,7 +149,7 @@ def _cells(law: NoiseLaw, shift: float, knots: list[int], step: arb) -> list[tup
     """Enclose P and Q of the noise from each threshold on; the last one is infinite."""
     p, d = arb(law.order), arb(shift) / arb(law.scale)
     points = [arb(z) for z in _thresholds(law, shift, knots, step)]
-    return [(survival(p, z), survival(p, z + d)) for z in points] + [(arb(0), arb(0))]
+    return [*zip(survivals(p, points), survivals(p, [z + d for z in points]), strict=True), (arb(0), arb(0))]
 
 
 def _integer_cells(law: NoiseLaw, shift: float, knots: list[int], step: arb) -> list[tuple[arb, arb]]:

@@ -1,10 +1,4 @@
-"""Enclosures: two floats with the exact value between them, and the law of the noise in balls.
-
-=======  =================================================================
-p        order, at least 1, as a ball
-S(z)     survival function of the standard law, Q(1/p, |z|^p) / 2 for z >= 0
-=======  =================================================================
-"""
+"""Enclosures: two floats with the exact value between them."""
 
 from __future__ import annotations
 
@@ -14,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_precision
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["EXACT", "PRECISIONS", "Enclosure", "accurate", "enclosed", "narrowest", "survival"]
+__all__ = ["EXACT", "PRECISIONS", "Enclosure", "accurate", "enclosed", "narrowest"]
 
 # The precision of a comparison of rational numbers.
 EXACT = 0
@@ -86,15 +80,3 @@ def accurate(value: Callable[[], arb], bits: int = 50) -> arb:
             if found.rel_accuracy_bits() >= bits:
                 break
     return found
-
-
-def survival(p: arb, z: arb) -> arb:
-    """Enclose S(z) = P(X > z) for the generalized Gaussian of order p and scale 1."""
-    a = 1 / p
-    if z >= 0:
-        return power(z, p).gamma_upper(a, regularized=1) / 2
-    if z <= 0:
-        return 1 - survival(p, -z)
-    if not z.is_finite():
-        return arb(math.nan)
-    return hull(survival(p, z.lower()), survival(p, z.upper()))

@@ -31,7 +31,8 @@ from flint import arb, ctx
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, power, working_precision
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
-from ggdp.proofs.enclosures import EXACT, Enclosure, enclosed, survival
+from ggdp.proofs.enclosures import EXACT, Enclosure, enclosed
+from ggdp.proofs.survival import survival
 
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
