@@ -40,6 +40,7 @@ __all__ = [
     "over_locations",
     "partial_means",
     "partial_moment",
+    "within_floats",
 ]
 
 # From this order on floats do not tell the law from the uniform one, and powers would leave them.
@@ -99,13 +100,20 @@ class WorstCase:
     mean_abs_error: float
 
 
-def bounded_arguments(order: object, scale: object, bounds: object) -> tuple[float, float, tuple[float, float]]:
+def bounded_arguments(
+    order: object, scale: object, bounds: tuple[float, float]
+) -> tuple[float, float, tuple[float, float]]:
     """Return order, scale and bounds of a law on bounds, checked."""
     p, b = _validate.order(order=order), _validate.positive(scale=scale)
+    return p, b, within_floats(bounds)
+
+
+def within_floats(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the bounds of a law, whose width must be a float."""
     low, high = _validate.interval(bounds=bounds)
     if not math.isfinite(high - low):
         raise ArgumentError("bounds", bounds, "are too far apart for 64-bit floats")
-    return p, b, (low, high)
+    return low, high
 
 
 def inner(location: ArrayLike, bounds: tuple[float, float]) -> Floats:

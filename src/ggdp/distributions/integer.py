@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from attrs import field, frozen
 from flint import arb
 
-from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.distributions import parameters
 from ggdp.distributions.generalized_gaussian import real_numbers
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.proofs.integer_sums import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
@@ -52,7 +52,7 @@ _NEAR = 48
 _LEAST_FLOAT = math.ulp(0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class IntegerGeneralizedGaussian:
     """The law P(K = k) proportional to exp(-(|k| / scale)^order) on all integers.
 
@@ -72,12 +72,8 @@ class IntegerGeneralizedGaussian:
     True
     """
 
-    order: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _validate.order(order=self.order))
-        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
 
     def pmf(self, k: ArrayLike) -> FloatOrArray:
         """Return P(K = k) for an integer or an array of integers.

@@ -20,9 +20,9 @@ interval gives it unless a draw falls where the interval does not decide, which 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import field, frozen
 from flint import arb, ctx
 
 from ggdp import _validate
@@ -53,7 +53,20 @@ _DEPTH_BITS = 80
 _REACH = 12.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _trials(trials: int) -> int:
+    count = _validate.integer(trials=trials, at_least=0)
+    if count > _MOST_TRIALS:
+        raise ArgumentError("trials", count, "must be at most 10^18")
+    return count
+
+
+def _probability(probability: float | arb | Enclosure) -> float | arb | Enclosure:
+    if callable(probability) or isinstance(probability, arb):
+        return probability
+    return _validate.finite(probability=probability)
+
+
+@frozen(kw_only=True)
 class Binomial:
     """How many of `trials` independent events happen, each with a `probability`; drawn exactly.
 
@@ -73,16 +86,11 @@ class Binomial:
     dtype('int64')
     """
 
-    trials: int
-    probability: float | arb | Enclosure
-    _made: list[Table | _Constant] = field(default_factory=list, init=False, repr=False, compare=False)
+    trials: int = field(converter=_trials)
+    probability: float | arb | Enclosure = field(converter=_probability)
+    _made: list[Table | _Constant] = field(factory=list, init=False, repr=False, eq=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "trials", _validate.integer(trials=self.trials, at_least=0))
-        if self.trials > _MOST_TRIALS:
-            raise ArgumentError("trials", self.trials, "must be at most 10^18")
-        if not callable(self.probability) and not isinstance(self.probability, arb):
-            object.__setattr__(self, "probability", _validate.finite(probability=self.probability))
+    def __attrs_post_init__(self) -> None:
         q = self._enclosed()
         if not isinstance(q, arb) or not (q >= 0 and q <= 1):
             raise ArgumentError(
@@ -145,7 +153,7 @@ class Binomial:
         return Table.of(brackets, least=least, ends=ends, below=below)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Constant:
     """Draws that are always the same."""
 

@@ -13,12 +13,13 @@ does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp import _validate
+from ggdp.distributions import parameters
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.choice import refuse_too_far, sampler_from, sampler_of
 from ggdp.sampling.table import BATCH
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["ConditionalNoise"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _threshold(threshold: int) -> int:
+    return _validate.integer(threshold=threshold, at_least=-(1 << 62))
+
+
+@frozen(kw_only=True)
 class ConditionalNoise:
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order) for k >= threshold, drawn exactly.
 
@@ -52,14 +57,11 @@ class ConditionalNoise:
     83
     """
 
-    order: float
-    scale: float
-    threshold: int
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
+    threshold: int = field(converter=_threshold)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _validate.order(order=self.order))
-        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
-        object.__setattr__(self, "threshold", _validate.integer(threshold=self.threshold, at_least=-(1 << 62)))
+    def __attrs_post_init__(self) -> None:
         refuse_too_far(self.order, self.scale, self.threshold)
 
     def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
@@ -82,7 +84,7 @@ class ConditionalNoise:
         return drawn(_Repeated(sampler_of(self.order, self.scale), self.threshold), size, source)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Repeated:
     """Draws of a law, each made again until it is at least a threshold."""
 

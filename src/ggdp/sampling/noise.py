@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
+from ggdp.distributions import parameters
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.sampling.batch import drawn
 from ggdp.sampling.choice import sampler_of
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["IntegerNoise"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class IntegerNoise:
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order), drawn exactly.
 
@@ -39,13 +41,8 @@ class IntegerNoise:
     6.109685
     """
 
-    order: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        law = self.law
-        object.__setattr__(self, "order", law.order)
-        object.__setattr__(self, "scale", law.scale)
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
 
     @property
     def law(self) -> IntegerGeneralizedGaussian:
