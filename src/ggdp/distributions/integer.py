@@ -30,6 +30,7 @@ from flint import arb
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.distributions import parameters
 from ggdp.distributions.generalized_gaussian import real_numbers
+from ggdp.distributions.integer_tails import least_passing
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.proofs.integer_sums import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
 
@@ -284,7 +285,7 @@ class IntegerGeneralizedGaussian:
             return _sign(lambda: tail(self.order, self.scale, k + 1) - arb(q)) <= 0
 
         distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
-        return _least(passes, math.floor(math.copysign(distance, 0.5 - q)))
+        return least_passing(passes, math.floor(math.copysign(distance, 0.5 - q)))
 
     def _quantile(self, q: float) -> int:
         """Return the least k with T(-k) = P(K <= k) >= q, by doubling steps and a bisection from a float's guess."""
@@ -294,7 +295,7 @@ class IntegerGeneralizedGaussian:
             return _sign(lambda: tail(self.order, self.scale, -k) - arb(q)) >= 0
 
         distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
-        return _least(passes, math.floor(math.copysign(distance, q - 0.5)))
+        return least_passing(passes, math.floor(math.copysign(distance, q - 0.5)))
 
     def _each(
         self, k: ArrayLike, values: Callable[[list[int]], list[float]], *, sign_matters: bool = True
@@ -312,20 +313,6 @@ class IntegerGeneralizedGaussian:
         unique, where = np.unique(distinct, return_inverse=True)
         result = np.array(values([int(j) for j in unique]))[where].reshape(points.shape)
         return result if points.ndim else float(result)
-
-
-def _least(passes: Callable[[int], bool], guess: int) -> int:
-    """Return the least integer that passes, by doubling steps and a bisection from a guess."""
-    high, step = guess, 1
-    while not passes(high):
-        high, step = high + step, 2 * step
-    low, step = high - 1, 1
-    while passes(low):
-        high, low, step = low, low - step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
 
 
 def _integer(k: object) -> int:

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from ggdp.distributions.bounded_law import BoundedLaw
 from ggdp.distributions.bounded_moments import (
+    BoundedLaw,
     ErrorMoments,
     WorstCase,
     largest_errors,

@@ -28,7 +28,7 @@ from flint import arb, ctx
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.sampling.batch import drawn
+from ggdp.sampling.batch import Drawn
 from ggdp.sampling.law_tables import bracketed
 from ggdp.sampling.table import Table
 
@@ -67,7 +67,7 @@ def _probability(probability: float | arb | Enclosure) -> float | arb | Enclosur
 
 
 @frozen(kw_only=True)
-class Binomial:
+class Binomial(Drawn):
     """How many of `trials` independent events happen, each with a `probability`; drawn exactly.
 
     Parameters
@@ -76,7 +76,12 @@ class Binomial:
         Number of events, at most 10^18.
     probability : float, arb or callable that returns an arb
         Probability of each. A float is taken as exact. A callable encloses it at the working precision of flint, as
-        narrowly as it is asked; a ball (arb) is an interval that is known to hold it.
+        narrowly as it is asked; a ball (arb) is an interval that is known to hold it, and a draw that it does not
+        decide raises an `UnprovedError`.
+
+    Notes
+    -----
+    A law with a variance above some 1e8 is too wide to be drawn.
 
     Examples
     --------
@@ -97,35 +102,16 @@ class Binomial:
                 "probability", self.probability, "must be, or enclose, a number of at least 0 and at most 1"
             )
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
-        """Return independent draws as an array of 64-bit integers.
-
-        Parameters
-        ----------
-        size : int or tuple of int
-            Shape of the array.
-        source : Source, optional
-            Where the random bits come from; by default a cryptographic stream keyed by the operating system.
-
-        Raises
-        ------
-        ArgumentError
-            If the law is too wide for a table: a variance above some 1e8.
-        UnprovedError
-            If a draw falls where a fixed interval of the probability does not decide it.
-        EntropyError
-            If the source fails.
-        """
+    def _sampler(self) -> Table | _Constant:
         if not self._made:
-            self._made.append(self._sampler())
-        return drawn(self._made[0], size, source)
+            self._made.append(self._new_sampler())
+        return self._made[0]
 
     def _enclosed(self) -> arb:
         """Enclose the probability at the working precision."""
         return self.probability() if callable(self.probability) else arb(self.probability)
 
-    def _sampler(self) -> Table | _Constant:
-        """Return what draws this law."""
+    def _new_sampler(self) -> Table | _Constant:
         with BALLS, working_precision(64):
             q = self._enclosed()
             deviation = math.sqrt(max(float((self.trials * q * (1 - q)).upper()), 0.0))

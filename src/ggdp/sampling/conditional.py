@@ -20,7 +20,7 @@ from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.distributions import parameters
-from ggdp.sampling.batch import drawn
+from ggdp.sampling.batch import Drawn
 from ggdp.sampling.choice import refuse_too_far, sampler_from, sampler_of
 from ggdp.sampling.table import BATCH
 
@@ -38,7 +38,7 @@ def _threshold(threshold: int) -> int:
 
 
 @frozen(kw_only=True)
-class ConditionalNoise:
+class ConditionalNoise(Drawn):
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order) for k >= threshold, drawn exactly.
 
     Parameters
@@ -55,6 +55,8 @@ class ConditionalNoise:
     >>> far = ConditionalNoise(order=2, scale=10.0, threshold=83)  # noise is so large once in 10^30 times
     >>> int(far.sample(1000).min())
     83
+    >>> ConditionalNoise(order=1, scale=3.0, threshold=-2).sample((2, 3)).shape
+    (2, 3)
     """
 
     order: float = field(converter=parameters.order)
@@ -64,24 +66,10 @@ class ConditionalNoise:
     def __attrs_post_init__(self) -> None:
         refuse_too_far(self.order, self.scale, self.threshold)
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
-        """Return independent draws as an array of 64-bit integers.
-
-        Parameters
-        ----------
-        size : int or tuple of int
-            Shape of the array.
-        source : Source, optional
-            Where the random bits come from; by default a cryptographic stream keyed by the operating system.
-
-        Examples
-        --------
-        >>> ConditionalNoise(order=1, scale=3.0, threshold=-2).sample((2, 3)).shape
-        (2, 3)
-        """
+    def _sampler(self) -> Sampler:
         if self.threshold >= 1:
-            return drawn(sampler_from(self.order, self.scale, self.threshold), size, source)
-        return drawn(_Repeated(sampler_of(self.order, self.scale), self.threshold), size, source)
+            return sampler_from(self.order, self.scale, self.threshold)
+        return _Repeated(sampler_of(self.order, self.scale), self.threshold)
 
 
 @frozen
