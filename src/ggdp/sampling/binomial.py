@@ -92,7 +92,8 @@ class Binomial(Drawn):
     """
 
     trials: int = field(converter=_trials)
-    probability: float | arb | Enclosure = field(converter=_probability)
+    # Compared in a tuple, by identity first: a ball with a radius does not equal itself.
+    probability: float | arb | Enclosure = field(converter=_probability, eq=lambda probability: (probability,))
     _made: list[Table | _Constant] = field(factory=list, init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
