@@ -1,7 +1,6 @@
 """The Exponential mechanism keeps its epsilon, spends nearly all of it at worst, and tells nothing else."""
 
 import copy
-import dataclasses
 import math
 import pickle
 import traceback
@@ -357,7 +356,7 @@ def test_labels_that_are_changed_afterwards_do_not_change_the_mechanism():
     mask[:] = True
     assert str(listed.release([0, 0]).values) == "b"
     assert int(arrayed.release([0, 0]).values) == 2
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         listed.sensitivity = 0.5
     for copied in (copy.deepcopy(listed), pickle.loads(pickle.dumps(listed))):
         assert str(copied.release([0, 0]).values) == "b"

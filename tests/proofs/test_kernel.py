@@ -12,7 +12,7 @@ VERIFIER = """
 import json, sys
 
 PACKAGES = ("calibration", "planning", "distributions", "sampling", "mechanisms")
-REMOVED = (*("ggdp." + package for package in PACKAGES), "numpy", "scipy")
+REMOVED = (*("ggdp." + package for package in PACKAGES), "attr", "attrs", "numpy", "scipy")
 
 class Removed:
     def find_spec(self, name, path=None, target=None):

@@ -156,3 +156,8 @@ def test_a_table_is_made_once():
     first = binomial._made[0]
     binomial.sample(1)
     assert binomial._made == [first]
+
+
+def test_a_law_by_an_interval_equals_itself():
+    ball = arb(0.5, 1e-3)
+    assert Binomial(trials=3, probability=ball) == Binomial(trials=3, probability=ball)

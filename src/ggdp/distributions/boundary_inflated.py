@@ -29,17 +29,15 @@ put on the whole of (c1 - s) / b).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
 
-from ggdp import _validate
 from ggdp.distributions.bounded_moments import (
+    BoundedLaw,
     ErrorMoments,
     WorstCase,
-    bounded_arguments,
-    inner,
     largest_errors,
     over_locations,
     partial_means,
@@ -106,8 +104,8 @@ def worst_case(order: float, scale: float, bounds: tuple[float, float]) -> Worst
     return largest_errors(_boundary_inflated, order, scale, bounds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundaryInflatedGeneralizedGaussian:
+@frozen(kw_only=True)
+class BoundaryInflatedGeneralizedGaussian(BoundedLaw):
     """The generalized Gaussian law clamped to bounds, with an atom at each of them.
 
     All methods take a number or an array and give a float or an array of the same shape.
@@ -135,18 +133,6 @@ class BoundaryInflatedGeneralizedGaussian:
     >>> noisy.ppf(0.25), noisy.ppf(1.0)
     (0.0, 10.0)
     """
-
-    order: float
-    scale: float
-    location: float
-    bounds: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        p, b, bounds = bounded_arguments(self.order, self.scale, self.bounds)
-        object.__setattr__(self, "order", p)
-        object.__setattr__(self, "scale", b)
-        object.__setattr__(self, "location", float(inner(_validate.finite(location=self.location), bounds)))
-        object.__setattr__(self, "bounds", bounds)
 
     @property
     def lower_atom(self) -> float:
@@ -187,36 +173,6 @@ class BoundaryInflatedGeneralizedGaussian:
     def ppf(self, q: Values) -> Values:
         """Return the least x within the bounds with ``cdf(x) >= q``; q must be within [0, 1]."""
         return elementwise(lambda v: np.clip(self._unclamped.ppf(v), *self.bounds), q)
-
-    @property
-    def mean(self) -> float:
-        """The mean."""
-        return self.location + self.bias
-
-    @property
-    def bias(self) -> float:
-        """The mean less the location."""
-        return float(self._moments().bias)
-
-    @property
-    def variance(self) -> float:
-        """The variance."""
-        return float(self._moments().variance)
-
-    @property
-    def std(self) -> float:
-        """The standard deviation."""
-        return float(self._moments().std)
-
-    @property
-    def mean_squared_error(self) -> float:
-        """The mean of the squared distance from the location."""
-        return float(self._moments().mean_squared_error)
-
-    @property
-    def mean_abs_error(self) -> float:
-        """The mean distance from the location."""
-        return float(self._moments().mean_abs_error)
 
     @property
     def _unclamped(self) -> GeneralizedGaussian:

@@ -1,4 +1,4 @@
-"""What all laws on bounds share: the moments of their error, and the largest of them over the true value.
+"""What all laws on bounds share: their fields, the moments of their error, and the largest of them over the true value.
 
 =======  =======================================================================
 p, b     order, at least 1, and scale
@@ -13,12 +13,15 @@ bias is a difference of what the integrals lack to their limits.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp import _validate
+from ggdp.distributions import parameters
 from ggdp.distributions.generalized_gaussian import FLAT, Floats, scaled_power
 from ggdp.errors import ArgumentError
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     Formula: TypeAlias = Callable[[float, float, Floats, Floats], "ErrorMoments"]
 
 __all__ = [
+    "BoundedLaw",
     "ErrorMoments",
     "WorstCase",
     "bounded_arguments",
@@ -40,6 +44,7 @@ __all__ = [
     "over_locations",
     "partial_means",
     "partial_moment",
+    "within_floats",
 ]
 
 # From this order on floats do not tell the law from the uniform one, and powers would leave them.
@@ -98,14 +103,31 @@ class WorstCase:
     mean_squared_error: float
     mean_abs_error: float
 
+    @classmethod
+    def of(cls, largest: Callable[[Callable[[ErrorMoments], Floats]], float]) -> WorstCase:
+        """Return the largest errors, from a function that returns the largest of one of them."""
+        return cls(
+            bias=largest(lambda moments: np.abs(moments.bias)),
+            std=math.sqrt(largest(lambda moments: moments.variance)),
+            mean_squared_error=largest(lambda moments: moments.mean_squared_error),
+            mean_abs_error=largest(lambda moments: moments.mean_abs_error),
+        )
 
-def bounded_arguments(order: object, scale: object, bounds: object) -> tuple[float, float, tuple[float, float]]:
+
+def bounded_arguments(
+    order: object, scale: object, bounds: tuple[float, float]
+) -> tuple[float, float, tuple[float, float]]:
     """Return order, scale and bounds of a law on bounds, checked."""
     p, b = _validate.order(order=order), _validate.positive(scale=scale)
+    return p, b, within_floats(bounds)
+
+
+def within_floats(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the bounds of a law, whose width must be a float."""
     low, high = _validate.interval(bounds=bounds)
     if not math.isfinite(high - low):
         raise ArgumentError("bounds", bounds, "are too far apart for 64-bit floats")
-    return p, b, (low, high)
+    return low, high
 
 
 def inner(location: ArrayLike, bounds: tuple[float, float]) -> Floats:
@@ -181,9 +203,51 @@ def largest_errors(formula: Formula, order: float, scale: float, bounds: tuple[f
             points = np.linspace(points[max(top - 1, 0)], points[min(top + 1, points.size - 1)], GRID)
         return best
 
-    return WorstCase(
-        bias=largest(lambda moments: np.abs(moments.bias)),
-        std=math.sqrt(largest(lambda moments: moments.variance)),
-        mean_squared_error=largest(lambda moments: moments.mean_squared_error),
-        mean_abs_error=largest(lambda moments: moments.mean_abs_error),
-    )
+    return WorstCase.of(largest)
+
+
+@frozen(kw_only=True)
+class BoundedLaw(ABC):
+    """A law around a location, kept in bounds."""
+
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
+    location: float = field(converter=parameters.location)
+    bounds: tuple[float, float] = field(converter=within_floats)
+
+    def __attrs_post_init__(self) -> None:
+        inner(self.location, self.bounds)
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return self.location + self.bias
+
+    @property
+    def bias(self) -> float:
+        """The mean less the location."""
+        return float(self._moments().bias)
+
+    @property
+    def variance(self) -> float:
+        """The variance."""
+        return float(self._moments().variance)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation."""
+        return float(self._moments().std)
+
+    @property
+    def mean_squared_error(self) -> float:
+        """The mean of the squared distance from the location."""
+        return float(self._moments().mean_squared_error)
+
+    @property
+    def mean_abs_error(self) -> float:
+        """The mean distance from the location."""
+        return float(self._moments().mean_abs_error)
+
+    @abstractmethod
+    def _moments(self) -> ErrorMoments:
+        """Return the moments of the error at the location."""

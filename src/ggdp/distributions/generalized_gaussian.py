@@ -27,14 +27,15 @@ exponent, and in the variance b^2 Gamma(3/p) / Gamma(1/p) the arguments of Gamma
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from ggdp import _validate
+from ggdp.distributions import parameters
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -201,7 +202,11 @@ def distance(p: float, within: Floats, beyond: Floats) -> Floats:
     return np.where(beyond == 0.0, np.inf, np.where(np.isnan(beyond) | np.isnan(within), np.nan, z))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _any_order(order: float) -> float:
+    return _validate.positive(order=order)
+
+
+@frozen(kw_only=True)
 class GeneralizedGaussian:
     """The generalized Gaussian law, density proportional to exp(-(|x - location| / scale)^order).
 
@@ -235,14 +240,9 @@ class GeneralizedGaussian:
     (0.5, 0.0, '5.01880444e-270')
     """
 
-    order: float
-    scale: float
-    location: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _validate.positive(order=self.order))
-        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
-        object.__setattr__(self, "location", _validate.finite(location=self.location))
+    order: float = field(converter=_any_order)
+    scale: float = field(converter=parameters.scale)
+    location: float = field(default=0.0, converter=parameters.location)
 
     def pdf(self, x: Values) -> Values:
         """Return the density at x.

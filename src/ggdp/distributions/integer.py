@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from attrs import field, frozen
 from flint import arb
 
-from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.distributions import parameters
 from ggdp.distributions.generalized_gaussian import real_numbers
+from ggdp.distributions.integer_tails import least_passing
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.proofs.integer_sums import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
 
@@ -52,7 +53,7 @@ _NEAR = 48
 _LEAST_FLOAT = math.ulp(0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class IntegerGeneralizedGaussian:
     """The law P(K = k) proportional to exp(-(|k| / scale)^order) on all integers.
 
@@ -72,12 +73,8 @@ class IntegerGeneralizedGaussian:
     True
     """
 
-    order: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _validate.order(order=self.order))
-        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
 
     def pmf(self, k: ArrayLike) -> FloatOrArray:
         """Return P(K = k) for an integer or an array of integers.
@@ -288,7 +285,7 @@ class IntegerGeneralizedGaussian:
             return _sign(lambda: tail(self.order, self.scale, k + 1) - arb(q)) <= 0
 
         distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
-        return _least(passes, math.floor(math.copysign(distance, 0.5 - q)))
+        return least_passing(passes, math.floor(math.copysign(distance, 0.5 - q)))
 
     def _quantile(self, q: float) -> int:
         """Return the least k with T(-k) = P(K <= k) >= q, by doubling steps and a bisection from a float's guess."""
@@ -298,7 +295,7 @@ class IntegerGeneralizedGaussian:
             return _sign(lambda: tail(self.order, self.scale, -k) - arb(q)) >= 0
 
         distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
-        return _least(passes, math.floor(math.copysign(distance, q - 0.5)))
+        return least_passing(passes, math.floor(math.copysign(distance, q - 0.5)))
 
     def _each(
         self, k: ArrayLike, values: Callable[[list[int]], list[float]], *, sign_matters: bool = True
@@ -316,20 +313,6 @@ class IntegerGeneralizedGaussian:
         unique, where = np.unique(distinct, return_inverse=True)
         result = np.array(values([int(j) for j in unique]))[where].reshape(points.shape)
         return result if points.ndim else float(result)
-
-
-def _least(passes: Callable[[int], bool], guess: int) -> int:
-    """Return the least integer that passes, by doubling steps and a bisection from a guess."""
-    high, step = guess, 1
-    while not passes(high):
-        high, step = high + step, 2 * step
-    low, step = high - 1, 1
-    while passes(low):
-        high, low, step = low, low - step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
 
 
 def _integer(k: object) -> int:

@@ -239,13 +239,4 @@ def worst_case(order: float, scale: float, bounds: tuple[float, float], bounding
     """
     width = int(bounds[1]) - int(bounds[0])
     errors = BoundedIntegerErrors(order, scale, width, bounding)
-
-    def largest(error: Callable[[ErrorMoments], Floats]) -> float:
-        return errors.largest(lambda below: error(errors.moments(below)))
-
-    return WorstCase(
-        bias=largest(lambda moments: np.abs(moments.bias)),
-        std=math.sqrt(largest(lambda moments: moments.variance)),
-        mean_squared_error=largest(lambda moments: moments.mean_squared_error),
-        mean_abs_error=largest(lambda moments: moments.mean_abs_error),
-    )
+    return WorstCase.of(lambda error: errors.largest(lambda below: error(errors.moments(below))))

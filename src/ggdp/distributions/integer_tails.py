@@ -63,13 +63,17 @@ def least_with_tail(order: float, scale: float, most: Callable[[], arb], *, at_l
     with BALLS, working_precision(_PRECISIONS[0]):
         q = min(max(float(most().mid()), _LEAST), _MOST)
     guess = scale * math.pow(float(gammainccinv(1.0 / order, 2.0 * q)), 1.0 / order)
-    high, step = max(math.floor(guess), at_least), 1
+    return least_passing(lambda k: k >= at_least and passes(k), max(math.floor(guess), at_least))
+
+
+def least_passing(passes: Callable[[int], bool], guess: int) -> int:
+    """Return the least integer that passes, by doubling steps and a bisection from a guess."""
+    high, step = guess, 1
     while not passes(high):
         high, step = high + step, 2 * step
     low, step = high - 1, 1
-    while low >= at_least and passes(low):
+    while passes(low):
         high, low, step = low, low - step, 2 * step
-    low = max(low, at_least - 1)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if passes(middle) else (middle, high)

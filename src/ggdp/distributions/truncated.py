@@ -29,17 +29,15 @@ the power and the half put back).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
 
-from ggdp import _validate
 from ggdp.distributions.bounded_moments import (
+    BoundedLaw,
     ErrorMoments,
     WorstCase,
-    bounded_arguments,
-    inner,
     largest_errors,
     over_locations,
     partial_means,
@@ -102,8 +100,8 @@ def worst_case(order: float, scale: float, bounds: tuple[float, float]) -> Worst
     return largest_errors(_truncated, order, scale, bounds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TruncatedGeneralizedGaussian:
+@frozen(kw_only=True)
+class TruncatedGeneralizedGaussian(BoundedLaw):
     """The generalized Gaussian law conditioned on falling within bounds.
 
     All methods take a number or an array and give a float or an array of the same shape.
@@ -132,18 +130,6 @@ class TruncatedGeneralizedGaussian:
     (0.0, 10.0)
     """
 
-    order: float
-    scale: float
-    location: float
-    bounds: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        p, b, bounds = bounded_arguments(self.order, self.scale, self.bounds)
-        object.__setattr__(self, "order", p)
-        object.__setattr__(self, "scale", b)
-        object.__setattr__(self, "location", float(inner(_validate.finite(location=self.location), bounds)))
-        object.__setattr__(self, "bounds", bounds)
-
     def pdf(self, x: Values) -> Values:
         """Return the density at x, 0 outside the bounds."""
         return elementwise(lambda v: np.exp(self._log_density(v)), x)
@@ -169,36 +155,6 @@ class TruncatedGeneralizedGaussian:
     def ppf(self, q: Values) -> Values:
         """Return the x with ``cdf(x) == q``, never outside the bounds; NaN for a q outside [0, 1]."""
         return elementwise(self._quantile, q)
-
-    @property
-    def mean(self) -> float:
-        """The mean."""
-        return self.location + self.bias
-
-    @property
-    def bias(self) -> float:
-        """The mean less the location."""
-        return float(self._moments().bias)
-
-    @property
-    def variance(self) -> float:
-        """The variance."""
-        return float(self._moments().variance)
-
-    @property
-    def std(self) -> float:
-        """The standard deviation."""
-        return float(self._moments().std)
-
-    @property
-    def mean_squared_error(self) -> float:
-        """The mean of the squared distance from the location."""
-        return float(self._moments().mean_squared_error)
-
-    @property
-    def mean_abs_error(self) -> float:
-        """The mean distance from the location."""
-        return float(self._moments().mean_abs_error)
 
     def _moments(self) -> ErrorMoments:
         return truncated_moments(self.order, self.scale, self.location, self.bounds)

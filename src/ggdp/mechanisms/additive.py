@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp import sampling
 from ggdp.calibration import Calibration
@@ -60,7 +60,20 @@ _BLOCK = 1 << 15
 _INTEGERS = Grid(step=1.0)
 
 
-@dataclass(frozen=True, slots=True)
+def _proved(calibration: Calibration | GridCalibration) -> Calibration | GridCalibration:
+    """Return a calibration whose proof holds, on a grid if it is of real values."""
+    if not isinstance(calibration, Calibration | GridCalibration):
+        # It may be data: only its type is shown.
+        raise ArgumentTypeError(
+            "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
+        )
+    calibration.require_proof()
+    if isinstance(calibration, Calibration) and calibration.support == "real":
+        return on_grid(calibration)
+    return calibration
+
+
+@frozen(repr=False)
 class Mechanism:
     """A mechanism that adds noise of a certified scale.
 
@@ -88,27 +101,20 @@ class Mechanism:
     (1, 1e-06)-aDP under add-remove neighbours
     """
 
-    calibration: Calibration | GridCalibration
-    _steps: Calibration = field(init=False, repr=False, compare=False)
-    _saturation: Saturation = field(init=False, repr=False, compare=False)
-    _record: NoiseRecord = field(init=False, repr=False, compare=False)
-    _noise: sampling.IntegerNoise | None = field(init=False, repr=False, compare=False)
+    calibration: Calibration | GridCalibration = field(converter=_proved)
+    # What every release needs and none changes is made once.
+    _steps: Calibration = field(init=False, eq=False)
+    _saturation: Saturation = field(init=False, eq=False)
+    _record: NoiseRecord = field(init=False, eq=False)
+    _noise: sampling.IntegerNoise | None = field(init=False, eq=False)
 
-    def __post_init__(self) -> None:
-        calibration = self.calibration
-        if not isinstance(calibration, Calibration | GridCalibration):
-            # It may be data: only its type is shown.
-            raise ArgumentTypeError(
-                "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
-            )
-        calibration.require_proof()
-        if isinstance(calibration, Calibration) and calibration.support == "real":
-            calibration = on_grid(calibration)
-            object.__setattr__(self, "calibration", calibration)
+    @_steps.default
+    def _in_steps(self) -> Calibration:
+        """Return the calibration of the integer noise, if draws of it fit in 64 bits."""
         steps, unit = (
-            (calibration.steps, "steps of the grid")
-            if isinstance(calibration, GridCalibration)
-            else (calibration, "integers")
+            (self.calibration.steps, "steps of the grid")
+            if isinstance(self.calibration, GridCalibration)
+            else (self.calibration, "integers")
         )
         if steps.bounds is None and steps.scale > WIDEST:
             raise ArgumentError(
@@ -117,13 +123,32 @@ class Mechanism:
         for pair in steps.bounds or ():
             if max(map(abs, pair)) > FARTHEST:
                 raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
-        object.__setattr__(self, "_steps", steps)
-        object.__setattr__(self, "_saturation", saturation_of(steps, self.grid))
-        # What every release needs and none changes is made once.
-        object.__setattr__(self, "_record", self._new_record())
-        unbounded = steps.bounds is None
-        noise = sampling.IntegerNoise(order=steps.order, scale=steps.scale) if unbounded else None
-        object.__setattr__(self, "_noise", noise)
+        return steps
+
+    @_saturation.default
+    def _saturated(self) -> Saturation:
+        return saturation_of(self._steps, self.grid)
+
+    @_record.default
+    def _recorded(self) -> NoiseRecord:
+        return NoiseRecord(
+            name=self.name,
+            item=self.item,
+            goal=self.goal,
+            neighbours=self.sensitivity.neighbours,
+            sensitivity=str(self.sensitivity),
+            scale=self.scale,
+            method=self._requested.method,
+            certificate=self.certificate,
+            law=self.law,
+            query_bounds=self.sensitivity.bounds,
+            notes=self.calibration.notes,
+        )
+
+    @_noise.default
+    def _drawn(self) -> sampling.IntegerNoise | None:
+        steps = self._steps
+        return sampling.IntegerNoise(order=steps.order, scale=steps.scale) if steps.bounds is None else None
 
     @property
     def grid(self) -> Grid | None:
@@ -208,21 +233,6 @@ class Mechanism:
     def record(self) -> NoiseRecord:
         """The record of the mechanism that a release publishes."""
         return self._record
-
-    def _new_record(self) -> NoiseRecord:
-        return NoiseRecord(
-            name=self.name,
-            item=self.item,
-            goal=self.goal,
-            neighbours=self.sensitivity.neighbours,
-            sensitivity=str(self.sensitivity),
-            scale=self.scale,
-            method=self._requested.method,
-            certificate=self.certificate,
-            law=self.law,
-            query_bounds=self.sensitivity.bounds,
-            notes=self.calibration.notes,
-        )
 
     @property
     def _requested(self) -> Calibration:

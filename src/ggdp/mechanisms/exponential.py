@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Rational
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import converters, field, frozen
 
 from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ExponentialMechanism", "labels_of", "scalar_array", "selection_probabilities"]
+__all__ = ["ExponentialMechanism", "labels_of", "pure", "scalar_array", "selection_probabilities"]
 
 _PRECISION = 128
 _FINITE = (
@@ -56,7 +56,49 @@ _FINITE = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+def pure(goal: PureDP) -> PureDP:
+    """Return a goal of pure DP."""
+    if not isinstance(goal, PureDP):
+        raise ArgumentTypeError("goal", goal, "must be PureDP")
+    return goal
+
+
+def _covering(sensitivity: float) -> float:
+    return _validate.covering(sensitivity=sensitivity)
+
+
+def labels_of(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:
+    """Return the labels of candidates as an immutable sequence."""
+    labels: Sequence[Any] | NDArray[Any]
+    if isinstance(candidates, Integral):
+        count = _validate.integer(candidates=candidates, at_least=1)
+        if count > MOST_CANDIDATES:
+            raise ArgumentError("candidates", candidates, "must be at most 2^31")
+        labels = range(count)
+    elif hasattr(candidates, "dtype"):
+        labels = np.array(candidates)
+        labels.setflags(write=False)
+        if labels.ndim != 1:
+            raise ArgumentError("candidates", f"of shape {labels.shape}", "must be one list of labels")
+    elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes | bytearray):
+        labels = candidates if isinstance(candidates, range) else tuple(candidates)
+    else:
+        raise ArgumentTypeError("candidates", candidates, "must be a sequence of labels, or their number")
+    if not 1 <= len(labels) <= MOST_CANDIDATES:
+        raise ArgumentError("candidates", f"{len(labels):,} of them", "must be at least 1 and at most 2^31")
+    return labels
+
+
+def _read_only(excluded: ArrayLike) -> NDArray[Any]:
+    try:
+        mask = np.array(excluded)
+    except ValueError:
+        raise ArgumentTypeError("excluded", type(excluded).__name__, "must be one list of True or False") from None
+    mask.setflags(write=False)
+    return mask
+
+
+@frozen(eq=False, repr=False)
 class ExponentialMechanism:
     """The Exponential mechanism: a private choice among public candidates, with exact probabilities.
 
@@ -112,39 +154,36 @@ class ExponentialMechanism:
     True
     """
 
-    goal: PureDP
-    sensitivity: float = field(kw_only=True)
-    candidates: Sequence[Any] | NDArray[Any] | int = field(kw_only=True)
-    excluded: NDArray[np.bool_] | None = field(kw_only=True, default=None)
-    neighbours: Neighbours = field(kw_only=True, default="add-remove")
+    goal: PureDP = field(converter=pure)
+    sensitivity: float = field(kw_only=True, converter=_covering)
+    candidates: Sequence[Any] | NDArray[Any] = field(kw_only=True, converter=labels_of)
+    excluded: NDArray[np.bool_] | None = field(kw_only=True, default=None, converter=converters.optional(_read_only))
+    neighbours: Neighbours = field(kw_only=True, default="add-remove", converter=validated_neighbours)
     monotonic: bool = field(kw_only=True, default=False)
-    _labels: Sequence[Any] | NDArray[Any] = field(init=False)
     _kept: NDArray[np.intp] | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.goal, PureDP):
-            raise ArgumentTypeError("goal", self.goal, "must be PureDP")
-        neighbours = validated_neighbours(self.neighbours)
-        if self.goal.neighbours not in (None, neighbours):
+    def __attrs_post_init__(self) -> None:
+        if self.goal.neighbours not in (None, self.neighbours):
             raise ArgumentError(
-                "goal", str(self.goal), f"the sensitivity is for {neighbours} neighbours; the two must agree"
+                "goal", str(self.goal), f"the sensitivity is for {self.neighbours} neighbours; the two must agree"
             )
         if not isinstance(self.monotonic, bool):
             raise ArgumentTypeError("monotonic", self.monotonic, "must be True or False")
-        if self.monotonic and neighbours != "add-remove":
+        if self.monotonic and self.neighbours != "add-remove":
             raise ArgumentError(
                 "monotonic", True, "needs add-remove neighbours: replacing a person can both raise and lower utilities"
             )
-        object.__setattr__(self, "sensitivity", _checked_sensitivity(self.goal.epsilon, self.sensitivity))
-        object.__setattr__(self, "_labels", labels_of(self.candidates))
-        object.__setattr__(self, "candidates", self._labels)
-        kept = None
-        if self.excluded is not None:
-            object.__setattr__(self, "excluded", _mask(self.excluded, len(self._labels)))
-            kept = np.flatnonzero(~self.excluded)
-            if not kept.size:
-                raise ArgumentError("excluded", "all of them", "must leave at least one candidate")
-        object.__setattr__(self, "_kept", kept)
+        _require_near(self.goal.epsilon, self.sensitivity)
+
+    @_kept.default
+    def _not_excluded(self) -> NDArray[np.intp] | None:
+        if self.excluded is None:
+            return None
+        _require_mask(self.excluded, len(self.candidates))
+        kept = np.flatnonzero(~self.excluded)
+        if not kept.size:
+            raise ArgumentError("excluded", "all of them", "must leave at least one candidate")
+        return kept
 
     @property
     def guarantee(self) -> PureDP:
@@ -154,7 +193,7 @@ class ExponentialMechanism:
     @property
     def record(self) -> SelectionRecord:
         """The record of the mechanism that a release publishes."""
-        count = len(self._labels)
+        count = len(self.candidates)
         return SelectionRecord(
             name="Exponential mechanism",
             item="McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
@@ -211,15 +250,15 @@ class ExponentialMechanism:
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""
-        return released(scalar_array(self._labels[index]), self.record, self.guarantee if is_private(bits) else None)
+        return released(scalar_array(self.candidates[index]), self.record, self.guarantee if is_private(bits) else None)
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""
         given = _unread(utilities)
         shape = (len(given),) if isinstance(given, list | tuple) else given.shape
-        if shape != (len(self._labels),):
+        if shape != (len(self.candidates),):
             raise ArgumentError(
-                "utilities", f"of shape {shape}", f"there must be one for each of {len(self._labels):,} candidates"
+                "utilities", f"of shape {shape}", f"there must be one for each of {len(self.candidates):,} candidates"
             )
         if self._kept is not None:
             given = [given[i] for i in self._kept] if isinstance(given, list | tuple) else given[self._kept]
@@ -256,8 +295,9 @@ def selection_probabilities(
     numbers = _finite_numbers(_unread(utilities))
     if not numbers.size:
         raise ArgumentError("utilities", "none", "there must be at least one")
-    rate = _rate(epsilon, _checked_sensitivity(epsilon, sensitivity), monotonic=monotonic)
-    weights = Weights.of(numbers, rate)
+    covering = _covering(sensitivity)
+    _require_near(epsilon, covering)
+    weights = Weights.of(numbers, _rate(epsilon, covering, monotonic=monotonic))
     with BALLS, working_precision(_PRECISION):
         enclosed = [weights.enclosed(i) for i in range(numbers.size)]
         total = sum(enclosed)
@@ -269,51 +309,21 @@ def _rate(epsilon: float, sensitivity: float, *, monotonic: bool = False) -> Fra
     return Fraction(epsilon) / ((1 if monotonic else 2) * Fraction(sensitivity))
 
 
-def _checked_sensitivity(epsilon: float, sensitivity: object) -> float:
-    """Return the sensitivity as a float that is not below it."""
-    checked = _validate.covering(sensitivity=sensitivity)
-    if not 1 / MOST_RATE <= _rate(epsilon, checked) <= MOST_RATE:
+def _require_near(epsilon: float, sensitivity: float) -> None:
+    """Raise if the rate is too far from 1 to be computed with."""
+    if not 1 / MOST_RATE <= _rate(epsilon, sensitivity) <= MOST_RATE:
         raise ArgumentError(
             "sensitivity", sensitivity, f"is more than a factor of 2^1000 from epsilon = {epsilon!r}; change its unit"
         )
-    return checked
 
 
-def labels_of(candidates: object) -> Sequence[Any] | NDArray[Any]:
-    """Return the labels of candidates as an immutable sequence."""
-    labels: Sequence[Any] | NDArray[Any]
-    if isinstance(candidates, Integral):
-        count = _validate.integer(candidates=candidates, at_least=1)
-        if count > MOST_CANDIDATES:
-            raise ArgumentError("candidates", candidates, "must be at most 2^31")
-        labels = range(count)
-    elif hasattr(candidates, "dtype"):
-        labels = np.array(candidates)
-        labels.setflags(write=False)
-        if labels.ndim != 1:
-            raise ArgumentError("candidates", f"of shape {labels.shape}", "must be one list of labels")
-    elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes | bytearray):
-        labels = candidates if isinstance(candidates, range) else tuple(candidates)
-    else:
-        raise ArgumentTypeError("candidates", candidates, "must be a sequence of labels, or their number")
-    if not 1 <= len(labels) <= MOST_CANDIDATES:
-        raise ArgumentError("candidates", f"{len(labels):,} of them", "must be at least 1 and at most 2^31")
-    return labels
-
-
-def _mask(excluded: object, count: int) -> NDArray[np.bool_]:
-    """Return which candidates are excluded."""
-    try:
-        mask = np.array(excluded)
-    except ValueError:
-        raise ArgumentTypeError("excluded", type(excluded).__name__, "must be one list of True or False") from None
+def _require_mask(mask: NDArray[Any], count: int) -> None:
+    """Raise unless an array says of each candidate whether it is excluded."""
     if mask.dtype != np.bool_ or mask.shape != (count,):
         refusal = ArgumentError if mask.dtype == np.bool_ and mask.ndim == 1 else ArgumentTypeError
         raise refusal(
             "excluded", f"{mask.dtype} of shape {mask.shape}", f"must be True or False for each of {count:,} candidates"
         )
-    mask.setflags(write=False)
-    return mask
 
 
 def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:

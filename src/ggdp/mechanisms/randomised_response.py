@@ -17,15 +17,14 @@ Ramage, "Discrete Distribution Estimation under Local Privacy", ICML 2016, Secti
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.mechanisms.exponential import labels_of, scalar_array
-from ggdp.privacy import PureDP
+from ggdp.mechanisms.exponential import labels_of, pure, scalar_array
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, released
 from ggdp.sampling.entropy import checked_source, is_private
@@ -36,12 +35,26 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ggdp.privacy import PureDP
     from ggdp.sampling.entropy import Source
 
 __all__ = ["RandomisedResponse"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+def _different(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:
+    labels = labels_of(candidates)
+    try:
+        different = len({*labels})
+    except TypeError:
+        raise ArgumentTypeError(
+            "candidates", type(candidates).__name__, "must be hashable labels, such as texts or numbers"
+        ) from None
+    if not 2 <= len(labels) == different:
+        raise ArgumentError("candidates", f"{len(labels)} of them", "must be at least two, and all different")
+    return labels
+
+
+@frozen(eq=False, repr=False)
 class RandomisedResponse:
     """One person's answer, replaced at random by another one.
 
@@ -75,33 +88,19 @@ class RandomisedResponse:
     1-DP under replace-one neighbours True
     """
 
-    goal: PureDP
-    candidates: Sequence[Any] | NDArray[Any] | int = field(kw_only=True)
-    _labels: Sequence[Any] | NDArray[Any] = field(init=False)
+    goal: PureDP = field(converter=pure)
+    candidates: Sequence[Any] | NDArray[Any] = field(kw_only=True, converter=_different)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.goal, PureDP):
-            raise ArgumentTypeError("goal", self.goal, "must be PureDP")
+    def __attrs_post_init__(self) -> None:
         if self.goal.neighbours not in (None, "replace-one"):
             raise ArgumentError("goal", str(self.goal), "an answer is replaced: the neighbours are replace-one")
         if not 1 / MOST_RATE <= Fraction(self.goal.epsilon) <= MOST_RATE:
             raise ArgumentError("goal", str(self.goal), "its epsilon must be between 2^-1000 and 2^1000")
-        labels = labels_of(self.candidates)
-        try:
-            different = len({*labels})
-        except TypeError:
-            raise ArgumentTypeError(
-                "candidates", type(self.candidates).__name__, "must be hashable labels, such as texts or numbers"
-            ) from None
-        if not 2 <= len(labels) == different:
-            raise ArgumentError("candidates", f"{len(labels)} of them", "must be at least two, and all different")
-        object.__setattr__(self, "_labels", labels)
-        object.__setattr__(self, "candidates", labels)
 
     @property
     def truthful(self) -> float:
         """Probability that the answer is the true one, e^eps / (e^eps + n - 1)."""
-        return 1.0 / (1.0 + (len(self._labels) - 1) * math.exp(-self.goal.epsilon))
+        return 1.0 / (1.0 + (len(self.candidates) - 1) * math.exp(-self.goal.epsilon))
 
     @property
     def guarantee(self) -> PureDP:
@@ -117,7 +116,7 @@ class RandomisedResponse:
             goal=self.goal,
             neighbours="replace-one",
             sensitivity="one answer is replaced by another",
-            candidates=len(self._labels),
+            candidates=len(self.candidates),
             excluded=0,
         )
 
@@ -146,11 +145,11 @@ class RandomisedResponse:
         True
         """
         bits = checked_source(source)
-        utilities = np.array([label == answer for label in self._labels], dtype=np.int64)
+        utilities = np.array([label == answer for label in self.candidates], dtype=np.int64)
         if utilities.sum() != 1:
             raise ArgumentError("answer", "(not shown)", "must be one of the candidates")
         place = selected(Weights.of(utilities, Fraction(self.goal.epsilon)), bits)
-        return released(scalar_array(self._labels[place]), self.record, self.guarantee if is_private(bits) else None)
+        return released(scalar_array(self.candidates[place]), self.record, self.guarantee if is_private(bits) else None)
 
     def __repr__(self) -> str:
         return f"<RandomisedResponse of {self.guarantee}: {self.record}>"

@@ -49,6 +49,10 @@ class _Guarantee:
 
         def _numbers(self) -> str: ...
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
+        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
+
     def implies(self, other: _Guarantee) -> bool:
         """Return whether this guarantee implies `other`, from the notions and numbers alone.
 
@@ -137,10 +141,6 @@ class PureDP(_Guarantee):
     epsilon: float
     neighbours: Neighbours | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
-        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
-
     @property
     def delta(self) -> float:
         """Always 0."""
@@ -163,7 +163,20 @@ class PureDP(_Guarantee):
 
 
 @dataclass(frozen=True, slots=True)
-class ProbabilisticDP(_Guarantee):
+class _WithDelta(_Guarantee):
+    """Base of the two notions with a delta."""
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours | None = None
+
+    def __post_init__(self) -> None:
+        _Guarantee.__post_init__(self)
+        object.__setattr__(self, "delta", _validate.probability(delta=self.delta))
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilisticDP(_WithDelta):
     """Probabilistic (epsilon, delta)-differential privacy.
 
     Parameters
@@ -185,15 +198,6 @@ class ProbabilisticDP(_Guarantee):
     """
 
     notion: ClassVar[Notion] = "probabilistic"
-
-    epsilon: float
-    delta: float
-    neighbours: Neighbours | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
-        object.__setattr__(self, "delta", _validate.probability(delta=self.delta))
-        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
 
     def to_probabilistic(self) -> ProbabilisticDP:
         """Return the guarantee itself."""
@@ -218,7 +222,7 @@ class ProbabilisticDP(_Guarantee):
 
 
 @dataclass(frozen=True, slots=True)
-class ApproxDP(_Guarantee):
+class ApproxDP(_WithDelta):
     """Approximate (epsilon, delta)-differential privacy.
 
     Parameters
@@ -237,15 +241,6 @@ class ApproxDP(_Guarantee):
     """
 
     notion: ClassVar[Notion] = "approximate"
-
-    epsilon: float
-    delta: float
-    neighbours: Neighbours | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
-        object.__setattr__(self, "delta", _validate.probability(delta=self.delta))
-        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
 
     def to_approximate(self) -> ApproxDP:
         """Return the guarantee itself."""

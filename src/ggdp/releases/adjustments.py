@@ -28,6 +28,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
+from attrs import evolve
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
@@ -214,7 +215,7 @@ def _law_of(law: ErrorLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> E
     if law.bounds is None or law.index_bounds is None or len(law.bounds) == 1:
         return law
     coordinate = np.broadcast_to(np.arange(shape[-1]), shape).reshape(-1)[left].tolist() or [0]
-    return replace(
+    return evolve(
         law,
         bounds=tuple(law.bounds[k] for k in coordinate),
         index_bounds=tuple(law.index_bounds[k] for k in coordinate),

@@ -27,14 +27,16 @@ worst case.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp import _validate
+from ggdp._records import checked
 from ggdp._rounding import rounded_up
+from ggdp.distributions import parameters
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.distributions.integer_bounded import BoundedIntegerErrors
 from ggdp.errors import ArgumentError
@@ -67,7 +69,7 @@ __all__ = ["ErrorLaw"]
 _RAW = "must be values as they were released"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ErrorLaw:
     """The law of a release around its true values.
 
@@ -99,18 +101,15 @@ class ErrorLaw:
     (4.0, 2.12132, 0.0)
     """
 
-    order: float
-    scale: float
-    step: float | None = None
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
+    step: float | None = checked(lambda step: Grid(step=step).step, default=None)
     bounding: Literal["truncated", "boundary-inflated"] | None = None
     index_bounds: tuple[tuple[int, int], ...] | None = None
     bounds: tuple[tuple[float, float], ...] | None = None
     clamp: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _validate.order(order=self.order))
-        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
-        object.__setattr__(self, "step", None if self.step is None else Grid(step=self.step).step)
+    def __attrs_post_init__(self) -> None:
         if self.bounding is None:
             for name, given in (("index_bounds", self.index_bounds), ("bounds", self.bounds)):
                 if given is not None:
@@ -122,6 +121,7 @@ class ErrorLaw:
         if self.clamp is not None:
             raise ArgumentError("clamp", self.clamp, "is for noise without bounds")
         indices, ends = checked_bounds(self.index_bounds, self.bounds, self.step)
+        # The default of the one depends on the other.
         object.__setattr__(self, "index_bounds", indices)
         object.__setattr__(self, "bounds", ends)
 

@@ -36,12 +36,14 @@ Rounding: outwards; h and h_N are decided in balls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve, field, frozen
 
 from ggdp import _validate
+from ggdp._records import checked
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy.values import LARGEST
@@ -56,7 +58,11 @@ if TYPE_CHECKING:
 __all__ = ["Threshold", "thresholded", "thresholded_intervals"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _value(value: int) -> int:
+    return _validate.integer(value=value, at_least=1)
+
+
+@frozen(kw_only=True)
 class Threshold:
     """A threshold: cells with a noisy count at or above it are shown.
 
@@ -77,17 +83,13 @@ class Threshold:
     keys with a noisy count of at least 15
     """
 
-    value: int
-    cells: int | None = None
-    false_cells: float | None = None
+    value: int = field(converter=_value)
+    cells: int | None = checked(_validate.integer, default=None, at_least=1)
+    false_cells: float | None = checked(_validate.positive, default=None)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _validate.integer(value=self.value, at_least=1))
+    def __attrs_post_init__(self) -> None:
         if (self.cells is None) != (self.false_cells is None):
             raise ArgumentError("false_cells", self.false_cells, "needs declared cells: pass cells as well")
-        if self.cells is not None:
-            object.__setattr__(self, "cells", _validate.integer(cells=self.cells, at_least=1))
-            object.__setattr__(self, "false_cells", _validate.positive(false_cells=self.false_cells))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the threshold as plain values, ready for JSON."""
@@ -123,7 +125,7 @@ def thresholded(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
 
     Probabilistic DP does not survive a threshold, so that nothing is clamped for its sake.
     """
-    return replace(record, law=replace(record.law, clamp=None), threshold=threshold)
+    return replace(record, law=evolve(record.law, clamp=None), threshold=threshold)
 
 
 def thresholded_intervals(law: ErrorLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["Sampler", "drawn", "shape_of"]
+__all__ = ["Drawn", "Sampler", "drawn", "shape_of"]
 
 # From here on a second thread gains more than it costs. Memory is what limits several, so more than a few gain nothing.
 _MANY = 1 << 24
@@ -31,6 +32,41 @@ class Sampler(Protocol):
 
     def draw(self, out: NDArray[np.int64], source: Source) -> None:
         """Overwrite a flat array with independent draws."""
+
+
+class Drawn(ABC):
+    """A law of integers that is drawn exactly."""
+
+    __slots__ = ()
+
+    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
+        """Return independent draws as an array of 64-bit integers.
+
+        Parameters
+        ----------
+        size : int or tuple of int
+            Shape of the array.
+        source : Source, optional
+            Where the random bits come from; by default a cryptographic stream keyed by the operating system. What is
+            made from a `SeededSource` is not private.
+
+        Raises
+        ------
+        ArgumentError
+            If the shape is invalid, or the law is too wide to be drawn exactly.
+        EntropyError
+            If the source fails; then there are no draws.
+
+        Notes
+        -----
+        Claim. Every draw has exactly this law (`ggdp.sampling.table`, `ggdp.sampling.rejection`), and is made without
+        knowledge of any true value.
+        """
+        return drawn(self._sampler(), size, source)
+
+    @abstractmethod
+    def _sampler(self) -> Sampler:
+        """Return what draws this law."""
 
 
 def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:

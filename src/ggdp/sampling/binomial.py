@@ -20,15 +20,15 @@ interval gives it unless a draw falls where the interval does not decide, which 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import field, frozen
 from flint import arb, ctx
 
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.sampling.batch import drawn
+from ggdp.sampling.batch import Drawn
 from ggdp.sampling.law_tables import bracketed
 from ggdp.sampling.table import Table
 
@@ -53,8 +53,21 @@ _DEPTH_BITS = 80
 _REACH = 12.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binomial:
+def _trials(trials: int) -> int:
+    count = _validate.integer(trials=trials, at_least=0)
+    if count > _MOST_TRIALS:
+        raise ArgumentError("trials", count, "must be at most 10^18")
+    return count
+
+
+def _probability(probability: float | arb | Enclosure) -> float | arb | Enclosure:
+    if callable(probability) or isinstance(probability, arb):
+        return probability
+    return _validate.finite(probability=probability)
+
+
+@frozen(kw_only=True)
+class Binomial(Drawn):
     """How many of `trials` independent events happen, each with a `probability`; drawn exactly.
 
     Parameters
@@ -63,7 +76,12 @@ class Binomial:
         Number of events, at most 10^18.
     probability : float, arb or callable that returns an arb
         Probability of each. A float is taken as exact. A callable encloses it at the working precision of flint, as
-        narrowly as it is asked; a ball (arb) is an interval that is known to hold it.
+        narrowly as it is asked; a ball (arb) is an interval that is known to hold it, and a draw that it does not
+        decide raises an `UnprovedError`.
+
+    Notes
+    -----
+    A law with a variance above some 1e8 is too wide to be drawn.
 
     Examples
     --------
@@ -73,51 +91,28 @@ class Binomial:
     dtype('int64')
     """
 
-    trials: int
-    probability: float | arb | Enclosure
-    _made: list[Table | _Constant] = field(default_factory=list, init=False, repr=False, compare=False)
+    trials: int = field(converter=_trials)
+    # Compared in a tuple, by identity first: a ball with a radius does not equal itself.
+    probability: float | arb | Enclosure = field(converter=_probability, eq=lambda probability: (probability,))
+    _made: list[Table | _Constant] = field(factory=list, init=False, repr=False, eq=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "trials", _validate.integer(trials=self.trials, at_least=0))
-        if self.trials > _MOST_TRIALS:
-            raise ArgumentError("trials", self.trials, "must be at most 10^18")
-        if not callable(self.probability) and not isinstance(self.probability, arb):
-            object.__setattr__(self, "probability", _validate.finite(probability=self.probability))
+    def __attrs_post_init__(self) -> None:
         q = self._enclosed()
         if not isinstance(q, arb) or not (q >= 0 and q <= 1):
             raise ArgumentError(
                 "probability", self.probability, "must be, or enclose, a number of at least 0 and at most 1"
             )
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
-        """Return independent draws as an array of 64-bit integers.
-
-        Parameters
-        ----------
-        size : int or tuple of int
-            Shape of the array.
-        source : Source, optional
-            Where the random bits come from; by default a cryptographic stream keyed by the operating system.
-
-        Raises
-        ------
-        ArgumentError
-            If the law is too wide for a table: a variance above some 1e8.
-        UnprovedError
-            If a draw falls where a fixed interval of the probability does not decide it.
-        EntropyError
-            If the source fails.
-        """
+    def _sampler(self) -> Table | _Constant:
         if not self._made:
-            self._made.append(self._sampler())
-        return drawn(self._made[0], size, source)
+            self._made.append(self._new_sampler())
+        return self._made[0]
 
     def _enclosed(self) -> arb:
         """Enclose the probability at the working precision."""
         return self.probability() if callable(self.probability) else arb(self.probability)
 
-    def _sampler(self) -> Table | _Constant:
-        """Return what draws this law."""
+    def _new_sampler(self) -> Table | _Constant:
         with BALLS, working_precision(64):
             q = self._enclosed()
             deviation = math.sqrt(max(float((self.trials * q * (1 - q)).upper()), 0.0))
@@ -145,7 +140,7 @@ class Binomial:
         return Table.of(brackets, least=least, ends=ends, below=below)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Constant:
     """Draws that are always the same."""
 

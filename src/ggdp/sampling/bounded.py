@@ -27,13 +27,15 @@ Liu, arXiv 1602.06028 v5, Definitions of the truncated and boundary-inflated gen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from attrs import field, frozen
 from flint import arb
 
 from ggdp import _validate
+from ggdp.distributions import parameters
 from ggdp.errors import ArgumentError
 from ggdp.privacy.values import exact_numbers, refused
 from ggdp.sampling.batch import drawn
@@ -62,34 +64,26 @@ _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
 FARTHEST = 1 << 61
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TruncatedIntegerNoise:
-    """Integer outputs in [lower, upper] with P(x) proportional to exp(-(|x - s| / scale)^order), drawn exactly.
+def _lower(lower: int) -> int:
+    return _validate.integer(lower=lower, at_least=-FARTHEST)
 
-    Parameters
-    ----------
-    order : float
-        Order of the noise, at least 1.
-    scale : float
-        Scale of the noise.
-    lower, upper : int
-        Bounds of true values and outputs.
 
-    Examples
-    --------
-    >>> noise = TruncatedIntegerNoise(order=2, scale=5.0, lower=0, upper=10)
-    >>> outputs = noise.around([0, 4, 10] * 100)
-    >>> int(outputs.min()) >= 0 and int(outputs.max()) <= 10
-    True
-    """
+def _upper(upper: int) -> int:
+    return _validate.integer(upper=upper, at_least=-FARTHEST)
 
-    order: float
-    scale: float
-    lower: int
-    upper: int
 
-    def __post_init__(self) -> None:
-        _validate_bounded(self)
+@frozen(kw_only=True)
+class _BoundedNoise(ABC):
+    """Integer outputs in [lower, upper] around true values in it."""
+
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
+    lower: int = field(converter=_lower)
+    upper: int = field(converter=_upper)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.lower < self.upper <= FARTHEST:
+            raise ArgumentError("upper", self.upper, f"must be above lower = {self.lower} and at most 2^61")
 
     def around(self, values: ArrayLike, *, source: Source | None = None) -> NDArray[np.int64]:
         """Return a draw around each true value.
@@ -109,14 +103,42 @@ class TruncatedIntegerNoise:
             If the source fails; then there is no output.
         """
         bits = checked_source(source)
-        centres = _checked_values(values, self.lower, self.upper)
+        return self._drawn(_checked_values(values, self.lower, self.upper), bits)
+
+    @abstractmethod
+    def _drawn(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
+        """Return a draw around each of an array of true values."""
+
+
+@frozen(kw_only=True)
+class TruncatedIntegerNoise(_BoundedNoise):
+    """Integer outputs in [lower, upper] with P(x) proportional to exp(-(|x - s| / scale)^order), drawn exactly.
+
+    Parameters
+    ----------
+    order : float
+        Order of the noise, at least 1.
+    scale : float
+        Scale of the noise.
+    lower, upper : int
+        Bounds of true values and outputs.
+
+    Examples
+    --------
+    >>> noise = TruncatedIntegerNoise(order=2, scale=5.0, lower=0, upper=10)
+    >>> outputs = noise.around([0, 4, 10] * 100)
+    >>> int(outputs.min()) >= 0 and int(outputs.max()) <= 10
+    True
+    """
+
+    def _drawn(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
         out = np.empty(centres.shape, dtype=np.int64)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         wide = min(self.upper - self.lower, thresholds_needed(self.order, self.scale)) > _MOST_THRESHOLDS
         draw = self._by_rounds if wide else self._by_table
         for start in range(0, flat.size, _CHUNK):
             part = flat_centres[start : start + _CHUNK].astype(np.int64)
-            flat[start : start + _CHUNK] = part + draw(part, bits)
+            flat[start : start + _CHUNK] = part + draw(part, source)
         return out
 
     def _by_table(self, centres: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
@@ -156,8 +178,8 @@ class TruncatedIntegerNoise:
         return inverted(below, source, numerator=word, bits=64, start=start)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundaryInflatedIntegerNoise:
+@frozen(kw_only=True)
+class BoundaryInflatedIntegerNoise(_BoundedNoise):
     """Integer outputs in [lower, upper]: a true value plus noise, put on the bound it falls beyond; drawn exactly.
 
     Parameters
@@ -177,34 +199,8 @@ class BoundaryInflatedIntegerNoise:
     True
     """
 
-    order: float
-    scale: float
-    lower: int
-    upper: int
-
-    def __post_init__(self) -> None:
-        _validate_bounded(self)
-
-    def around(self, values: ArrayLike, *, source: Source | None = None) -> NDArray[np.int64]:
-        """Return a draw around each true value.
-
-        Parameters
-        ----------
-        values : array of int
-            True values, within the bounds.
-        source : Source, optional
-            Where the random bits come from; by default a cryptographic stream keyed by the operating system.
-
-        Raises
-        ------
-        ArgumentError
-            If a value is not an integer within the bounds. The message does not say which.
-        EntropyError
-            If the source fails; then there is no output.
-        """
-        bits = checked_source(source)
-        centres = _checked_values(values, self.lower, self.upper)
-        out = drawn(sampler_of(self.order, self.scale), centres.shape, bits)
+    def _drawn(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
+        out = drawn(sampler_of(self.order, self.scale), centres.shape, source)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         # Noise beyond the width ends on a bound whatever the value; cut off there, the sum cannot overflow.
         width = self.upper - self.lower
@@ -214,15 +210,6 @@ class BoundaryInflatedIntegerNoise:
             part += flat_centres[start : start + _CHUNK].astype(np.int64)
             np.clip(part, self.lower, self.upper, out=part)
         return out
-
-
-def _validate_bounded(noise: TruncatedIntegerNoise | BoundaryInflatedIntegerNoise) -> None:
-    object.__setattr__(noise, "order", _validate.order(order=noise.order))
-    object.__setattr__(noise, "scale", _validate.positive(scale=noise.scale))
-    object.__setattr__(noise, "lower", _validate.integer(lower=noise.lower, at_least=-FARTHEST))
-    object.__setattr__(noise, "upper", _validate.integer(upper=noise.upper, at_least=-FARTHEST))
-    if not noise.lower < noise.upper <= FARTHEST:
-        raise ArgumentError("upper", noise.upper, f"must be above lower = {noise.lower} and at most 2^61")
 
 
 def _checked_values(values: ArrayLike, lower: int, upper: int) -> NDArray[np.integer]:

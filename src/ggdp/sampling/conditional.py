@@ -13,13 +13,14 @@ does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp import _validate
-from ggdp.sampling.batch import drawn
+from ggdp.distributions import parameters
+from ggdp.sampling.batch import Drawn
 from ggdp.sampling.choice import refuse_too_far, sampler_from, sampler_of
 from ggdp.sampling.table import BATCH
 
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["ConditionalNoise"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionalNoise:
+def _threshold(threshold: int) -> int:
+    return _validate.integer(threshold=threshold, at_least=-(1 << 62))
+
+
+@frozen(kw_only=True)
+class ConditionalNoise(Drawn):
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order) for k >= threshold, drawn exactly.
 
     Parameters
@@ -50,39 +55,24 @@ class ConditionalNoise:
     >>> far = ConditionalNoise(order=2, scale=10.0, threshold=83)  # noise is so large once in 10^30 times
     >>> int(far.sample(1000).min())
     83
+    >>> ConditionalNoise(order=1, scale=3.0, threshold=-2).sample((2, 3)).shape
+    (2, 3)
     """
 
-    order: float
-    scale: float
-    threshold: int
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
+    threshold: int = field(converter=_threshold)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", _validate.order(order=self.order))
-        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
-        object.__setattr__(self, "threshold", _validate.integer(threshold=self.threshold, at_least=-(1 << 62)))
+    def __attrs_post_init__(self) -> None:
         refuse_too_far(self.order, self.scale, self.threshold)
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
-        """Return independent draws as an array of 64-bit integers.
-
-        Parameters
-        ----------
-        size : int or tuple of int
-            Shape of the array.
-        source : Source, optional
-            Where the random bits come from; by default a cryptographic stream keyed by the operating system.
-
-        Examples
-        --------
-        >>> ConditionalNoise(order=1, scale=3.0, threshold=-2).sample((2, 3)).shape
-        (2, 3)
-        """
+    def _sampler(self) -> Sampler:
         if self.threshold >= 1:
-            return drawn(sampler_from(self.order, self.scale, self.threshold), size, source)
-        return drawn(_Repeated(sampler_of(self.order, self.scale), self.threshold), size, source)
+            return sampler_from(self.order, self.scale, self.threshold)
+        return _Repeated(sampler_of(self.order, self.scale), self.threshold)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Repeated:
     """Draws of a law, each made again until it is at least a threshold."""
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
+from ggdp.distributions import parameters
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
-from ggdp.sampling.batch import drawn
+from ggdp.sampling.batch import Drawn
 from ggdp.sampling.choice import sampler_of
 from ggdp.sampling.conditional import ConditionalNoise
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from ggdp.sampling.entropy import Source
+    from ggdp.sampling.batch import Sampler
 
 __all__ = ["IntegerNoise"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerNoise:
+@frozen(kw_only=True)
+class IntegerNoise(Drawn):
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order), drawn exactly.
 
     Parameters
@@ -28,7 +29,7 @@ class IntegerNoise:
     order : float
         Order of the noise, at least 1.
     scale : float
-        Scale of the noise.
+        Scale of the noise. Above 2^55 it is not drawn: noise cut off at 64 bits would not have the law that was proved.
 
     Examples
     --------
@@ -37,15 +38,14 @@ class IntegerNoise:
     dtype('int64')
     >>> round(noise.std, 6)
     6.109685
+    >>> from ggdp.sampling import SeededSource
+    >>> IntegerNoise(order=2, scale=20.0).sample((2, 4), source=SeededSource(seed=1))
+    array([[ 15,  17,  16,  25],
+           [ 10, -25,  -5,  -7]])
     """
 
-    order: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        law = self.law
-        object.__setattr__(self, "order", law.order)
-        object.__setattr__(self, "scale", law.scale)
+    order: float = field(converter=parameters.order)
+    scale: float = field(converter=parameters.scale)
 
     @property
     def law(self) -> IntegerGeneralizedGaussian:
@@ -65,38 +65,8 @@ class IntegerNoise:
         """Return P(K <= k)."""
         return self.law.cdf(k)
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> NDArray[np.int64]:
-        """Return independent draws as an array of 64-bit integers.
-
-        Parameters
-        ----------
-        size : int or tuple of int
-            Shape of the array.
-        source : Source, optional
-            Where the random bits come from; by default a cryptographic stream keyed by the operating system. What is
-            made from a `SeededSource` is not private.
-
-        Raises
-        ------
-        ArgumentError
-            If the shape is invalid, or the scale is above 2^55: noise cut off at 64 bits would not have the law that
-            was proved.
-        EntropyError
-            If the source fails; then there is no noise.
-
-        Notes
-        -----
-        Claim. Every draw has exactly the law of this noise (`ggdp.sampling.table`, `ggdp.sampling.rejection`), and is
-        made without knowledge of any true value.
-
-        Examples
-        --------
-        >>> from ggdp.sampling import SeededSource
-        >>> IntegerNoise(order=2, scale=20.0).sample((2, 4), source=SeededSource(seed=1))
-        array([[ 15,  17,  16,  25],
-               [ 10, -25,  -5,  -7]])
-        """
-        return drawn(sampler_of(self.order, self.scale), size, source)
+    def _sampler(self) -> Sampler:
+        return sampler_of(self.order, self.scale)
 
     def at_least(self, threshold: int) -> ConditionalNoise:
         """Return this noise given that it is at least `threshold`.

@@ -20,12 +20,12 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
@@ -49,7 +49,7 @@ _MOST_EDGES = 10_001
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Column:
     """The public values of one column.
 
@@ -96,12 +96,12 @@ class Column:
     missing: str | None
     # Labels of bins that were declared, or are names of periods.
     bin_labels: tuple[str, ...] | None = field(repr=False)
-    labels: tuple[Level, ...] = field(repr=False, compare=False)
-    other_code: int | None = field(repr=False, compare=False)
-    missing_code: int | None = field(repr=False, compare=False)
-    _every: str | None = field(repr=False, compare=False)
+    _every: str | None = field(repr=False, eq=False)
     # Caches.
-    _kept: dict[str, Any] = field(repr=False, compare=False)
+    _kept: dict[str, Any] = field(init=False, repr=False, eq=False, factory=dict)
+    labels: tuple[Level, ...] = field(init=False, repr=False, eq=False)
+    other_code: int | None = field(init=False, repr=False, eq=False)
+    missing_code: int | None = field(init=False, repr=False, eq=False)
 
     def __init__(
         self,
@@ -120,18 +120,25 @@ class Column:
         every, named = None, None
         if isinstance(edges, Mapping):
             edges, named, every = periods.expanded(f"edges of {name!r}", edges)
-        set_ = object.__setattr__
-        set_(self, "name", name)
-        set_(self, "levels", None if levels is None else _checked_levels(name, levels))
-        set_(self, "edges", None if edges is None else _checked_edges(name, edges))
-        set_(self, "other", _checked_role(name, "other", other, declared=levels is not None or edges is not None))
-        set_(self, "missing", _checked_role(name, "missing", missing, declared=levels is not None or edges is not None))
-        set_(self, "bin_labels", named if labels is None else _checked_labels(name, labels, self.edges))
-        set_(self, "_every", every if labels is None else None)
-        set_(self, "_kept", {})
-        set_(self, "labels", self._labels())
-        for role, label in (("other_code", other), ("missing_code", missing)):
-            set_(self, role, None if label is None else self.labels.index(label))
+        declared = levels is not None or edges is not None
+        ends = None if edges is None else _checked_edges(name, edges)
+        self.__attrs_init__(
+            name=name,
+            levels=None if levels is None else _checked_levels(name, levels),
+            edges=ends,
+            other=_checked_role(name, "other", other, declared=declared),
+            missing=_checked_role(name, "missing", missing, declared=declared),
+            bin_labels=named if labels is None else _checked_labels(name, labels, ends),
+            every=every if labels is None else None,
+        )
+
+    @other_code.default
+    def _code_of_others(self) -> int | None:
+        return None if self.other is None else self.labels.index(self.other)
+
+    @missing_code.default
+    def _code_of_nulls(self) -> int | None:
+        return None if self.missing is None else self.labels.index(self.missing)
 
     @property
     def kind(self) -> Kind:
@@ -215,6 +222,7 @@ class Column:
             return None
         return {"from": self.edges[0], "to": self.edges[-1], "every": self._every}
 
+    @labels.default
     def _labels(self) -> tuple[Level, ...]:
         declared: tuple[Level, ...] = self._bins() if self.edges is not None else self.levels or ()
         extra = tuple(dict.fromkeys(label for label in (self.other, self.missing) if label is not None))

@@ -18,11 +18,11 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
@@ -44,7 +44,7 @@ _KEYS = ("levels", "edges", "labels", "other", "missing")
 _SECTIONS = {"columns", "impossible"}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(init=False, repr=False)
 class Domain:
     """The public values of the columns of a table.
 
@@ -72,9 +72,9 @@ class Domain:
 
     columns: tuple[Column, ...]
     _patterns: tuple[Pattern, ...]
-    _by_name: dict[str, Column] = field(compare=False)
+    _by_name: dict[str, Column] = field(eq=False)
     # Cache of the number of possible cells.
-    _kept: dict[str, int] = field(compare=False)
+    _kept: dict[str, int] = field(init=False, eq=False, factory=dict)
 
     def __init__(
         self, columns: Mapping[str, Any] | Iterable[Column], impossible: Iterable[Mapping[str, Any]] = ()
@@ -91,10 +91,7 @@ class Domain:
         by_name = {column.name: column for column in found}
         if len(by_name) < len(found):
             raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
-        object.__setattr__(self, "columns", found)
-        object.__setattr__(self, "_by_name", by_name)
-        object.__setattr__(self, "_patterns", _patterns(found, impossible))
-        object.__setattr__(self, "_kept", {})
+        self.__attrs_init__(columns=found, patterns=_patterns(found, impossible), by_name=by_name)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Domain:

@@ -136,9 +136,9 @@ def plan_table(
     ['a', 'b', 'c']
     """
     request = TableRequest(
-        by=by,  # type: ignore[arg-type]
+        by=by,
         goal=goal,
-        domain=domain,  # type: ignore[arg-type]
+        domain=domain,
         order=order,
         unit=unit,
         max_cells=max_cells,

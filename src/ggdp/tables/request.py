@@ -25,12 +25,14 @@ M cells. Without a column of units every row is a unit, in one cell of each marg
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from attrs import converters, field, fields, frozen
+
 from ggdp import _validate
+from ggdp._records import checked
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
@@ -56,7 +58,7 @@ __all__ = ["AUTO", "COUNTS", "COVERS", "MOST_IN_MEMORY", "Counting", "Regime", "
 Regime: TypeAlias = Literal["declared", "sparse", "open", "mixed"]
 Counting: TypeAlias = Literal["units", "rows"]
 
-AUTO = "auto"
+AUTO: Literal["auto"] = "auto"
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
 # Up to this many cells of a declared table are released in memory, in a few seconds and some gigabytes.
@@ -67,7 +69,57 @@ _LARGE_EPSILON = 10.0
 _LONGEST_NAME = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of each marginal, from a name, a list of names, or a list of such lists."""
+    if isinstance(by, str):
+        by = [by]
+    items = _validate.non_empty(by=by)
+    if all(isinstance(item, str) for item in items):
+        items = (items,)
+    found = []
+    for item in items:
+        names = (item,) if isinstance(item, str) else _validate.non_empty(by=item)
+        for name in names:
+            if not isinstance(name, str) or not name:
+                raise ArgumentError("by", by, "must be names of columns, or lists of them for several tables")
+            if name in COUNTS:
+                raise ArgumentError("by", name, "is the name of a published column; rename it in the source")
+        if len(set(names)) < len(names):
+            raise ArgumentError("by", list(names), "names a column twice")
+        found.append(tuple(str(name) for name in names))
+    if len({frozenset(names) for names in found}) < len(found):
+        raise ArgumentError("by", by, "requests the same table twice, which would cost twice")
+    return tuple(found)
+
+
+def _name_in_words(name: object) -> str:
+    """Return the word for units, if it fits in a sentence."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise ArgumentError(
+            "unit_name", name, f"must be a few words, such as 'patients', at most {_LONGEST_NAME} characters"
+        )
+    return name.strip()
+
+
+def _domain(domain: object) -> Domain:
+    if domain is None:
+        return Domain({})
+    if isinstance(domain, str | Path):
+        return Domain.from_toml(domain)
+    if isinstance(domain, Domain):
+        return domain
+    if not isinstance(domain, Mapping):
+        raise ArgumentTypeError(
+            "domain", type(domain).__name__, "must be a Domain, a mapping, or the path of a TOML file"
+        )
+    return Domain(domain)
+
+
+def _order(order: float | Literal["auto"]) -> float | Literal["auto"]:
+    return AUTO if order == AUTO else _validate.order(order=order)
+
+
+@frozen(kw_only=True)
 class TableRequest:
     """A request for private counts. All of it is public.
 
@@ -85,32 +137,26 @@ class TableRequest:
         What to promise and publish, as in `ggdp.plan_table`.
     """
 
-    by: tuple[tuple[str, ...], ...]
+    by: tuple[tuple[str, ...], ...] = field(converter=_marginals)
     goal: Guarantee
-    domain: Domain = field(default_factory=lambda: Domain({}))
-    order: float | Literal["auto"] = "auto"
+    domain: Domain = field(factory=lambda: Domain({}), converter=_domain)
+    order: float | Literal["auto"] = field(default=AUTO, converter=_order)
     unit: str | None = None
-    max_cells: int | None = None
+    max_cells: int | None = checked(_validate.integer, default=None, at_least=1)
     count: Counting = "units"
-    max_rows_per_cell: int | None = None
-    count_cut: float | None = None
-    unit_name: str | None = None
-    neighbours: Neighbours = "add-remove"
-    total: int | None = None
+    max_rows_per_cell: int | None = checked(_validate.integer, default=None, at_least=1)
+    count_cut: float | None = checked(_validate.positive, default=None)
+    unit_name: str | None = field(default=None, converter=converters.optional(_name_in_words))
+    neighbours: Neighbours = field(default="add-remove", converter=validated_neighbours)
+    total: int | None = checked(_validate.integer, default=None, at_least=0)
     nonnegative: bool = False
-    false_cells: float | None = None
+    false_cells: float | None = checked(_validate.positive, default=None)
     text: TextFormat | None = None
 
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "by", _marginals(self.by))
+    def __attrs_post_init__(self) -> None:
         if not isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP):
             raise ArgumentTypeError("goal", self.goal, "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6)")
-        set_(self, "domain", _domain(self.domain))
-        if self.order != AUTO:
-            set_(self, "order", _validate.order(order=self.order))
         check_order(self)
-        set_(self, "neighbours", validated_neighbours(self.neighbours))
         if self.goal.neighbours not in (None, self.neighbours):
             raise ArgumentError(
                 "goal",
@@ -119,18 +165,8 @@ class TableRequest:
             )
         if not isinstance(self.nonnegative, bool):
             raise ArgumentTypeError("nonnegative", self.nonnegative, "must be True or False")
-        for name in ("max_cells", "max_rows_per_cell"):
-            if getattr(self, name) is not None:
-                set_(self, name, _validate.integer(**{name: getattr(self, name)}, at_least=1))
-        for name in ("false_cells", "count_cut"):
-            if getattr(self, name) is not None:
-                set_(self, name, _validate.positive(**{name: getattr(self, name)}))
         check_units(self)
         check_rows(self)
-        if self.unit_name is not None:
-            set_(self, "unit_name", _name_in_words(self.unit_name))
-        if self.total is not None:
-            set_(self, "total", _validate.integer(total=self.total, at_least=0))
         check_regime(self)
         check_cut(self)
         if self.total is not None:
@@ -239,7 +275,7 @@ class TableRequest:
         """Return the request as plain values, ready for JSON, with the columns of the domain that are used."""
         used = [column for column in self.domain if column.name in self.columns]
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
-        return {part.name: getattr(self, part.name) for part in fields(self)} | {
+        return {part.name: getattr(self, part.name) for part in fields(TableRequest)} | {
             "by": [list(names) for names in self.by],
             "goal": self.goal.under(self.neighbours).to_dict(),
             "domain": Domain(used).to_dict(),
@@ -249,49 +285,3 @@ class TableRequest:
             ],
             "text": (self.text or TextFormat()).to_dict(),
         }
-
-
-def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of each marginal, from a name, a list of names, or a list of such lists."""
-    if isinstance(by, str):
-        by = [by]
-    items = _validate.non_empty(by=by)
-    if all(isinstance(item, str) for item in items):
-        items = (items,)
-    found = []
-    for item in items:
-        names = (item,) if isinstance(item, str) else _validate.non_empty(by=item)
-        for name in names:
-            if not isinstance(name, str) or not name:
-                raise ArgumentError("by", by, "must be names of columns, or lists of them for several tables")
-            if name in COUNTS:
-                raise ArgumentError("by", name, "is the name of a published column; rename it in the source")
-        if len(set(names)) < len(names):
-            raise ArgumentError("by", list(names), "names a column twice")
-        found.append(tuple(str(name) for name in names))
-    if len({frozenset(names) for names in found}) < len(found):
-        raise ArgumentError("by", by, "requests the same table twice, which would cost twice")
-    return tuple(found)
-
-
-def _name_in_words(name: object) -> str:
-    """Return the word for units, if it fits in a sentence."""
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise ArgumentError(
-            "unit_name", name, f"must be a few words, such as 'patients', at most {_LONGEST_NAME} characters"
-        )
-    return name.strip()
-
-
-def _domain(domain: object) -> Domain:
-    if domain is None:
-        return Domain({})
-    if isinstance(domain, str | Path):
-        return Domain.from_toml(domain)
-    if isinstance(domain, Domain):
-        return domain
-    if not isinstance(domain, Mapping):
-        raise ArgumentTypeError(
-            "domain", type(domain).__name__, "must be a Domain, a mapping, or the path of a TOML file"
-        )
-    return Domain(domain)

@@ -31,8 +31,8 @@ SABOTAGES = [
     Sabotage(
         "whoever is replaced is taken to move utilities to one side",
         "mechanisms/exponential.py",
-        'if self.monotonic and neighbours != "add-remove":',
-        'if self.monotonic and neighbours == "nobody":',
+        'if self.monotonic and self.neighbours != "add-remove":',
+        'if self.monotonic and self.neighbours == "nobody":',
         (f"{SIDES}test_what_is_not_monotonic_is_refused",),
     ),
     Sabotage(

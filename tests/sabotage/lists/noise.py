@@ -58,8 +58,8 @@ SABOTAGES = [
     Sabotage(
         "a scale that is a millionth smaller is drawn",
         "mechanisms/additive.py",
-        "noise = sampling.IntegerNoise(order=steps.order, scale=steps.scale) if",
-        "noise = sampling.IntegerNoise(order=steps.order, scale=steps.scale * (1 - 1e-6)) if",
+        "return sampling.IntegerNoise(order=steps.order, scale=steps.scale) if",
+        "return sampling.IntegerNoise(order=steps.order, scale=steps.scale * (1 - 1e-6)) if",
         (f"{LAW}[laplace-integers]",),
     ),
     Sabotage(

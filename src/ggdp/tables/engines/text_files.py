@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import field, frozen
 
 from ggdp import _validate
+from ggdp._records import checked
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.engines.records import LONGEST, Layout, first_record, records
 
@@ -54,7 +56,21 @@ _INVALID = "ggdp.invalid"
 _REPLACED = "\ufffd"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _checked_encoding(encoding: str) -> str:
+    if not isinstance(encoding, str):
+        raise ArgumentTypeError("encoding", encoding, "must be the name of an encoding, such as 'utf-8' or 'latin-1'")
+    try:
+        name = codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise ArgumentError("encoding", encoding, "is unknown; use utf-8, latin-1, cp1252, utf-16, ...") from None
+    if name in ("utf-8", "utf-8-sig", "ascii"):
+        return "utf-8"
+    if name in _WIDE or _is_single_byte(name):
+        return name
+    raise ArgumentError("encoding", encoding, "cannot be read record by record; convert the file to utf-8 first")
+
+
+@frozen(kw_only=True)
 class TextFormat:
     """How text files are read, if their names do not say so: part of the request, never inferred from the data.
 
@@ -77,15 +93,13 @@ class TextFormat:
     'iso8859-1'
     """
 
-    encoding: str = "utf-8"
+    encoding: str = field(default="utf-8", converter=_checked_encoding)
     delimiter: str | None = None
     quoted: bool = True
     escape: str | None = None
-    longest: int = LONGEST
+    longest: int = checked(_validate.integer, default=LONGEST, at_least=1)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "encoding", _checked_encoding(self.encoding))
-        object.__setattr__(self, "longest", _validate.integer(longest=self.longest, at_least=1))
+    def __attrs_post_init__(self) -> None:
         if self.delimiter is not None and not _is_delimiter(self.delimiter):
             raise ArgumentError(
                 "delimiter",
@@ -136,20 +150,6 @@ def text_format(
     said = {"encoding": encoding, "delimiter": delimiter, "quoted": quoted, "escape": escape}
     given = {name: value for name, value in said.items() if value is not None}
     return TextFormat(**given) if given else None  # type: ignore[arg-type]
-
-
-def _checked_encoding(encoding: object) -> str:
-    if not isinstance(encoding, str):
-        raise ArgumentTypeError("encoding", encoding, "must be the name of an encoding, such as 'utf-8' or 'latin-1'")
-    try:
-        name = codecs.lookup(encoding).name
-    except (LookupError, ValueError):
-        raise ArgumentError("encoding", encoding, "is unknown; use utf-8, latin-1, cp1252, utf-16, ...") from None
-    if name in ("utf-8", "utf-8-sig", "ascii"):
-        return "utf-8"
-    if name in _WIDE or _is_single_byte(name):
-        return name
-    raise ArgumentError("encoding", encoding, "cannot be read record by record; convert the file to utf-8 first")
 
 
 def _is_single_byte(name: str) -> bool:
