@@ -18,7 +18,7 @@ from ggdp.paper.claims import (
     probabilistic_dp,
     sanitised_counts,
 )
-from ggdp.paper.claims.statements import STATEMENTS, unmeasured
+from ggdp.paper.claims.statements import STATEMENTS, not_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def judge(results: Results, progress: Callable[[int, int], None] | None = None) 
     found += sanitised_counts.of_counts(results)
     found += adult_and_classifier.of_adult(results)
     measured = {claim.key for claim in found}
-    found += [unmeasured(key) for key in STATEMENTS if key not in measured]
+    found += [not_run(key) for key in STATEMENTS if key not in measured]
     return sorted(found, key=_section)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import ggdp
 from ggdp.calibration import classic_gaussian
 from ggdp.paper.claims.proved_losses import shift_delta
-from ggdp.paper.claims.wording import if_true, listed, short, span
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import listed, short, span
 from ggdp.paper.comparisons import (
     LEMMA_DELTA,
     delta_of_equal_variance,
@@ -21,7 +23,9 @@ from ggdp.paper.comparisons import (
     variance_ratio,
 )
 from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS
-from ggdp.paper.results import Claim
+
+if TYPE_CHECKING:
+    from ggdp.paper.results import Claim
 
 __all__ = ["CLAIMS"]
 
@@ -49,15 +53,12 @@ def lemma_10() -> Claim:
             true = shift_delta("probabilistic", order=2.0, scale=sigma * SQRT2, epsilon=epsilon).upper
             used.append(true / delta)
             gain.append(sigma / ggdp.calibrate(ggdp.ProbabilisticDP(epsilon, delta), ONE, order=2).std)
-    return Claim(
-        key="lemma-10",
-        place="Section 3, Lemma 10",
-        claim="The Gaussian mechanism with the scale of Lemma 10 is (epsilon, delta)-pDP.",
-        verdict=if_true(max(used) <= 1.0),
-        measured=f"At the 12 goals of Section 4 its true delta is {span(used)} times the nominal one, and its sigma "
+    return judged(
+        "lemma-10",
+        max(used) <= 1.0,
+        f"At the 12 goals of Section 4 its true delta is {span(used)} times the nominal one, and its sigma "
         f"{span(gain)} times the least: {short(float(gaussian_sigma(1.0, 0.05)), 5)} at (1, 0.05), where "
         f"{short(float(gaussian_sigma(1.0, 0.05, 'tight-pdp')), 5)} is enough.",
-        figure="gaussian-bounds",
     )
 
 
@@ -65,15 +66,12 @@ def tighter_than_classic() -> Claim:
     """Section 3: the pDP bound is tighter than the aDP bound."""
     ratio = _ratio(FINE_EPSILONS[:, None], FINE_DELTAS[None, :])
     least = gaussian_bounds([0.5, 0.5, 0.1], [0.01, 1e-6, 0.25])
-    return Claim(
-        key="tighter-than-classic",
-        place="Section 3, Fig. 3",
-        claim="The pDP bound of Lemma 10 is tighter than the (classic) aDP bound for the same (epsilon, delta).",
-        verdict=if_true(bool(np.all(ratio < 1.0))),
-        measured=f"Ratio over epsilon in (0, 1) and delta in (0, 0.5): {span(ratio.ravel())}. But aDP needs less than "
+    return judged(
+        "tighter-than-classic",
+        bool(np.all(ratio < 1.0)),
+        f"Ratio over epsilon in (0, 1) and delta in (0, 0.5): {span(ratio.ravel())}. But aDP needs less than "
         f"either: {listed(least.analytic / least.paper, 3)} of Lemma 10's sigma at (0.5, 0.01), (0.5, 1e-6) and (0.1, "
         "0.25).",
-        figure="gaussian-bounds",
     )
 
 
@@ -83,18 +81,14 @@ def guarantees_alike() -> Claim:
     spent = [_approximate_epsilon(float(gaussian_sigma(1.0, delta, "tight-pdp")), delta) for delta in deltas]
     near = [delta for delta, epsilon in zip(deltas, spent, strict=True) if epsilon >= 1.0 / ROUGHLY]
     partly = 0 < len(near) < len(deltas)
-    return Claim(
-        key="guarantees-alike",
-        place="Section 3",
-        claim="The interpretation of delta in pDP and aDP is different, but the guarantee is roughly the same when "
-        "delta is small.",
-        verdict="holds only if" if partly else if_true(near),
+    return judged(
+        "guarantees-alike",
+        near,
+        f"The least Gaussian noise for (1, delta)-pDP at delta = {listed(deltas)} is (epsilon, delta)-aDP "
+        f"with epsilon = {listed(spent, 3)}.",
         condition=f"delta is tiny: the two epsilons are within a tenth from about {short(max(near))} down"
         if partly
         else "",
-        measured=f"The least Gaussian noise for (1, delta)-pDP at delta = {listed(deltas)} is (epsilon, delta)-aDP "
-        f"with epsilon = {listed(spent, 3)}.",
-        figure="gaussian-bounds",
     )
 
 
@@ -112,28 +106,22 @@ def figure_3_text() -> Claim:
     """Section 3: the ratio as the text has it."""
     ratio = _ratio(FINE_EPSILONS[:, None], FINE_DELTAS[None, :])
     slip = bool(np.all(ratio < 1.0))
-    return Claim(
-        key="figure-3-text",
-        place="Section 3, Fig. 3",
-        claim="The ratio of the aDP to the pDP lower bound is always below 1.",
-        verdict="holds only if" if slip else if_true(bool(np.all(1.0 / ratio < 1.0))),
+    return judged(
+        "figure-3-text",
+        bool(np.all(1.0 / ratio < 1.0)),
+        f"aDP : pDP is {span((1.0 / ratio).ravel())}; it is pDP : aDP that is below 1.",
         condition="it is read as pDP : aDP" if slip else "",
-        measured=f"aDP : pDP is {span((1.0 / ratio).ravel())}; it is pDP : aDP that is below 1.",
-        figure="gaussian-bounds",
     )
 
 
 def figure_3_epsilon() -> Claim:
     """Section 3: Fig. 3 over epsilon."""
     ratio = _ratio(FINE_EPSILONS[:, None], FINE_DELTAS[None, :])
-    return Claim(
-        key="figure-3-epsilon",
-        place="Section 3, Fig. 3",
-        claim="The smaller epsilon is, the smaller the ratio is.",
-        verdict=if_true(bool(np.all(np.diff(ratio, axis=0) > 0.0))),
-        measured="pDP : aDP at delta = 0.05 and epsilon = 0.1, 0.5 and 0.9: "
+    return judged(
+        "figure-3-epsilon",
+        bool(np.all(np.diff(ratio, axis=0) > 0.0)),
+        "pDP : aDP at delta = 0.05 and epsilon = 0.1, 0.5 and 0.9: "
         f"{listed(_ratio(np.array([0.1, 0.5, 0.9]), np.array(0.05)))}; it rises with epsilon at every delta.",
-        figure="gaussian-bounds",
     )
 
 
@@ -144,15 +132,12 @@ def figure_3_delta() -> Claim:
     last = float(FINE_DELTAS[min(int(np.argmin(row)) for row in ratio)])
     ends = _ratio(np.array(0.99), np.array([0.4, 0.4999]))
     everywhere = bool(falls.all())
-    return Claim(
-        key="figure-3-delta",
-        place="Section 3, Fig. 3",
-        claim="The larger delta is, the smaller the ratio is.",
-        verdict="holds" if everywhere else "holds only if",
-        condition="" if everywhere else f"delta is at most about {short(last, 2)}, or epsilon is small",
-        measured=f"It falls with delta up to 0.5 at {int(falls.sum())} of {falls.size} epsilons; at epsilon = 0.99 it "
+    return judged(
+        "figure-3-delta",
+        everywhere,
+        f"It falls with delta up to 0.5 at {int(falls.sum())} of {falls.size} epsilons; at epsilon = 0.99 it "
         f"is {listed(ends)} at delta = 0.4 and 0.5.",
-        figure="gaussian-bounds",
+        condition="" if everywhere else f"delta is at most about {short(last, 2)}, or epsilon is small",
     )
 
 
@@ -165,12 +150,10 @@ def no_limit_on_epsilon() -> Claim:
         ).upper
         for epsilon in epsilons
     ]
-    return Claim(
-        key="no-limit-on-epsilon",
-        place="Section 3",
-        claim="The pDP bound does not constrain epsilon to be below 1, as the aDP bound does.",
-        verdict=if_true(max(true) <= 0.05),
-        measured=f"True delta of Lemma 10 at delta = 0.05, epsilon = {listed(epsilons)}: {listed(true, 3)}.",
+    return judged(
+        "no-limit-on-epsilon",
+        max(true) <= 0.05,
+        f"True delta of Lemma 10 at delta = 0.05, epsilon = {listed(epsilons)}: {listed(true, 3)}.",
     )
 
 
@@ -185,13 +168,10 @@ def classic_outside() -> Claim:
     used = [true_delta(epsilon, delta) / delta for epsilon in (1.0, 2.0) for delta in deltas]
     fails = true_delta(10.0, 0.05)
     certified = classic_gaussian(ggdp.ApproxDP(1.0, 0.05), ONE, outside_domain=True).guarantee.delta
-    return Claim(
-        key="classic-outside",
-        place="Section 4, Eqn privacybook",
-        claim="The classic aDP bound, stated for epsilon < 1, is valid at epsilon = 1 and 2, where the experiments use "
-        "it.",
-        verdict=if_true(max(used) <= 1.0),
-        measured=f"True delta over the nominal one at epsilon = 1 and 2 and {len(deltas)} deltas from 1e-10 to 0.5: "
+    return judged(
+        "classic-outside",
+        max(used) <= 1.0,
+        f"True delta over the nominal one at epsilon = 1 and 2 and {len(deltas)} deltas from 1e-10 to 0.5: "
         f"{span(used, 2)} ({short(certified, 3)} at (1, 0.05)). That is no proof for larger ones: at (10, 0.05) the "
         f"true delta is {short(fails, 3)}.",
     )
@@ -207,14 +187,11 @@ def tail_shape() -> Claim:
             comparison.log_ratio[0] == 0.0 and steps[0] < 0 < steps[-1] and int(np.sum(np.diff(steps) != 0)) == 1
         )
     turn = tail_turn(1.0, 0.05)
-    return Claim(
-        key="tail-shape",
-        place="Section 3, Fig. 4",
-        claim="The ratio of the tails p1 : p2 starts at 1, decreases until it hits the bottom and then bounces back.",
-        verdict=if_true(all(shape)),
-        measured=f"So in {sum(shape)} of {len(found)} cases; at (1, 0.05) the bottom is {float(turn.minimum):.4f} at "
+    return judged(
+        "tail-shape",
+        all(shape),
+        f"So in {sum(shape)} of {len(found)} cases; at (1, 0.05) the bottom is {float(turn.minimum):.4f} at "
         f"t = {float(turn.t_minimum):.3f} and the ratio is 1 again at {float(turn.t_crossing):.3f}.",
-        figure="tail-ratio",
     )
 
 
@@ -222,15 +199,12 @@ def bounce_back() -> Claim:
     """Fig. 4: when the ratio turns."""
     epsilons, deltas = (0.1, 1.0, 2.0), (0.01, 0.05, 0.1, 0.2)
     at = tail_turn(np.array(epsilons)[:, None], np.array(deltas)[None, :]).t_minimum
-    return Claim(
-        key="bounce-back",
-        place="Section 3, Fig. 4",
-        claim="The smaller epsilon or delta is, the longer it takes for the bounce-back to occur.",
-        verdict=if_true(bool(np.all(np.diff(at, axis=0) < 0.0) and np.all(np.diff(at, axis=1) < 0.0))),
-        measured=f"Noise size at the bottom for delta = {listed(deltas)}: "
+    return judged(
+        "bounce-back",
+        bool(np.all(np.diff(at, axis=0) < 0.0) and np.all(np.diff(at, axis=1) < 0.0)),
+        f"Noise size at the bottom for delta = {listed(deltas)}: "
         + "; ".join(f"{listed(row, 3)} at epsilon = {short(e)}" for e, row in zip(epsilons, at, strict=True))
         + ".",
-        figure="tail-ratio",
     )
 
 
@@ -244,14 +218,11 @@ def laplace_strays() -> Claim:
         if tail > LIKELY
     ]
     tails = np.exp(turn.log_tail_at_crossing)
-    return Claim(
-        key="laplace-strays",
-        place="Section 3, Fig. 4",
-        claim="The Laplace mechanism is in some cases more likely to generate results far away from the truth.",
-        verdict=if_true(len(likely) > 0),
-        measured=f"Every ratio exceeds 1 in the end; in {len(likely)} of {len(found)} cases while the tail is still "
+    return judged(
+        "laplace-strays",
+        len(likely) > 0,
+        f"Every ratio exceeds 1 in the end; in {len(likely)} of {len(found)} cases while the tail is still "
         f"above 1e-4. Tails at the crossing: {span(tails, 2)}.",
-        figure="tail-ratio",
     )
 
 
@@ -268,14 +239,10 @@ def same_tail_by_delta() -> Claim:
         for comparison in found
         if float(comparison.epsilon) == 1.0
     ]
-    return Claim(
-        key="same-tail-by-delta",
-        place="Section 3, Fig. 5",
-        claim="At the same |t|, the larger delta is, the smaller epsilon_2 is relative to epsilon_1.",
-        verdict=if_true(falls),
-        measured=f"epsilon_2 : epsilon_1 at epsilon_1 = 1, t = 2, delta = {listed(deltas)}: {listed(at, 3)}; so at "
-        "every t.",
-        figure="same-tail",
+    return judged(
+        "same-tail-by-delta",
+        falls,
+        f"epsilon_2 : epsilon_1 at epsilon_1 = 1, t = 2, delta = {listed(deltas)}: {listed(at, 3)}; so at every t.",
     )
 
 
@@ -284,15 +251,12 @@ def same_tail_below_one() -> Claim:
     found = paper_same_tails()
     below = [comparison for comparison in found if bool(np.any((comparison.ratio < 1.0) & comparison.likely()))]
     turn = tail_turn(1.0, 0.05)
-    return Claim(
-        key="same-tail-below-one",
-        place="Section 3, Fig. 5",
-        claim="At some |t| the same tail probability can be achieved with less privacy cost by the Gaussian mechanism.",
-        verdict=if_true(below),
-        measured=f"epsilon_2 is below epsilon_1 at a tail above 1e-4 in {len(below)} of {len(found)} cases; at (1, "
+    return judged(
+        "same-tail-below-one",
+        below,
+        f"epsilon_2 is below epsilon_1 at a tail above 1e-4 in {len(below)} of {len(found)} cases; at (1, "
         f"0.05) from t = {float(turn.t_crossing):.2f} on, a tail of {math.exp(float(turn.log_tail_at_crossing)):.1g}. "
         "In the other cases only beyond.",
-        figure="same-tail",
     )
 
 
@@ -303,15 +267,12 @@ def lemma_11() -> Claim:
     above = variance_ratio(1e-4, LEMMA_DELTA * 1.01)
     printed = math.erfc(-1.0)
     sound = bool(np.all(below > 1.0)) and float(above) < 1.0
-    return Claim(
-        key="lemma-11",
-        place="Section 3, Lemma 11",
-        claim="When delta < 2 Phi(sqrt 2) = 0.157 the Gaussian variance is always greater than the Laplace variance.",
-        verdict="holds only if" if sound else "does not hold",
-        condition="it is read as 2 Phi(-sqrt 2)" if sound else "",
-        measured=f"2 Phi(-sqrt 2) = {LEMMA_DELTA:.6f} (2 Phi(sqrt 2) is {printed:.3f}). Least ratio of variances just "
+    return judged(
+        "lemma-11",
+        False,
+        f"2 Phi(-sqrt 2) = {LEMMA_DELTA:.6f} (2 Phi(sqrt 2) is {printed:.3f}). Least ratio of variances just "
         f"below it: {short(float(below.min()), 6)}, at epsilon near 0; {short(float(above), 3)} one per cent above it.",
-        figure="dispersion",
+        condition="it is read as 2 Phi(-sqrt 2)" if sound else "",
     )
 
 
@@ -319,14 +280,11 @@ def lemma_11_sufficient() -> Claim:
     """Lemma 11: sufficient, not necessary."""
     epsilons = (0.1, 1.0, 2.0)
     exact = delta_of_equal_variance(list(epsilons))
-    return Claim(
-        key="lemma-11-sufficient",
-        place="Section 3, Lemma 11",
-        claim="delta < 0.157 is a sufficient but not a necessary condition.",
-        verdict=if_true(bool(np.all(exact > LEMMA_DELTA))),
-        measured=f"The exact threshold 2 Phi(-(sqrt 2 - epsilon/(2 sqrt 2))) is {listed(exact)} at epsilon = "
+    return judged(
+        "lemma-11-sufficient",
+        bool(np.all(exact > LEMMA_DELTA)),
+        f"The exact threshold 2 Phi(-(sqrt 2 - epsilon/(2 sqrt 2))) is {listed(exact)} at epsilon = "
         f"{listed(epsilons)}.",
-        figure="dispersion",
     )
 
 
@@ -335,13 +293,10 @@ def variance_ratio_printed() -> Claim:
     z = -float(gaussian_sigma(1.0, 0.05) - 0.5 / gaussian_sigma(1.0, 0.05))
     printed = z * z / 4.0 + 1.0 - z * math.sqrt(z * z + 2.0)
     right = float(variance_ratio(1.0, 0.05))
-    return Claim(
-        key="variance-ratio-printed",
-        place="Section 3, Appendix G",
-        claim="The ratio of variances is z^2/4 + epsilon - z sqrt(z^2 + 2 epsilon), as printed in Eqn varratio.",
-        verdict=if_true(math.isclose(printed, right, rel_tol=1e-6)),
-        measured=f"At (1, 0.05) it would be {short(printed, 5)}; it is {short(right, 5)}.",
-        figure="dispersion",
+    return judged(
+        "variance-ratio-printed",
+        math.isclose(printed, right, rel_tol=1e-6),
+        f"At (1, 0.05) it would be {short(printed, 5)}; it is {short(right, 5)}.",
     )
 
 
@@ -351,19 +306,15 @@ def laplace_superior() -> Claim:
     edge = delta_of_equal_variance(list(epsilons), "analytic")
     ratios = [float(variance_ratio(e, d, "analytic")) for e in (0.1, *EPSILONS) for d in DELTAS]
     better = sum(ratio < 1.0 for ratio in ratios)
-    return Claim(
-        key="laplace-superior",
-        place="Section 3",
-        claim="With the larger MSE and the weaker guarantee of the Gaussian mechanism, the Laplace mechanism is "
-        "superior.",
-        verdict="holds only if" if better else "holds",
+    return judged(
+        "laplace-superior",
+        True,
+        "Variance of least aDP Gaussian noise over Laplace noise at epsilon = 0.1 to 2, delta = 0.01 to "
+        f"0.25: {span(ratios)}; below 1 at {better} of {len(ratios)} goals.",
         condition=f"the Gaussian scale is Lemma 10's; the least for aDP varies less from delta = {listed(edge, 2)} on "
         f"at epsilon = {listed(epsilons)}"
         if better
         else "",
-        measured="Variance of least aDP Gaussian noise over Laplace noise at epsilon = 0.1 to 2, delta = 0.01 to "
-        f"0.25: {span(ratios)}; below 1 at {better} of {len(ratios)} goals.",
-        figure="dispersion",
     )
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import ggdp
 from ggdp.errors import UnattainableError
-from ggdp.paper.claims.wording import falling, if_true, listed, short, span
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import falling, listed, short, span
 from ggdp.paper.comparisons import densities_at_scale, densities_at_variance, gaussian_bounds, paper_densities
-from ggdp.paper.results import Claim
+
+if TYPE_CHECKING:
+    from ggdp.paper.results import Claim
 
 __all__ = ["CLAIMS"]
 
@@ -28,19 +32,16 @@ def notions_alike() -> Claim:
     sigma = gaussian_bounds(1.0, 0.05)
     near = [delta for delta, found in zip(deltas, ratio, strict=True) if found <= ROUGHLY]
     partly = 0 < len(near) < len(deltas)
-    return Claim(
-        key="notions-alike",
-        place="Section 2.1",
-        claim="When delta is small, (epsilon, delta)-aDP and (epsilon, delta)-pDP are roughly the same.",
-        verdict="holds only if" if partly else if_true(near),
+    return judged(
+        "notions-alike",
+        near,
+        f"Least Gaussian sigma at (1, 0.05): {short(float(sigma.tight_pdp))} for pDP, "
+        f"{short(float(sigma.analytic))} for aDP. Their ratio at epsilon = 1 and delta = {listed(deltas)}: "
+        f"{listed(ratio)}.",
         condition=f"delta is tiny: the least scales are within a tenth from about {short(max(near))} down at epsilon "
         "= 1"
         if partly
         else "",
-        measured=f"Least Gaussian sigma at (1, 0.05): {short(float(sigma.tight_pdp))} for pDP, "
-        f"{short(float(sigma.analytic))} for aDP. Their ratio at epsilon = 1 and delta = {listed(deltas)}: "
-        f"{listed(ratio)}.",
-        figure="gaussian-bounds",
     )
 
 
@@ -48,12 +49,10 @@ def notions_at_zero() -> Claim:
     """Section 2.1: both relaxations at delta = 0."""
     goals = (ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 0.0), ggdp.ProbabilisticDP(1.0, 0.0))
     scales = [ggdp.calibrate(goal, ONE, order=1).scale for goal in goals]
-    return Claim(
-        key="notions-at-zero",
-        place="Section 2.1",
-        claim="Both aDP and pDP reduce to epsilon-DP when delta = 0.",
-        verdict=if_true(len(set(scales)) == 1),
-        measured=f"Least Laplace scale at epsilon = 1 for DP, aDP and pDP with delta = 0: {listed(scales)}.",
+    return judged(
+        "notions-at-zero",
+        len(set(scales)) == 1,
+        f"Least Laplace scale at epsilon = 1 for DP, aDP and pDP with delta = 0: {listed(scales)}.",
     )
 
 
@@ -61,12 +60,10 @@ def largest_norm() -> Claim:
     """Section 2.2: Delta_1 is the largest."""
     boxes = ((1.0, 0.1, 0.05), (3.0, 2.0, 2.0, 1.0), (1.0,) * 10)
     norms = [[ggdp.Sensitivity.box(list(box)).lp(order) for order in ORDERS] for box in boxes]
-    return Claim(
-        key="largest-norm",
-        place="Section 2.2",
-        claim="Delta_1 is the largest among all Delta_p for p >= 1, since the norms fall with p.",
-        verdict=if_true(all(falling(row) for row in norms)),
-        measured=f"Delta_p of moves (1, 0.1, 0.05) at p = {listed(ORDERS)}: {listed(norms[0])}; so for {len(boxes)} "
+    return judged(
+        "largest-norm",
+        all(falling(row) for row in norms),
+        f"Delta_p of moves (1, 0.1, 0.05) at p = {listed(ORDERS)}: {listed(norms[0])}; so for {len(boxes)} "
         "boxes of 3 to 10 coordinates.",
     )
 
@@ -78,12 +75,10 @@ def most_sensitive_norm() -> Claim:
         (moves / np.sum(moves**order, axis=1, keepdims=True) ** (1.0 / order)) ** (order - 1.0) for order in ORDERS
     ]
     means = [float(rate.mean()) for rate in rates]
-    return Claim(
-        key="most-sensitive-norm",
-        place="Section 2.2",
-        claim="Delta_1 is also the most sensitive measure: its rate of change with any s_k is the largest.",
-        verdict=if_true(falling(means) and max(float(rate.max()) for rate in rates) <= 1.0),
-        measured=f"Mean rate of change of the norm over 2,000 random moves of 5 coordinates at p = {listed(ORDERS)}: "
+    return judged(
+        "most-sensitive-norm",
+        falling(means) and max(float(rate.max()) for rate in rates) <= 1.0,
+        f"Mean rate of change of the norm over 2,000 random moves of 5 coordinates at p = {listed(ORDERS)}: "
         f"{listed(means, 3)}; never above 1, which it is at p = 1 and where one coordinate moves alone.",
     )
 
@@ -91,12 +86,8 @@ def most_sensitive_norm() -> Claim:
 def scalar_norm() -> Claim:
     """Section 2.2: scalars."""
     sizes = {ggdp.Sensitivity.disjoint(2.5).lp(order) for order in ORDERS}
-    return Claim(
-        key="scalar-norm",
-        place="Section 2.2",
-        claim="When s is a scalar, Delta_p = Delta_1 for all p > 0.",
-        verdict=if_true(sizes == {2.5}),
-        measured=f"A scalar that moves by 2.5: {listed(sizes)} at all {len(ORDERS)} orders tried.",
+    return judged(
+        "scalar-norm", sizes == {2.5}, f"A scalar that moves by 2.5: {listed(sizes)} at all {len(ORDERS)} orders tried."
     )
 
 
@@ -105,12 +96,10 @@ def histogram_norm() -> Claim:
     own = {ggdp.Sensitivity.histogram().lp(order) for order in ORDERS}
     lemma = [ggdp.Sensitivity.box([1.0] * 64).lp(order) for order in (1, 2, 3)]
     replaced = [ggdp.Sensitivity.histogram(neighbours="replace-one").lp(order) for order in (1, 2, 3)]
-    return Claim(
-        key="histogram-norm",
-        place="Section 2.2, Lemma 2",
-        claim="The l_p sensitivity of a histogram of r bins is 1 under add/remove, not the r^(1/p) of Lemma 2.",
-        verdict=if_true(own == {1.0} and min(lemma) > 1.0),
-        measured=f"{listed(own)} at every order; Lemma 2 with 64 bins: {listed(lemma)} at p = 1, 2 and 3. (Under "
+    return judged(
+        "histogram-norm",
+        own == {1.0} and min(lemma) > 1.0,
+        f"{listed(own)} at every order; Lemma 2 with 64 bins: {listed(lemma)} at p = 1, 2 and 3. (Under "
         f"replace-one it is {listed(replaced)}.)",
     )
 
@@ -136,12 +125,10 @@ def lemma_2() -> Claim:
     moves, _ = _moves()
     joint = [float(_norm(moves, order).max()) for order in (1, 2, 3)]
     lemma = [float(_norm(moves.max(axis=0), order)) for order in (1, 2, 3)]
-    return Claim(
-        key="lemma-2",
-        place="Section 2.2, Lemma 2",
-        claim="(sum_k Delta_1k^p)^(1/p) is an upper bound for Delta_p.",
-        verdict=if_true(all(low <= high * (1.0 + 1e-12) for low, high in zip(joint, lemma, strict=True))),
-        measured="Mean, largest and least of 4 records in {0, 1, 2, 3}, one of them replaced, every table and "
+    return judged(
+        "lemma-2",
+        all(low <= high * (1.0 + 1e-12) for low, high in zip(joint, lemma, strict=True)),
+        "Mean, largest and least of 4 records in {0, 1, 2, 3}, one of them replaced, every table and "
         f"neighbour tried: Delta_p = {listed(joint)} at p = 1, 2 and 3, against {listed(lemma)}.",
     )
 
@@ -153,12 +140,10 @@ def claim_3() -> Claim:
     joint = [float(_norm(moves, order).max()) for order in (1, 2, 3)]
     bound = [float(_norm(ranges, order)) for order in (1, 2, 3)]
     inside = bool(np.all(each <= ranges)) and all(low <= high for low, high in zip(joint, bound, strict=True))
-    return Claim(
-        key="claim-3",
-        place="Section 2.2, Claim 3",
-        claim="Delta_k <= c_k1 - c_k0, and Delta_p <= (sum_k (c_k1 - c_k0)^p)^(1/p).",
-        verdict=if_true(inside),
-        measured="Mean, largest and least of 4 records in {0, 1, 2, 3}, every table and neighbour tried: Delta_k = "
+    return judged(
+        "claim-3",
+        inside,
+        "Mean, largest and least of 4 records in {0, 1, 2, 3}, every table and neighbour tried: Delta_k = "
         f"{listed(each)}, ranges {listed(ranges)}; Delta_p = {listed(joint)} at p = 1, 2 and 3, against "
         f"{listed(bound)}.",
     )
@@ -182,14 +167,11 @@ def special_case_laplace() -> Claim:
     """Section 2.3: order 1."""
     apart, means, variances = _special_case(1, 3.0)
     same = apart < 1e-12 and all(math.isclose(v, 2.0, rel_tol=1e-12) for v in variances)
-    return Claim(
-        key="special-case-laplace",
-        place="Section 2.3",
-        claim="When p = 1 the GG law is the Laplace law with mean mu and variance 2 b^2.",
-        verdict=if_true(same and set(means) == {3.0}),
-        measured=f"mu = 3, three scales: the densities differ by at most {apart:.1g}; mean {span(means)}, variance "
+    return judged(
+        "special-case-laplace",
+        same and set(means) == {3.0},
+        f"mu = 3, three scales: the densities differ by at most {apart:.1g}; mean {span(means)}, variance "
         f"{span(variances)} b^2.",
-        figure="densities",
     )
 
 
@@ -198,15 +180,12 @@ def special_case_gaussian() -> Claim:
     apart, means, variances = _special_case(2, 3.0)
     same = apart < 1e-12 and all(math.isclose(v, 0.5, rel_tol=1e-12) for v in variances)
     slip = same and set(means) == {3.0}
-    return Claim(
-        key="special-case-gaussian",
-        place="Section 2.3",
-        claim="When p = 2 the GG law becomes the Gaussian law with mean 0 and variance b^2/2.",
-        verdict="holds only if" if slip else if_true(same and set(means) == {0.0}),
-        condition="the mean is read as mu" if slip else "",
-        measured=f"mu = 3, three scales: the densities differ by at most {apart:.1g}; mean {span(means)}, variance "
+    return judged(
+        "special-case-gaussian",
+        same and set(means) == {0.0},
+        f"mu = 3, three scales: the densities differ by at most {apart:.1g}; mean {span(means)}, variance "
         f"{span(variances)} b^2.",
-        figure="densities",
+        condition="the mean is read as mu" if slip else "",
     )
 
 
@@ -219,15 +198,12 @@ def spread_by_order() -> Claim:
     turn = float(dense[np.argmin([ggdp.GeneralizedGaussian(order=float(p), scale=1.0).std for p in dense])])
     far = ggdp.GeneralizedGaussian(order=1e3, scale=scale).std
     always = falling([*stds, far])
-    return Claim(
-        key="spread-by-order",
-        place="Section 2.3, Fig. 1",
-        claim="At the same scale b = sqrt 2 the laws become less spread as p increases.",
-        verdict="holds" if always else "holds only if",
-        condition="" if always else f"p is at most {short(turn, 3)}; beyond it the standard deviation rises again",
-        measured=f"Standard deviation at p = {listed(shown)}: {listed(stds)}; least at p = {short(turn, 3)}; "
+    return judged(
+        "spread-by-order",
+        always,
+        f"Standard deviation at p = {listed(shown)}: {listed(stds)}; least at p = {short(turn, 3)}; "
         f"{short(far)} at p = 1,000.",
-        figure="densities",
+        condition="" if always else f"p is at most {short(turn, 3)}; beyond it the standard deviation rises again",
     )
 
 
@@ -239,14 +215,11 @@ def laplace_apart() -> Claim:
     rows = family.densities
     apart = [float(np.abs(rows[0] - row).sum() * step / 2.0) for row in rows[1:]]
     others = [float(np.abs(rows[1] - row).sum() * step / 2.0) for row in rows[2:]]
-    return Claim(
-        key="laplace-apart",
-        place="Section 2.3, Fig. 1",
-        claim="At the same scale the Laplace law looks very different from the rest.",
-        verdict=if_true(min(apart) > max(others)),
-        measured=f"Total variation distance of order 1 from orders {listed(family.orders[1:])}: {listed(apart, 3)}; "
+    return judged(
+        "laplace-apart",
+        min(apart) > max(others),
+        f"Total variation distance of order 1 from orders {listed(family.orders[1:])}: {listed(apart, 3)}; "
         f"of order 2 from those above it: {listed(others, 3)}.",
-        figure="densities",
     )
 
 
@@ -261,16 +234,12 @@ def near_the_mean() -> Claim:
     grid = np.linspace(0.01, 3.0, 3000)
     ahead = np.array([2.0 * (laws[1].sf(t) - laws[0].sf(t)) > 0.0 for t in grid])
     end = float(grid[int(np.argmin(ahead))])
-    return Claim(
-        key="near-the-mean",
-        place="Section 2.3, Fig. 1",
-        claim="At the same variance the Laplace law is the most likely to give values close to the mean, then the "
-        "Gaussian.",
-        verdict=if_true(all(falling(row) for row in inside.values())),
-        measured=f"Probability of a value within 0.1 of the mean at orders {listed(family.orders)}: "
+    return judged(
+        "near-the-mean",
+        all(falling(row) for row in inside.values()),
+        f"Probability of a value within 0.1 of the mean at orders {listed(family.orders)}: "
         f"{listed(inside[0.1], 3)}; within 0.5: {listed(inside[0.5], 3)}. Laplace is ahead of the Gaussian up to "
         f"{short(end, 3)} standard deviations.",
-        figure="densities",
     )
 
 
@@ -279,14 +248,10 @@ def printed_variance() -> Claim:
     b = math.sqrt(2.0)
     printed = b**2 * math.gamma(3.0 / b) / math.gamma(1.0 / b)
     true = ggdp.GeneralizedGaussian(order=2, scale=b).variance
-    return Claim(
-        key="printed-variance",
-        place="Section 2.3",
-        claim="The variance is b^2 Gamma(3/b) / Gamma(1/b), as printed.",
-        verdict=if_true(math.isclose(printed, true, rel_tol=1e-6)),
-        measured=f"At p = 2 and b = sqrt 2 it would be {short(printed)}; it is {short(true)}, by b^2 Gamma(3/p) / "
-        "Gamma(1/p).",
-        figure="densities",
+    return judged(
+        "printed-variance",
+        math.isclose(printed, true, rel_tol=1e-6),
+        f"At p = 2 and b = sqrt 2 it would be {short(printed)}; it is {short(true)}, by b^2 Gamma(3/p) / Gamma(1/p).",
     )
 
 
@@ -301,14 +266,12 @@ def pure_only_laplace() -> Claim:
     x = np.linspace(-50.0, 50.0, 100_001)
     below = float(np.max(np.abs(np.sqrt(np.abs(x + 1.0)) - np.sqrt(np.abs(x)))))
     everywhere = len(refused) == 3 and below > 1.0 + 1e-9
-    return Claim(
-        key="pure-only-laplace",
-        place="Section 2.4, Claim 4",
-        claim="There is no scale for pure epsilon-DP when p is not 1 and the noise is unbounded.",
-        verdict="holds" if everywhere else "holds only if",
-        condition="" if everywhere else "p > 1; below 1, b = Delta_p epsilon^(-1/p) gives it",
-        measured=f"Refused at p = {listed(refused)}. At p = 1/2, b = 1, epsilon = 1 the largest loss over outputs "
+    return judged(
+        "pure-only-laplace",
+        everywhere,
+        f"Refused at p = {listed(refused)}. At p = 1/2, b = 1, epsilon = 1 the largest loss over outputs "
         f"within 50 is {short(below)}.",
+        condition="" if everywhere else "p > 1; below 1, b = Delta_p epsilon^(-1/p) gives it",
     )
 
 
@@ -317,12 +280,10 @@ def laplace_scale() -> Claim:
     epsilons = (0.1, 0.5, 1.0, 2.0)
     scales = [ggdp.calibrate(ggdp.PureDP(epsilon), ONE, order=1).scale for epsilon in epsilons]
     exact = all(math.isclose(b * e, 1.0, rel_tol=1e-12) for b, e in zip(scales, epsilons, strict=True))
-    return Claim(
-        key="laplace-scale",
-        place="Section 2.4, Claim 4",
-        claim="When p = 1 the lower bound on b that leads to epsilon-DP is Delta_1 / epsilon.",
-        verdict=if_true(exact),
-        measured=f"Least certified scale at epsilon = {listed(epsilons)}: {listed(scales)}; times epsilon: "
+    return judged(
+        "laplace-scale",
+        exact,
+        f"Least certified scale at epsilon = {listed(epsilons)}: {listed(scales)}; times epsilon: "
         f"{span([b * e for b, e in zip(scales, epsilons, strict=True)])}.",
     )
 
