@@ -29,14 +29,7 @@ __all__ = ["judge"]
 
 
 def judge(results: Results, progress: Callable[[int, int], None] | None = None) -> list[Claim]:
-    """Return every claim with its verdict, in the order of the paper.
-
-    Parameters
-    ----------
-    results : Results
-        A run; what it does not have is not measured.
-    progress : callable, optional
-        Called with the number of claims judged and the number of all.
+    """Return every claim with its verdict, in the order of the paper; what a run does not have is not measured.
 
     Examples
     --------

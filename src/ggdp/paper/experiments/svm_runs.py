@@ -167,22 +167,12 @@ def run_svm(
 ) -> SvmRun:
     """Train a classifier on the original and on sanitised counts, and count its hits among the test rows.
 
+    The arguments are those of `run_counts`, and these; a process takes up to half a gigabyte.
+
     Parameters
     ----------
-    split : AdultSplit
-        The data.
-    sanitisers : iterable of Sanitiser
-        What to run.
-    epsilons, deltas : iterable of float
-        Privacy parameters.
-    repeats : int, default 5
-        Fits of each setting.
     extra_repeats : int, optional
-        Fits of each setting of a sanitiser that the paper does not have; by default as many.
-    seed : int, default 0
-        Seed of the run.
-    workers : int, default 1
-        How many processes to use, each with up to half a gigabyte; the results are the same for any number.
+        Fits of each setting of a sanitiser that the paper does not have; by default `repeats`.
     state_file : path, optional
         Where finished fits are noted; a later call with the same arguments, or more repeats, goes on from there.
     progress : callable, optional

@@ -42,16 +42,7 @@ _LONG = re.compile(r"(\d+\.\d{2})\d+")
 
 
 def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
-    """Return a figure as an ``<svg>`` element for a page.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure.
-    key : str
-        Its name, unique in the page.
-    title, description : str
-        Alternative text for readers who cannot see it.
+    """Return a figure as an ``<svg>`` element for a page; its key is unique there, its words are for screen readers.
 
     Examples
     --------
