@@ -1,12 +1,14 @@
 """Every claim of the paper's Sections 2 to 5 that can be measured, with its numbers and its verdict.
 
-A claim is a small function that computes its numbers and derives its verdict from them; no verdict is hard-coded.
+A function yields the claims of one subject: it computes their numbers and derives the verdicts from them; no verdict is
+hard-coded.
 Sections 2, 3 and 5 are about formulas and need no experiment. Those of Section 4 need a run, and are "not measured"
 where it was not made, or where its standard errors are too large to decide.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ggdp.paper.claims import (
@@ -44,14 +46,15 @@ def judge(results: Results, progress: Callable[[int, int], None] | None = None) 
         *probabilistic_dp.CLAIMS,
         *gaussian_mechanism.CLAIMS,
         *sanitised_counts.CLAIMS,
-        adult_and_classifier.non_empty_cells,
+        adult_and_classifier.of_cells,
         *discussion.CLAIMS,
     ]
     found: list[Claim] = []
-    for make in makers:
-        found.append(make())
+    formulas = sum(not statement.needs for statement in STATEMENTS.values())
+    for claim in chain.from_iterable(make() for make in makers):
+        found.append(claim)
         if progress is not None:
-            progress(len(found), len(makers))
+            progress(len(found), formulas)
     if results.bounds is not None:
         found += probabilistic_dp.of_lower_bounds(results.bounds)
     found += sanitised_counts.of_counts(results)
