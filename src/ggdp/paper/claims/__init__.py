@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["judge"]
 
+# What yields the claims that need no run.
+FORMULAS = (
+    *noise_family.CLAIMS,
+    *bounded_noise.CLAIMS,
+    *probabilistic_dp.CLAIMS,
+    *gaussian_mechanism.CLAIMS,
+    *sanitised_counts.CLAIMS,
+    adult_and_classifier.of_cells,
+    *discussion.CLAIMS,
+)
+
 
 def judge(results: Results, progress: Callable[[int, int], None] | None = None) -> list[Claim]:
     """Return every claim with its verdict, in the order of the paper; what a run does not have is not measured.
@@ -40,21 +51,12 @@ def judge(results: Results, progress: Callable[[int, int], None] | None = None) 
     >>> len(claims) >= 25
     True
     """
-    makers = [
-        *noise_family.CLAIMS,
-        *bounded_noise.CLAIMS,
-        *probabilistic_dp.CLAIMS,
-        *gaussian_mechanism.CLAIMS,
-        *sanitised_counts.CLAIMS,
-        adult_and_classifier.of_cells,
-        *discussion.CLAIMS,
-    ]
     found: list[Claim] = []
-    formulas = sum(not statement.needs for statement in STATEMENTS.values())
-    for claim in chain.from_iterable(make() for make in makers):
+    total = sum(not statement.needs for statement in STATEMENTS.values())
+    for claim in chain.from_iterable(make() for make in FORMULAS):
         found.append(claim)
         if progress is not None:
-            progress(len(found), formulas)
+            progress(len(found), total)
     if results.bounds is not None:
         found += probabilistic_dp.of_lower_bounds(results.bounds)
     found += sanitised_counts.of_counts(results)

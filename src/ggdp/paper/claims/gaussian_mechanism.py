@@ -22,7 +22,7 @@ from ggdp.paper.comparisons import (
     tail_turn,
     variance_ratio,
 )
-from ggdp.paper.comparisons.tails import UNLIKELY
+from ggdp.paper.comparisons.tails import PAPER_DELTAS, PAPER_EPSILONS, UNLIKELY
 from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS
 
 if TYPE_CHECKING:
@@ -175,13 +175,12 @@ def of_figure_4() -> Iterator[Claim]:
         f"t = {float(turn.t_minimum):.3f} and the ratio is 1 again at {float(turn.t_crossing):.3f}.",
     )
 
-    epsilons, deltas = (0.1, 1.0, 2.0), (0.01, 0.05, 0.1, 0.2)
-    at = tail_turn(np.array(epsilons)[:, None], np.array(deltas)[None, :]).t_minimum
+    at = tail_turn(np.array(PAPER_EPSILONS)[:, None], np.array(PAPER_DELTAS)[None, :]).t_minimum
     yield judged(
         "bounce-back",
         bool(np.all(np.diff(at, axis=0) < 0.0) and np.all(np.diff(at, axis=1) < 0.0)),
-        f"Noise size at the bottom for delta = {listed(deltas)}: "
-        + "; ".join(f"{listed(row, 3)} at epsilon = {short(e)}" for e, row in zip(epsilons, at, strict=True))
+        f"Noise size at the bottom for delta = {listed(PAPER_DELTAS)}: "
+        + "; ".join(f"{listed(row, 3)} at epsilon = {short(e)}" for e, row in zip(PAPER_EPSILONS, at, strict=True))
         + ".",
     )
 

@@ -61,9 +61,9 @@ def judged(key: str, fact: object, measured: str, *, condition: str = "") -> Cla
         place=said.place,
         claim=said.claim,
         verdict=verdict,
+        condition=condition,
         measured=measured,
         figure=said.figure or None,
-        condition=condition,
     )
 
 

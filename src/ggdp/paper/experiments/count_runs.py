@@ -19,7 +19,7 @@ Liu, arXiv 1602.06028 v5, Section 4.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -29,15 +29,7 @@ from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW
 from ggdp.paper.experiments.count_distances import JEFFREYS, kl_both, l1_distance
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
 from ggdp.paper.experiments.process_pool import run_tasks
-from ggdp.paper.experiments.sanitisers import (
-    DELTAS,
-    EPSILONS,
-    REPEATS,
-    Sanitiser,
-    Setting,
-    known,
-    settings_of,
-)
+from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, REPEATS, Sanitiser, Setting, known, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -161,7 +153,7 @@ def run_counts(
     table = _Table(
         name=name,
         counts=_counts(counts),
-        adjustments=_adjustments(adjustments),
+        adjustments=tuple(cast("Adjustment", choice(among=(*ADJUSTMENTS,), adjustment=one)) for one in adjustments),
         repeats=integer(repeats=repeats, at_least=2),
         seed=integer(seed=seed, at_least=0),
         prior=positive(prior=prior),
@@ -177,11 +169,7 @@ def run_counts(
     tasks = list(zip(settings, calibrated, strict=True))
     many = table.counts.size * table.repeats * steps >= _WORTH_PROCESSES
     found = run_tasks(
-        _measured,
-        tasks,
-        shared=table,
-        workers=workers if many else 1,
-        progress=lambda done, _: report(steps + done),
+        _measured, tasks, shared=table, workers=workers if many else 1, progress=lambda done, _: report(steps + done)
     )
     rows = [
         _row(table, setting, noise, adjustment, measured[kind])
@@ -261,10 +249,3 @@ def _counts(counts: ArrayLike) -> Reals:
             "counts", "not shown", "must be a flat array of whole numbers, none negative, not all of them 0"
         )
     return array.astype(np.float64)
-
-
-def _adjustments(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
-    found = tuple(adjustments)
-    for one in found:
-        choice(among=tuple(ADJUSTMENTS), adjustment=one)
-    return found

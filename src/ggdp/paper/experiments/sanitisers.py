@@ -29,6 +29,9 @@ from ggdp.paper.experiments.process_pool import run_tasks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ggdp.privacy.neighbours import Neighbours
+    from ggdp.proofs.noise_law import Support
+
 __all__ = [
     "ALL",
     "DELTAS",
@@ -49,8 +52,6 @@ __all__ = [
 Group: TypeAlias = Literal["paper", "ours"]
 Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
 Method: TypeAlias = Literal["paper", "classic", "tight", "planned"]
-Support: TypeAlias = Literal["real", "integer"]
-Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
 
 EPSILONS = (0.5, 1.0, 2.0)
 EPSILONS_TEXT = (0.1,)

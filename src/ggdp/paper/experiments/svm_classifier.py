@@ -38,13 +38,7 @@ _CACHE_MEGABYTES = 400
 
 
 def default_gamma(columns: int) -> float:
-    """Return the kernel's gamma that e1071 takes if none is given.
-
-    Examples
-    --------
-    >>> default_gamma(4)
-    0.25
-    """
+    """Return the kernel's gamma that e1071 takes if none is given."""
     return 1.0 / columns
 
 
