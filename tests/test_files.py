@@ -1,12 +1,14 @@
-"""Files that are written together: all of them or none, by the habits of whoever writes them."""
+"""Files that are written together, all of them or none, and the directory of the cache."""
 
 import os
 import stat
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
-from ggdp._files import write_together
+from ggdp._files import cache_directory, write_together
 
 
 def test_all_files_are_written_and_nothing_else_is_left(tmp_path):
@@ -66,3 +68,21 @@ def test_files_are_as_readable_as_every_file_of_their_writer(tmp_path, mask, mod
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
+
+
+def test_the_cache_directory_is_under_xdg_cache_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / "ggdp"
+
+
+@pytest.mark.parametrize("named", ["", "relative/directory"])
+@pytest.mark.parametrize(
+    ("platform", "directory"),
+    [("linux", ".cache/ggdp"), ("darwin", "Library/Caches/ggdp"), ("win32", "AppData/Local/ggdp/Cache")],
+)
+def test_without_it_the_cache_directory_is_the_platforms(named, platform, directory, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", named)
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache_directory() == tmp_path / directory

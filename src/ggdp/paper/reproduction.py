@@ -163,7 +163,7 @@ def reproduce(
     if quick:
         results.notes.append(QUICK_NOTE)
     count = integer(workers=workers, at_least=1) if workers is not None else _cores()
-    report = progress if progress is not None else _ignore
+    report: Progress = progress or (lambda *_: None)
     # What may fail comes first, before an hour of work.
     split = _adult_split(results, adult_path, download, report) if part in ("adult", "all") else None
     if part in ("figures", "all"):
@@ -328,7 +328,3 @@ def _cores() -> int:
 
 def _stage(report: Progress, name: str) -> Callable[[int, int], None]:
     return lambda done, total: report(name, done, total)
-
-
-def _ignore(stage: str, done: int, total: int) -> None:
-    del stage, done, total

@@ -13,7 +13,7 @@ Liu, arXiv 1602.06028 v5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp.errors import ArgumentError
@@ -45,12 +45,12 @@ class Claim:
         What it says, in its words or close to them.
     verdict : str
         "holds", "holds only if", "does not hold" or "not measured".
+    condition : str
+        Under which condition it holds, where it holds only then.
     measured : str
         Our numbers.
     figure : str, optional
         Key of the figure that shows it.
-    condition : str
-        Under which condition it holds, where it holds only then.
     caveat : str
         What a reader must know of the experiment it rests on; empty where there is nothing.
 
@@ -64,9 +64,9 @@ class Claim:
     place: str
     claim: str
     verdict: Verdict
+    condition: str = ""
     measured: str
     figure: str | None = None
-    condition: str = ""
     caveat: str = ""
 
     def __post_init__(self) -> None:
@@ -82,16 +82,7 @@ class Claim:
 
     def to_dict(self) -> dict[str, str | None]:
         """Return the claim as it is written to ``claims.json``."""
-        return {
-            "key": self.key,
-            "place": self.place,
-            "claim": self.claim,
-            "verdict": self.verdict,
-            "condition": self.condition or None,
-            "measured": self.measured,
-            "figure": self.figure,
-            "caveat": self.caveat or None,
-        }
+        return {name: value or None for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

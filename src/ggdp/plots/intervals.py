@@ -181,9 +181,8 @@ def _bar_panel(
     lower, upper = drawn.lower[members], drawn.upper[members]
     axes.barh(places, drawn.values[members], color=SKY, height=0.72)
     axes.hlines(places, lower, upper, color=BLACK, linewidth=1.0)
-    axes.plot(
-        np.concatenate([lower, upper]), np.concatenate([places, places]), "|", color=BLACK, markersize=_cap(drawn)
-    )
+    cap = 5.0 if drawn.values.size <= FEW else 3.5
+    axes.plot(np.concatenate([lower, upper]), np.concatenate([places, places]), "|", color=BLACK, markersize=cap)
     axes.axvline(0.0, color=BLACK, linewidth=0.6)
     axes.spines["left"].set_visible(False)
     axes.set_yticks(places, [names[member] for member in members], fontsize=SMALL)
@@ -201,11 +200,6 @@ def _bar_panel(
         right.set_yticks(places, [numbers[member] for member in members], fontsize=SMALL, ha="right")
         right.tick_params(length=0, pad=4.0 + 72.0 * width)
         right.spines["right"].set_visible(False)
-
-
-def _cap(drawn: Drawn) -> float:
-    """Return the height of the ends of intervals, in points."""
-    return 5.0 if drawn.values.size <= FEW else 3.5
 
 
 def number_ticks(axis: Axis, drawn: Drawn, most: int) -> None:

@@ -93,11 +93,6 @@ def _table(release: TableRelease, table: object) -> Table:
     return release.tables[number]
 
 
-def _keys(table: Table) -> list[list[Level]]:
-    """Return the levels of each row, column by column."""
-    return [column.to_pylist() for column in table.keys.columns]
-
-
 def _is_sorted(table: Table) -> bool:
     """Return whether cells are sorted by count: if they are many, and their levels have no order of their own."""
     return len(table) > FEW and len(table.by) == 1 and table.domain.columns[0].kind in ("text", "open")
@@ -105,7 +100,7 @@ def _is_sorted(table: Table) -> bool:
 
 def _bars(drawn: Drawn, table: Table, title: str) -> Figure:
     """Return bars; those that share all levels but the last stand together under these."""
-    keys = _keys(table)
+    keys: list[list[Level]] = [column.to_pylist() for column in table.keys.columns]
     called = [[names[level] for level in column] for names, column in zip(map(level_names, keys), keys, strict=True)]
     numbers = [with_minus(f"{count:,}") for count in table.count.tolist()]
     over = list(zip(*keys[:-1], strict=True))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -286,3 +287,13 @@ def test_the_package_index_has_the_published_file_and_the_page_describes_it(load
     words = [column for column in attributes if whole.rows[column].dtype.kind == "U"]
     assert math.prod(len(np.unique(whole.rows[column])) for column in words) == 27_000_960
     assert float(f"{27_000_960 * 720_000:.3e}") == 1.944e13
+
+
+def test_without_a_home_the_message_says_what_to_set(monkeypatch):
+    def nowhere():
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    with pytest.raises(DatasetError, match="set XDG_CACHE_HOME, or pass cache="):
+        adult(download=False)

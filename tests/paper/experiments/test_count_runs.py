@@ -47,7 +47,6 @@ def test_rows_are_what_a_plain_loop_over_the_repeats_finds():
     run = small(sanitisers=[GAUSSIAN], epsilons=[1.0], repeats=5)
     noise = simulated_noise(
         GAUSSIAN.calibrate(1.0, 0.05),
-        "real",
         (module._BLOCK // 6, 6),
         seed=stream_seed(3, "toy", "gaussian-pdp", 1.0, 0.05, 0),
     )

@@ -63,7 +63,7 @@ def test_the_gaussian_of_the_paper_has_the_lemmas_sigma(epsilon, delta):
 def test_the_classic_gaussian_has_its_sigma_and_a_note_from_epsilon_one_on(epsilon, delta):
     noise = sanitiser_of("gaussian-adp-classic").calibrate(epsilon, delta)
     assert noise.std == pytest.approx(math.sqrt(2 * math.log(1.25 / delta)) / epsilon, rel=1e-12)
-    assert ("outside the domain of the classic formula (epsilon < 1)" in noise.note) == (epsilon >= 1)
+    assert ("outside the domain of the classic formula (epsilon < 1)" in "; ".join(noise.notes)) == (epsilon >= 1)
 
 
 def test_order_three_of_the_paper_is_the_disjoint_closed_form():
@@ -92,7 +92,7 @@ def test_the_planner_beats_laplace_and_says_its_order():
     sampler = ggdp.IntegerNoise(order=noise.order, scale=noise.scale)
     assert noise.mean_abs < sanitiser_of("integer-laplace").calibrate(2.0).mean_abs
     assert noise.std == pytest.approx(sampler.std, rel=1e-12)
-    assert f"order {noise.order:.6g} by the planner" in noise.note
+    assert f"order {noise.order:.6g} by the planner" in noise.notes[0]
 
 
 def test_a_sanitiser_with_delta_needs_one():

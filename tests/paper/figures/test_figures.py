@@ -8,7 +8,6 @@ from ggdp.paper.experiments.lower_bounds import _by_both_routes
 from ggdp.paper.figures import plot_densities, sanitised_counts
 from ggdp.paper.figures.inline_svg import COLOURS, inline_svg
 from ggdp.paper.figures.sanitised_counts import plot_counts
-from ggdp.paper.figures.theory import theory_drawings
 
 
 def test_all_figures_of_the_paper_are_there(results):
@@ -101,8 +100,8 @@ def test_every_cell_is_drawn_at_its_place(results, name):
     assert found[:, 1] == pytest.approx(sanitised, abs=1e-6)
 
 
-def test_numbers_behind_the_figures_are_those_of_the_library():
-    drawn = {one.key: one for one in theory_drawings()}
+def test_numbers_behind_the_figures_are_those_of_the_library(results):
+    drawn = {one.key: one for one in results.drawings}
     row = next(
         row
         for row in drawn["tail-ratio"].rows

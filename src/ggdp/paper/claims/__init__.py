@@ -1,12 +1,14 @@
 """Every claim of the paper's Sections 2 to 5 that can be measured, with its numbers and its verdict.
 
-A claim is a small function that computes its numbers and derives its verdict from them; no verdict is hard-coded.
+A function yields the claims of one subject: it computes their numbers and derives the verdicts from them; no verdict is
+hard-coded.
 Sections 2, 3 and 5 are about formulas and need no experiment. Those of Section 4 need a run, and are "not measured"
 where it was not made, or where its standard errors are too large to decide.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ggdp.paper.claims import (
@@ -18,7 +20,7 @@ from ggdp.paper.claims import (
     probabilistic_dp,
     sanitised_counts,
 )
-from ggdp.paper.claims.statements import STATEMENTS, unmeasured
+from ggdp.paper.claims.statements import STATEMENTS, not_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,16 +29,20 @@ if TYPE_CHECKING:
 
 __all__ = ["judge"]
 
+# What yields the claims that need no run.
+FORMULAS = (
+    *noise_family.CLAIMS,
+    *bounded_noise.CLAIMS,
+    *probabilistic_dp.CLAIMS,
+    *gaussian_mechanism.CLAIMS,
+    *sanitised_counts.CLAIMS,
+    adult_and_classifier.of_cells,
+    *discussion.CLAIMS,
+)
+
 
 def judge(results: Results, progress: Callable[[int, int], None] | None = None) -> list[Claim]:
-    """Return every claim with its verdict, in the order of the paper.
-
-    Parameters
-    ----------
-    results : Results
-        A run; what it does not have is not measured.
-    progress : callable, optional
-        Called with the number of claims judged and the number of all.
+    """Return every claim with its verdict, in the order of the paper; what a run does not have is not measured.
 
     Examples
     --------
@@ -45,26 +51,18 @@ def judge(results: Results, progress: Callable[[int, int], None] | None = None) 
     >>> len(claims) >= 25
     True
     """
-    makers = [
-        *noise_family.CLAIMS,
-        *bounded_noise.CLAIMS,
-        *probabilistic_dp.CLAIMS,
-        *gaussian_mechanism.CLAIMS,
-        *sanitised_counts.CLAIMS,
-        adult_and_classifier.non_empty_cells,
-        *discussion.CLAIMS,
-    ]
     found: list[Claim] = []
-    for make in makers:
-        found.append(make())
+    total = sum(not statement.needs for statement in STATEMENTS.values())
+    for claim in chain.from_iterable(make() for make in FORMULAS):
+        found.append(claim)
         if progress is not None:
-            progress(len(found), len(makers))
+            progress(len(found), total)
     if results.bounds is not None:
         found += probabilistic_dp.of_lower_bounds(results.bounds)
     found += sanitised_counts.of_counts(results)
     found += adult_and_classifier.of_adult(results)
     measured = {claim.key for claim in found}
-    found += [unmeasured(key) for key in STATEMENTS if key not in measured]
+    found += [not_run(key) for key in STATEMENTS if key not in measured]
     return sorted(found, key=_section)
 
 

@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from ggdp.datasets import mildew
 from ggdp.paper.claims.mechanism_ranking import beyond_chance
-from ggdp.paper.claims.statements import said
-from ggdp.paper.claims.wording import if_true, short, span
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import short, span
 from ggdp.paper.experiments.sanitisers import sanitiser_of
-from ggdp.paper.results import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ggdp.paper.experiments.svm_runs import SvmRun
-    from ggdp.paper.results import Results
+    from ggdp.paper.results import Claim, Results
 
-__all__ = ["non_empty_cells", "of_adult"]
+__all__ = ["of_adult", "of_cells"]
 
 PRINTED_TRAIN, PRINTED_TEST, PRINTED_CELLS, PRINTED_BINS = 20_009, 10_005, 17_985, 1.944e13
 LARGEST_LOSS, SMALLEST_LOSS = 0.01, 0.0025
 
 
-def non_empty_cells() -> Claim:
-    """Sanitising the non-empty cells only."""
+def of_cells() -> Iterator[Claim]:
+    """Yield the claim that the non-empty cells alone may be sanitised."""
     counts = mildew().counts
 
     def shown(table: Sequence[int]) -> frozenset[int]:
@@ -38,20 +37,16 @@ def non_empty_cells() -> Claim:
         fewer = [count - (place == cell) for place, count in enumerate(counts)]
         gaps.append(float(shown(fewer) != shown(counts)))
     alone = int(sum(gaps))
-    return Claim(
-        key="non-empty-cells",
-        place="Section 4",
-        claim="Sanitising only the non-empty cells, as was done in the adult data for simplicity, keeps the guarantee "
-        "of the mechanism.",
-        verdict=if_true(max(gaps) == 0.0),
-        measured=f"A person who is alone in a cell makes it appear, with any noise: {alone} of the {sum(counts)} in "
+    yield judged(
+        "non-empty-cells",
+        max(gaps) == 0.0,
+        f"A person who is alone in a cell makes it appear, with any noise: {alone} of the {sum(counts)} in "
         f"the mildew table, which is small enough to try every neighbour. The outputs with and without such a person "
         f"have nothing in common, so delta = {max(gaps):g}. Not differentially private, for reproduction only.",
-        figure="adult-counts",
     )
 
 
-def of_adult(results: Results) -> Iterable[Claim]:
+def of_adult(results: Results) -> Iterator[Claim]:
     """Yield the claims about the adult data, as far as they were run."""
     if results.adult:
         yield _rows(results.adult)
@@ -67,29 +62,28 @@ def of_adult(results: Results) -> Iterable[Claim]:
 def _rows(facts: dict[str, float]) -> Claim:
     train, test, complete, left_out = (int(facts[name]) for name in ("train", "test", "complete", "left_out"))
     same = (train, test) == (PRINTED_TRAIN, PRINTED_TEST)
-    return Claim(
-        **said("adult-rows"),
-        verdict="holds only if" if same and left_out else if_true(same),
+    return judged(
+        "adult-rows",
+        same,
+        f"{complete:,} rows are complete; less {left_out} of them {train:,} + {test:,} = {train + test:,} are left.",
         condition=f"the {left_out} with a capital gain of 99,999 are left out, which the paper does not say"
         if same and left_out
         else "",
-        measured=f"{complete:,} rows are complete; less {left_out} of them {train:,} + {test:,} = {train + test:,} "
-        "are left.",
     )
 
 
 def _cells(facts: dict[str, float]) -> Claim:
     cells, wide = int(facts["cells"]), int(facts["cells_with_income"])
     apart = abs(cells / PRINTED_CELLS - 1.0)
-    return Claim(
-        **said("adult-cells"),
-        verdict="holds only if" if apart < 0.005 else "does not hold",
+    return judged(
+        "adult-cells",
+        False,
+        f"This split has {cells:,} without the income ({100 * apart:.2g} % apart; it depends on the split) "
+        f"and {wide:,} with it.",
         condition="the cells have exact values, without the weight fnlwgt and without the income, which the "
         "classifier needs"
         if apart < 0.005
         else "",
-        measured=f"This split has {cells:,} without the income ({100 * apart:.2g} % apart; it depends on the split) "
-        f"and {wide:,} with it.",
     )
 
 
@@ -97,10 +91,10 @@ def _bins(facts: dict[str, float]) -> Claim:
     levels = [int(number) for name, number in facts.items() if name.startswith("levels_")]
     product = math.prod(levels)
     other = PRINTED_BINS / product
-    return Claim(
-        **said("adult-bins"),
-        verdict="not measured" if other >= 1.0 else "does not hold",
-        measured=f"The values of the {len(levels)} attributes with names give {' x '.join(map(str, levels))} = "
+    return judged(
+        "adult-bins",
+        None if other >= 1.0 else False,
+        f"The values of the {len(levels)} attributes with names give {' x '.join(map(str, levels))} = "
         f"{product:,} cells. 1.944e13 is {float(f'{other:.3g}'):,g} times as many; how the numeric attributes were "
         "binned for that cannot be recovered. With their exact values, without fnlwgt, there would be "
         f"{facts['bins']:.3g}.",
@@ -109,14 +103,14 @@ def _bins(facts: dict[str, float]) -> Claim:
 
 def _senseless(facts: dict[str, float]) -> Claim:
     if "aged_90" not in facts:
-        return Claim(**said("adult-senseless"), verdict="not measured", measured="The run has no ages.")
+        return judged("adult-senseless", None, "The run has no ages.")
     old, busy = int(facts["aged_90"]), int(facts["aged_90_over_80_hours"])
     if not old:
-        return Claim(**said("adult-senseless"), verdict="not measured", measured="These data have no person of age 90.")
-    return Claim(
-        **said("adult-senseless"),
-        verdict=if_true(busy == 0),
-        measured=f"Of the {int(facts['complete']):,} complete rows {old} are of age 90, and {busy} of them "
+        return judged("adult-senseless", None, "These data have no person of age 90.")
+    return judged(
+        "adult-senseless",
+        busy == 0,
+        f"Of the {int(facts['complete']):,} complete rows {old} are of age 90, and {busy} of them "
         f"{'works' if busy == 1 else 'work'} more than 80 hours per week.",
     )
 
@@ -148,33 +142,33 @@ def _barely(run: SvmRun) -> Claim:
         condition = f"it is read as at most 1 %: {below} of {len(losses)} losses are below 0.25 %"
     elif 0 < above < len(losses):
         condition = f"in {len(losses) - above} of {len(losses)} settings; the loss is above 1 % in the others"
-    return Claim(
-        **said("svm-barely"),
-        verdict="holds only if" if condition else if_true(inside == len(losses)),
-        condition=condition,
-        measured=f"Original {100 * run.original_accuracy:.2f} % on {run.test:,} test rows ({run.train:,} training "
+    return judged(
+        "svm-barely",
+        inside == len(losses),
+        f"Original {100 * run.original_accuracy:.2f} % on {run.test:,} test rows ({run.train:,} training "
         f"rows). The cells alone, with equal weights and no count seen, give {100 * run.support_accuracy:.2f} %. "
         f"Over the paper's {len(rows)} settings the mean of {_fits(rows)} is "
         f"{span([100 * row['accuracy_mean'] for row in rows], 4)} %. It is lower than the original by 0.25 to 1 "
         f"percentage points in {inside} of them, by more in {above}, and by less or not at all in {below}; it is "
         f"lowest for {worst['sanitiser']} at {where}.",
+        condition=condition,
     )
 
 
 def _variation(run: SvmRun) -> Claim:
     rows = [row for row in _losses(run) if row["accuracy_sd"] is not None]
     if not rows:
-        return Claim(**said("svm-variation"), verdict="not measured", measured="One repeat has no variation.")
+        return judged("svm-variation", None, "One repeat has no variation.")
     ends = [row["loss_mean"] + 2.0 * row["accuracy_sd"] for row in rows]
     inside = sum(end <= LARGEST_LOSS for end in ends)
     partly = 0 < inside < len(ends)
-    return Claim(
-        **said("svm-variation"),
-        verdict="holds only if" if partly else if_true(inside),
-        condition=f"in {inside} of {len(ends)} settings" if partly else "",
-        measured=f"The mean of {_fits(rows)} less two standard deviations is at least "
+    return judged(
+        "svm-variation",
+        inside,
+        f"The mean of {_fits(rows)} less two standard deviations is at least "
         f"{100 * (run.original_accuracy - max(ends)):.2f} %, {_beside(100 * max(ends))} the original; it is at most 1 "
         f"percentage point below it in {inside} of {len(ends)} settings.",
+        condition=f"in {inside} of {len(ends)} settings" if partly else "",
     )
 
 
@@ -213,12 +207,12 @@ def _no_worse(run: SvmRun) -> Claim:
         for name, (count, gap, error) in pairs.items()
     )
     undecided = not decided and not far
-    return Claim(
-        **said("svm-no-worse"),
-        verdict="not measured" if undecided else ("does not hold" if far else "holds only if" if worse else "holds"),
+    return judged(
+        "svm-no-worse",
+        None if undecided else not far,
+        f"Its accuracy less the other's on the same {run.test:,} test rows, mean and standard error: {text}."
+        + (" The standard errors are too large to decide: more repeats are needed." if undecided else ""),
         condition=f"differences below 0.25 % count as none: it is a little worse than {' and '.join(worse)}"
         if worse and decided
         else "",
-        measured=f"Its accuracy less the other's on the same {run.test:,} test rows, mean and standard error: {text}."
-        + (" The standard errors are too large to decide: more repeats are needed." if undecided else ""),
     )

@@ -4,93 +4,68 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import ggdp
 from ggdp.paper.claims.proved_losses import bounded_loss
-from ggdp.paper.claims.wording import if_true, listed, short, span
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import listed, short, span
 from ggdp.paper.comparisons import gaussian_bounds, gaussian_sigma
 from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS
-from ggdp.paper.results import Claim
+from ggdp.proofs.noise_law import BOUNDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ggdp.paper.results import Claim
 
 __all__ = ["CLAIMS"]
 
 ONE = ggdp.Sensitivity.disjoint(1)
+PURE = ggdp.PureDP(1.0)
 
 
-def unified() -> Claim:
-    """Laplace and Gaussian in one family."""
+def of_mechanisms() -> Iterator[Claim]:
+    """Yield the claims on the family of mechanisms and its bounds."""
     goals = [(epsilon, delta) for epsilon in EPSILONS for delta in DELTAS]
     laplace = [ggdp.calibrate(ggdp.PureDP(epsilon), ONE, order=1).scale * epsilon for epsilon in EPSILONS]
     gauss = [
         ggdp.calibrate(ggdp.ProbabilisticDP(*goal), ONE, order=2, method="paper").std / float(gaussian_sigma(*goal))
         for goal in goals
     ]
-    return Claim(
-        key="unified",
-        place="Section 5",
-        claim="The Laplace mechanism and the Gaussian mechanism are unified in the family of the GG mechanism.",
-        verdict=if_true(all(math.isclose(ratio, 1.0, rel_tol=1e-9) for ratio in (*laplace, *gauss))),
-        measured=f"The mechanism of order 1 has {span(laplace)} times the scale of Laplace's at {len(laplace)} goals, "
+    yield judged(
+        "unified",
+        all(math.isclose(ratio, 1.0, rel_tol=1e-9) for ratio in (*laplace, *gauss)),
+        f"The mechanism of order 1 has {span(laplace)} times the scale of Laplace's at {len(laplace)} goals, "
         f"that of order 2 {span(gauss)} times the sigma of Lemma 10 at {len(gauss)}.",
-        figure="densities",
     )
 
+    parts, worst = [], 0.0
+    for name in BOUNDINGS:
+        noises = [ggdp.calibrate(PURE, ONE, order=p, bounds=[(0.0, 10.0)], bounding=name) for p in (1, 2, 3)]
+        losses = [bounded_loss(name, order=noise.order, scale=noise.scale, width=10.0).upper for noise in noises]
+        parts.append(f"{name}, b = {listed(noise.scale for noise in noises)} has a loss of {listed(losses)}")
+        worst = max(worst, *losses)
+    yield judged("bounded-achieve", worst <= 1.0, f"On [0, 10] at epsilon = 1 and p = 1, 2 and 3: {'; '.join(parts)}.")
 
-def _bounded(bounding: Literal["truncated", "boundary-inflated"], order: int) -> float:
-    """Return the least scale for pure DP on [0, 10] at epsilon = 1."""
-    return ggdp.calibrate(ggdp.PureDP(1.0), ONE, order=order, bounds=[(0.0, 10.0)], bounding=bounding).scale
-
-
-def bounded_achieve() -> Claim:
-    """Bounded data: both mechanisms have a scale for pure DP."""
-    scales: dict[Literal["truncated", "boundary-inflated"], list[float]] = {
-        "truncated": [_bounded("truncated", order) for order in (1, 2, 3)],
-        "boundary-inflated": [_bounded("boundary-inflated", order) for order in (1, 2, 3)],
-    }
-    found = {
-        name: [
-            bounded_loss(name, order=order, scale=scale, width=10.0).upper
-            for order, scale in zip((1, 2, 3), losses, strict=True)
-        ]
-        for name, losses in scales.items()
-    }
-    return Claim(
-        key="bounded-achieve",
-        place="Section 5",
-        claim="For bounded data the truncated and the boundary inflated GG mechanisms achieve epsilon-DP.",
-        verdict=if_true(max(max(losses) for losses in found.values()) <= 1.0),
-        measured="On [0, 10] at epsilon = 1 and p = 1, 2 and 3: "
-        + "; ".join(f"{name}, b = {listed(scales[name])} has a loss of {listed(found[name])}" for name in found)
-        + ".",
-        figure="bounded",
-    )
-
-
-def bound_is_tighter() -> Claim:
-    """Lemma 10 beside bounds for aDP."""
     inside = [(epsilon, delta) for epsilon in (0.1, 0.5, 0.9) for delta in DELTAS]
     bounds = gaussian_bounds([epsilon for epsilon, _ in inside], [delta for _, delta in inside])
     classic = [float(gaussian_sigma(*goal) / gaussian_sigma(*goal, "classic")) for goal in inside]
     least = [float(ratio) for ratio in np.asarray(bounds.paper / bounds.analytic)]
     only_classic = max(classic) < 1.0 < max(least)
-    return Claim(
-        key="bound-is-tighter",
-        place="Section 5",
-        claim="The bound of Lemma 10 is tighter than the lower bound for the Gaussian mechanism of (epsilon, "
-        "delta)-aDP.",
-        verdict="holds only if" if only_classic else if_true(max(*classic, *least) < 1.0),
-        condition="the classic bound is meant; the least sigma for aDP is smaller" if only_classic else "",
-        measured=f"Sigma of Lemma 10 at {len(inside)} goals with epsilon from 0.1 to 0.9: {span(classic)} times the "
+    yield judged(
+        "bound-is-tighter",
+        max(*classic, *least) < 1.0,
+        f"Sigma of Lemma 10 at {len(inside)} goals with epsilon from 0.1 to 0.9: {span(classic)} times the "
         f"classic one, and {span(least)} times the least for aDP.",
-        figure="gaussian-bounds",
+        condition="the classic bound is meant; the least sigma for aDP is smaller" if only_classic else "",
     )
 
 
-def global_sensitivity() -> Claim:
-    """Global sensitivity beside local."""
+def of_noise() -> Iterator[Claim]:
+    """Yield the claims on the amount of noise."""
     size = 101
     spread = [place / (size - 1) for place in range(size)]
     # Half of the records at either end: the median jumps from end to end.
@@ -105,20 +80,15 @@ def global_sensitivity() -> Claim:
         )
 
     worst, own = local(split), local(spread)
-    noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(worst), order=1).std
-    return Claim(
-        key="global-sensitivity",
-        place="Section 5",
-        claim="The global sensitivity is robust in terms of privacy, but could result in a large amount of noise.",
-        verdict=if_true(worst > 10.0 * own and noise > 1.0),
-        measured=f"The median of {size} records in [0, 1]: it moves by up to {short(worst)} between some neighbours, "
+    noise = ggdp.calibrate(PURE, ggdp.Sensitivity.disjoint(worst), order=1).std
+    yield judged(
+        "global-sensitivity",
+        worst > 10.0 * own and noise > 1.0,
+        f"The median of {size} records in [0, 1]: it moves by up to {short(worst)} between some neighbours, "
         f"and by {short(own)} from a table with even gaps. Laplace noise at epsilon = 1 has a standard deviation of "
         f"{short(noise)}, more than the whole range.",
     )
 
-
-def precision_is_mse() -> Claim:
-    """Precision and mean squared error."""
     x = np.linspace(-60.0, 60.0, 240_001)
     step = float(x[1] - x[0])
     rows = []
@@ -130,15 +100,13 @@ def precision_is_mse() -> Claim:
             rows.append((law.variance, float(np.sum(x**2 * density) * step), abs(float(np.sum(x * density) * step))))
     variances, errors, biases = zip(*rows, strict=True)
     same = np.argsort(variances).tolist() == np.argsort(errors).tolist()
-    return Claim(
-        key="precision-is-mse",
-        place="Section 5",
-        claim="If the bias is the same between the two mechanisms, a larger precision is equivalent to a smaller MSE.",
-        verdict=if_true(same and max(biases) < 1e-6),
-        measured=f"Laplace and Gaussian noise (Lemma 10, delta = 0.05) at epsilon = {listed(EPSILONS)}: bias at most "
+    yield judged(
+        "precision-is-mse",
+        same and max(biases) < 1e-6,
+        f"Laplace and Gaussian noise (Lemma 10, delta = 0.05) at epsilon = {listed(EPSILONS)}: bias at most "
         f"{max(biases):.1g}, and MSE {span([e / v for e, v in zip(errors, variances, strict=True)], 6)} times the "
         "variance.",
     )
 
 
-CLAIMS = (unified, bounded_achieve, bound_is_tighter, global_sensitivity, precision_is_mse)
+CLAIMS = (of_mechanisms, of_noise)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import ggdp
 from ggdp.calibration import classic_gaussian
 from ggdp.paper.claims.proved_losses import shift_delta
-from ggdp.paper.claims.wording import if_true, listed, short, span
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import listed, short, span
 from ggdp.paper.comparisons import (
     LEMMA_DELTA,
     delta_of_equal_variance,
@@ -20,8 +22,14 @@ from ggdp.paper.comparisons import (
     tail_turn,
     variance_ratio,
 )
+from ggdp.paper.comparisons.tails import PAPER_DELTAS, PAPER_EPSILONS, UNLIKELY
 from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS
-from ggdp.paper.results import Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ggdp.paper.results import Claim
+    from ggdp.proofs.shift import Notion
 
 __all__ = ["CLAIMS"]
 
@@ -30,7 +38,6 @@ SQRT2 = math.sqrt(2.0)
 # Fig. 3's range, epsilon and delta strictly inside (0, 1) and (0, 0.5).
 FINE_EPSILONS = np.linspace(0.01, 0.99, 50)
 FINE_DELTAS = np.concatenate([np.geomspace(1e-10, 0.01, 40), np.linspace(0.011, 0.499, 60)])
-LIKELY = math.log(1e-4)
 # Two epsilons are called roughly the same up to a tenth of difference.
 ROUGHLY = 1.1
 
@@ -40,61 +47,79 @@ def _ratio(epsilon: np.ndarray, delta: np.ndarray) -> np.ndarray:
     return np.asarray(gaussian_sigma(epsilon, delta) / gaussian_sigma(epsilon, delta, "classic"))
 
 
-def lemma_10() -> Claim:
-    """Lemma 10 is enough."""
+def _true_delta(notion: Notion, sigma: float, epsilon: float) -> float:
+    """Return the delta that Gaussian noise really has, as an upper bound."""
+    return shift_delta(notion, order=2.0, scale=sigma * SQRT2, epsilon=epsilon).upper
+
+
+def of_lemma_10() -> Iterator[Claim]:
+    """Yield the claim that Lemma 10 is enough."""
     used, gain = [], []
     for epsilon in EPSILONS:
         for delta in DELTAS:
             sigma = float(gaussian_sigma(epsilon, delta))
-            true = shift_delta("probabilistic", order=2.0, scale=sigma * SQRT2, epsilon=epsilon).upper
-            used.append(true / delta)
+            used.append(_true_delta("probabilistic", sigma, epsilon) / delta)
             gain.append(sigma / ggdp.calibrate(ggdp.ProbabilisticDP(epsilon, delta), ONE, order=2).std)
-    return Claim(
-        key="lemma-10",
-        place="Section 3, Lemma 10",
-        claim="The Gaussian mechanism with the scale of Lemma 10 is (epsilon, delta)-pDP.",
-        verdict=if_true(max(used) <= 1.0),
-        measured=f"At the 12 goals of Section 4 its true delta is {span(used)} times the nominal one, and its sigma "
+    yield judged(
+        "lemma-10",
+        max(used) <= 1.0,
+        f"At the 12 goals of Section 4 its true delta is {span(used)} times the nominal one, and its sigma "
         f"{span(gain)} times the least: {short(float(gaussian_sigma(1.0, 0.05)), 5)} at (1, 0.05), where "
         f"{short(float(gaussian_sigma(1.0, 0.05, 'tight-pdp')), 5)} is enough.",
-        figure="gaussian-bounds",
     )
 
 
-def tighter_than_classic() -> Claim:
-    """Section 3: the pDP bound is tighter than the aDP bound."""
+def of_figure_3() -> Iterator[Claim]:
+    """Yield the claims on Lemma 10 beside the classic bound."""
     ratio = _ratio(FINE_EPSILONS[:, None], FINE_DELTAS[None, :])
+    below = bool(np.all(ratio < 1.0))
     least = gaussian_bounds([0.5, 0.5, 0.1], [0.01, 1e-6, 0.25])
-    return Claim(
-        key="tighter-than-classic",
-        place="Section 3, Fig. 3",
-        claim="The pDP bound of Lemma 10 is tighter than the (classic) aDP bound for the same (epsilon, delta).",
-        verdict=if_true(bool(np.all(ratio < 1.0))),
-        measured=f"Ratio over epsilon in (0, 1) and delta in (0, 0.5): {span(ratio.ravel())}. But aDP needs less than "
+    yield judged(
+        "tighter-than-classic",
+        below,
+        f"Ratio over epsilon in (0, 1) and delta in (0, 0.5): {span(ratio.ravel())}. But aDP needs less than "
         f"either: {listed(least.analytic / least.paper, 3)} of Lemma 10's sigma at (0.5, 0.01), (0.5, 1e-6) and (0.1, "
         "0.25).",
-        figure="gaussian-bounds",
     )
 
-
-def guarantees_alike() -> Claim:
-    """Section 3: what a pDP scale guarantees by aDP."""
     deltas = (0.05, 1e-3, 1e-6, 1e-10, 1e-15, 1e-20)
     spent = [_approximate_epsilon(float(gaussian_sigma(1.0, delta, "tight-pdp")), delta) for delta in deltas]
     near = [delta for delta, epsilon in zip(deltas, spent, strict=True) if epsilon >= 1.0 / ROUGHLY]
     partly = 0 < len(near) < len(deltas)
-    return Claim(
-        key="guarantees-alike",
-        place="Section 3",
-        claim="The interpretation of delta in pDP and aDP is different, but the guarantee is roughly the same when "
-        "delta is small.",
-        verdict="holds only if" if partly else if_true(near),
+    yield judged(
+        "guarantees-alike",
+        near,
+        f"The least Gaussian noise for (1, delta)-pDP at delta = {listed(deltas)} is (epsilon, delta)-aDP "
+        f"with epsilon = {listed(spent, 3)}.",
         condition=f"delta is tiny: the two epsilons are within a tenth from about {short(max(near))} down"
         if partly
         else "",
-        measured=f"The least Gaussian noise for (1, delta)-pDP at delta = {listed(deltas)} is (epsilon, delta)-aDP "
-        f"with epsilon = {listed(spent, 3)}.",
-        figure="gaussian-bounds",
+    )
+
+    yield judged(
+        "figure-3-text",
+        bool(np.all(1.0 / ratio < 1.0)),
+        f"aDP : pDP is {span((1.0 / ratio).ravel())}; it is pDP : aDP that is below 1.",
+        condition="it is read as pDP : aDP" if below else "",
+    )
+
+    yield judged(
+        "figure-3-epsilon",
+        bool(np.all(np.diff(ratio, axis=0) > 0.0)),
+        "pDP : aDP at delta = 0.05 and epsilon = 0.1, 0.5 and 0.9: "
+        f"{listed(_ratio(np.array([0.1, 0.5, 0.9]), np.array(0.05)))}; it rises with epsilon at every delta.",
+    )
+
+    falls = np.all(np.diff(ratio, axis=1) < 0.0, axis=1)
+    last = float(FINE_DELTAS[min(int(np.argmin(row)) for row in ratio)])
+    ends = _ratio(np.array(0.99), np.array([0.4, 0.4999]))
+    everywhere = bool(falls.all())
+    yield judged(
+        "figure-3-delta",
+        everywhere,
+        f"It falls with delta up to 0.5 at {int(falls.sum())} of {falls.size} epsilons; at epsilon = 0.99 it "
+        f"is {listed(ends)} at delta = 0.4 and 0.5.",
+        condition="" if everywhere else f"delta is at most about {short(last, 2)}, or epsilon is small",
     )
 
 
@@ -103,102 +128,38 @@ def _approximate_epsilon(sigma: float, delta: float) -> float:
     low, high = 0.0, 2.0
     while high - low > 1e-6:
         middle = (low + high) / 2.0
-        found = shift_delta("approximate", order=2.0, scale=sigma * SQRT2, epsilon=middle).upper
-        low, high = (middle, high) if found > delta else (low, middle)
+        low, high = (middle, high) if _true_delta("approximate", sigma, middle) > delta else (low, middle)
     return high
 
 
-def figure_3_text() -> Claim:
-    """Section 3: the ratio as the text has it."""
-    ratio = _ratio(FINE_EPSILONS[:, None], FINE_DELTAS[None, :])
-    slip = bool(np.all(ratio < 1.0))
-    return Claim(
-        key="figure-3-text",
-        place="Section 3, Fig. 3",
-        claim="The ratio of the aDP to the pDP lower bound is always below 1.",
-        verdict="holds only if" if slip else if_true(bool(np.all(1.0 / ratio < 1.0))),
-        condition="it is read as pDP : aDP" if slip else "",
-        measured=f"aDP : pDP is {span((1.0 / ratio).ravel())}; it is pDP : aDP that is below 1.",
-        figure="gaussian-bounds",
-    )
-
-
-def figure_3_epsilon() -> Claim:
-    """Section 3: Fig. 3 over epsilon."""
-    ratio = _ratio(FINE_EPSILONS[:, None], FINE_DELTAS[None, :])
-    return Claim(
-        key="figure-3-epsilon",
-        place="Section 3, Fig. 3",
-        claim="The smaller epsilon is, the smaller the ratio is.",
-        verdict=if_true(bool(np.all(np.diff(ratio, axis=0) > 0.0))),
-        measured="pDP : aDP at delta = 0.05 and epsilon = 0.1, 0.5 and 0.9: "
-        f"{listed(_ratio(np.array([0.1, 0.5, 0.9]), np.array(0.05)))}; it rises with epsilon at every delta.",
-        figure="gaussian-bounds",
-    )
-
-
-def figure_3_delta() -> Claim:
-    """Section 3: Fig. 3 over delta."""
-    ratio = _ratio(FINE_EPSILONS[:, None], FINE_DELTAS[None, :])
-    falls = np.all(np.diff(ratio, axis=1) < 0.0, axis=1)
-    last = float(FINE_DELTAS[min(int(np.argmin(row)) for row in ratio)])
-    ends = _ratio(np.array(0.99), np.array([0.4, 0.4999]))
-    everywhere = bool(falls.all())
-    return Claim(
-        key="figure-3-delta",
-        place="Section 3, Fig. 3",
-        claim="The larger delta is, the smaller the ratio is.",
-        verdict="holds" if everywhere else "holds only if",
-        condition="" if everywhere else f"delta is at most about {short(last, 2)}, or epsilon is small",
-        measured=f"It falls with delta up to 0.5 at {int(falls.sum())} of {falls.size} epsilons; at epsilon = 0.99 it "
-        f"is {listed(ends)} at delta = 0.4 and 0.5.",
-        figure="gaussian-bounds",
-    )
-
-
-def no_limit_on_epsilon() -> Claim:
-    """Section 3: the pDP bound at epsilon of 1 and more."""
+def of_large_epsilons() -> Iterator[Claim]:
+    """Yield the claims on both bounds at an epsilon of 1 and more."""
     epsilons = (1.0, 2.0, 10.0)
-    true = [
-        shift_delta(
-            "probabilistic", order=2.0, scale=float(gaussian_sigma(epsilon, 0.05)) * SQRT2, epsilon=epsilon
-        ).upper
-        for epsilon in epsilons
-    ]
-    return Claim(
-        key="no-limit-on-epsilon",
-        place="Section 3",
-        claim="The pDP bound does not constrain epsilon to be below 1, as the aDP bound does.",
-        verdict=if_true(max(true) <= 0.05),
-        measured=f"True delta of Lemma 10 at delta = 0.05, epsilon = {listed(epsilons)}: {listed(true, 3)}.",
+    true = [_true_delta("probabilistic", float(gaussian_sigma(epsilon, 0.05)), epsilon) for epsilon in epsilons]
+    yield judged(
+        "no-limit-on-epsilon",
+        max(true) <= 0.05,
+        f"True delta of Lemma 10 at delta = 0.05, epsilon = {listed(epsilons)}: {listed(true, 3)}.",
     )
 
-
-def classic_outside() -> Claim:
-    """Section 3 and 4: the classic bound at epsilon of 1 and more."""
-
-    def true_delta(epsilon: float, delta: float) -> float:
-        sigma = math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
-        return shift_delta("approximate", order=2.0, scale=sigma * SQRT2, epsilon=epsilon).upper
+    def of_classic(epsilon: float, delta: float) -> float:
+        return _true_delta("approximate", math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon, epsilon)
 
     deltas = [*np.geomspace(1e-10, 0.499, 25).tolist(), *DELTAS]
-    used = [true_delta(epsilon, delta) / delta for epsilon in (1.0, 2.0) for delta in deltas]
-    fails = true_delta(10.0, 0.05)
+    used = [of_classic(epsilon, delta) / delta for epsilon in (1.0, 2.0) for delta in deltas]
+    fails = of_classic(10.0, 0.05)
     certified = classic_gaussian(ggdp.ApproxDP(1.0, 0.05), ONE, outside_domain=True).guarantee.delta
-    return Claim(
-        key="classic-outside",
-        place="Section 4, Eqn privacybook",
-        claim="The classic aDP bound, stated for epsilon < 1, is valid at epsilon = 1 and 2, where the experiments use "
-        "it.",
-        verdict=if_true(max(used) <= 1.0),
-        measured=f"True delta over the nominal one at epsilon = 1 and 2 and {len(deltas)} deltas from 1e-10 to 0.5: "
+    yield judged(
+        "classic-outside",
+        max(used) <= 1.0,
+        f"True delta over the nominal one at epsilon = 1 and 2 and {len(deltas)} deltas from 1e-10 to 0.5: "
         f"{span(used, 2)} ({short(certified, 3)} at (1, 0.05)). That is no proof for larger ones: at (10, 0.05) the "
         f"true delta is {short(fails, 3)}.",
     )
 
 
-def tail_shape() -> Claim:
-    """Fig. 4: down from 1, up again."""
+def of_figure_4() -> Iterator[Claim]:
+    """Yield the claims on the ratio of the tails."""
     found = paper_tails()
     shape = []
     for comparison in found:
@@ -207,182 +168,103 @@ def tail_shape() -> Claim:
             comparison.log_ratio[0] == 0.0 and steps[0] < 0 < steps[-1] and int(np.sum(np.diff(steps) != 0)) == 1
         )
     turn = tail_turn(1.0, 0.05)
-    return Claim(
-        key="tail-shape",
-        place="Section 3, Fig. 4",
-        claim="The ratio of the tails p1 : p2 starts at 1, decreases until it hits the bottom and then bounces back.",
-        verdict=if_true(all(shape)),
-        measured=f"So in {sum(shape)} of {len(found)} cases; at (1, 0.05) the bottom is {float(turn.minimum):.4f} at "
+    yield judged(
+        "tail-shape",
+        all(shape),
+        f"So in {sum(shape)} of {len(found)} cases; at (1, 0.05) the bottom is {float(turn.minimum):.4f} at "
         f"t = {float(turn.t_minimum):.3f} and the ratio is 1 again at {float(turn.t_crossing):.3f}.",
-        figure="tail-ratio",
     )
 
-
-def bounce_back() -> Claim:
-    """Fig. 4: when the ratio turns."""
-    epsilons, deltas = (0.1, 1.0, 2.0), (0.01, 0.05, 0.1, 0.2)
-    at = tail_turn(np.array(epsilons)[:, None], np.array(deltas)[None, :]).t_minimum
-    return Claim(
-        key="bounce-back",
-        place="Section 3, Fig. 4",
-        claim="The smaller epsilon or delta is, the longer it takes for the bounce-back to occur.",
-        verdict=if_true(bool(np.all(np.diff(at, axis=0) < 0.0) and np.all(np.diff(at, axis=1) < 0.0))),
-        measured=f"Noise size at the bottom for delta = {listed(deltas)}: "
-        + "; ".join(f"{listed(row, 3)} at epsilon = {short(e)}" for e, row in zip(epsilons, at, strict=True))
+    at = tail_turn(np.array(PAPER_EPSILONS)[:, None], np.array(PAPER_DELTAS)[None, :]).t_minimum
+    yield judged(
+        "bounce-back",
+        bool(np.all(np.diff(at, axis=0) < 0.0) and np.all(np.diff(at, axis=1) < 0.0)),
+        f"Noise size at the bottom for delta = {listed(PAPER_DELTAS)}: "
+        + "; ".join(f"{listed(row, 3)} at epsilon = {short(e)}" for e, row in zip(PAPER_EPSILONS, at, strict=True))
         + ".",
-        figure="tail-ratio",
+    )
+
+    log_tails = tail_turn([float(c.epsilon) for c in found], [float(c.delta) for c in found]).log_tail_at_crossing
+    likely = int(np.sum(log_tails > math.log(UNLIKELY)))
+    yield judged(
+        "laplace-strays",
+        likely > 0,
+        f"Every ratio exceeds 1 in the end; in {likely} of {len(found)} cases while the tail is still "
+        f"above 1e-4. Tails at the crossing: {span(np.exp(log_tails), 2)}.",
     )
 
 
-def laplace_strays() -> Claim:
-    """Fig. 4: Laplace noise is larger in some cases."""
-    found = paper_tails()
-    turn = tail_turn([float(c.epsilon) for c in found], [float(c.delta) for c in found])
-    likely = [
-        (float(c.epsilon), float(c.delta))
-        for c, tail in zip(found, turn.log_tail_at_crossing, strict=True)
-        if tail > LIKELY
-    ]
-    tails = np.exp(turn.log_tail_at_crossing)
-    return Claim(
-        key="laplace-strays",
-        place="Section 3, Fig. 4",
-        claim="The Laplace mechanism is in some cases more likely to generate results far away from the truth.",
-        verdict=if_true(len(likely) > 0),
-        measured=f"Every ratio exceeds 1 in the end; in {len(likely)} of {len(found)} cases while the tail is still "
-        f"above 1e-4. Tails at the crossing: {span(tails, 2)}.",
-        figure="tail-ratio",
-    )
-
-
-def same_tail_by_delta() -> Claim:
-    """Fig. 5: epsilon_2 over delta."""
+def of_figure_5() -> Iterator[Claim]:
+    """Yield the claims on the epsilon of the same tail."""
     found = paper_same_tails()
     series: dict[float, list[np.ndarray]] = {}
     for comparison in found:
         series.setdefault(float(comparison.epsilon), []).append(comparison.ratio)
     falls = all(bool(np.all(np.diff(np.array(rows), axis=0) < 0.0)) for rows in series.values())
     deltas = sorted({float(comparison.delta) for comparison in found})
-    at = [
-        float(np.interp(2.0, comparison.t, comparison.ratio))
-        for comparison in found
-        if float(comparison.epsilon) == 1.0
-    ]
-    return Claim(
-        key="same-tail-by-delta",
-        place="Section 3, Fig. 5",
-        claim="At the same |t|, the larger delta is, the smaller epsilon_2 is relative to epsilon_1.",
-        verdict=if_true(falls),
-        measured=f"epsilon_2 : epsilon_1 at epsilon_1 = 1, t = 2, delta = {listed(deltas)}: {listed(at, 3)}; so at "
-        "every t.",
-        figure="same-tail",
+    at = [float(np.interp(2.0, one.t, one.ratio)) for one in found if float(one.epsilon) == 1.0]
+    yield judged(
+        "same-tail-by-delta",
+        falls,
+        f"epsilon_2 : epsilon_1 at epsilon_1 = 1, t = 2, delta = {listed(deltas)}: {listed(at, 3)}; so at every t.",
     )
 
-
-def same_tail_below_one() -> Claim:
-    """Fig. 5: the same tail at less cost."""
-    found = paper_same_tails()
     below = [comparison for comparison in found if bool(np.any((comparison.ratio < 1.0) & comparison.likely()))]
     turn = tail_turn(1.0, 0.05)
-    return Claim(
-        key="same-tail-below-one",
-        place="Section 3, Fig. 5",
-        claim="At some |t| the same tail probability can be achieved with less privacy cost by the Gaussian mechanism.",
-        verdict=if_true(below),
-        measured=f"epsilon_2 is below epsilon_1 at a tail above 1e-4 in {len(below)} of {len(found)} cases; at (1, "
+    yield judged(
+        "same-tail-below-one",
+        below,
+        f"epsilon_2 is below epsilon_1 at a tail above 1e-4 in {len(below)} of {len(found)} cases; at (1, "
         f"0.05) from t = {float(turn.t_crossing):.2f} on, a tail of {math.exp(float(turn.log_tail_at_crossing)):.1g}. "
         "In the other cases only beyond.",
-        figure="same-tail",
     )
 
 
-def lemma_11() -> Claim:
-    """Lemma 11: the threshold."""
-    epsilons = np.geomspace(1e-4, 10.0, 200)
-    below = variance_ratio(epsilons, LEMMA_DELTA * (1.0 - 1e-9))
+def of_lemma_11() -> Iterator[Claim]:
+    """Yield the claims on the dispersion of Gaussian and Laplace noise."""
+    below = variance_ratio(np.geomspace(1e-4, 10.0, 200), LEMMA_DELTA * (1.0 - 1e-9))
     above = variance_ratio(1e-4, LEMMA_DELTA * 1.01)
-    printed = math.erfc(-1.0)
     sound = bool(np.all(below > 1.0)) and float(above) < 1.0
-    return Claim(
-        key="lemma-11",
-        place="Section 3, Lemma 11",
-        claim="When delta < 2 Phi(sqrt 2) = 0.157 the Gaussian variance is always greater than the Laplace variance.",
-        verdict="holds only if" if sound else "does not hold",
-        condition="it is read as 2 Phi(-sqrt 2)" if sound else "",
-        measured=f"2 Phi(-sqrt 2) = {LEMMA_DELTA:.6f} (2 Phi(sqrt 2) is {printed:.3f}). Least ratio of variances just "
+    yield judged(
+        "lemma-11",
+        False,
+        f"2 Phi(-sqrt 2) = {LEMMA_DELTA:.6f} (2 Phi(sqrt 2) is {math.erfc(-1.0):.3f}). Least ratio of variances just "
         f"below it: {short(float(below.min()), 6)}, at epsilon near 0; {short(float(above), 3)} one per cent above it.",
-        figure="dispersion",
+        condition="it is read as 2 Phi(-sqrt 2)" if sound else "",
     )
 
-
-def lemma_11_sufficient() -> Claim:
-    """Lemma 11: sufficient, not necessary."""
-    epsilons = (0.1, 1.0, 2.0)
-    exact = delta_of_equal_variance(list(epsilons))
-    return Claim(
-        key="lemma-11-sufficient",
-        place="Section 3, Lemma 11",
-        claim="delta < 0.157 is a sufficient but not a necessary condition.",
-        verdict=if_true(bool(np.all(exact > LEMMA_DELTA))),
-        measured=f"The exact threshold 2 Phi(-(sqrt 2 - epsilon/(2 sqrt 2))) is {listed(exact)} at epsilon = "
+    epsilons = [0.1, 1.0, 2.0]
+    exact = delta_of_equal_variance(epsilons)
+    yield judged(
+        "lemma-11-sufficient",
+        bool(np.all(exact > LEMMA_DELTA)),
+        f"The exact threshold 2 Phi(-(sqrt 2 - epsilon/(2 sqrt 2))) is {listed(exact)} at epsilon = "
         f"{listed(epsilons)}.",
-        figure="dispersion",
     )
 
-
-def variance_ratio_printed() -> Claim:
-    """Eqn varratio as printed."""
     z = -float(gaussian_sigma(1.0, 0.05) - 0.5 / gaussian_sigma(1.0, 0.05))
     printed = z * z / 4.0 + 1.0 - z * math.sqrt(z * z + 2.0)
     right = float(variance_ratio(1.0, 0.05))
-    return Claim(
-        key="variance-ratio-printed",
-        place="Section 3, Appendix G",
-        claim="The ratio of variances is z^2/4 + epsilon - z sqrt(z^2 + 2 epsilon), as printed in Eqn varratio.",
-        verdict=if_true(math.isclose(printed, right, rel_tol=1e-6)),
-        measured=f"At (1, 0.05) it would be {short(printed, 5)}; it is {short(right, 5)}.",
-        figure="dispersion",
+    yield judged(
+        "variance-ratio-printed",
+        math.isclose(printed, right, rel_tol=1e-6),
+        f"At (1, 0.05) it would be {short(printed, 5)}; it is {short(right, 5)}.",
     )
 
-
-def laplace_superior() -> Claim:
-    """Section 3: Laplace over Gaussian."""
-    epsilons = (0.1, 0.5, 1.0, 2.0)
-    edge = delta_of_equal_variance(list(epsilons), "analytic")
-    ratios = [float(variance_ratio(e, d, "analytic")) for e in (0.1, *EPSILONS) for d in DELTAS]
+    epsilons = [0.1, *EPSILONS]
+    edge = delta_of_equal_variance(epsilons, "analytic")
+    ratios = [float(variance_ratio(e, d, "analytic")) for e in epsilons for d in DELTAS]
     better = sum(ratio < 1.0 for ratio in ratios)
-    return Claim(
-        key="laplace-superior",
-        place="Section 3",
-        claim="With the larger MSE and the weaker guarantee of the Gaussian mechanism, the Laplace mechanism is "
-        "superior.",
-        verdict="holds only if" if better else "holds",
+    yield judged(
+        "laplace-superior",
+        True,
+        "Variance of least aDP Gaussian noise over Laplace noise at epsilon = 0.1 to 2, delta = 0.01 to "
+        f"0.25: {span(ratios)}; below 1 at {better} of {len(ratios)} goals.",
         condition=f"the Gaussian scale is Lemma 10's; the least for aDP varies less from delta = {listed(edge, 2)} on "
         f"at epsilon = {listed(epsilons)}"
         if better
         else "",
-        measured="Variance of least aDP Gaussian noise over Laplace noise at epsilon = 0.1 to 2, delta = 0.01 to "
-        f"0.25: {span(ratios)}; below 1 at {better} of {len(ratios)} goals.",
-        figure="dispersion",
     )
 
 
-CLAIMS = (
-    lemma_10,
-    tighter_than_classic,
-    guarantees_alike,
-    figure_3_text,
-    figure_3_epsilon,
-    figure_3_delta,
-    no_limit_on_epsilon,
-    classic_outside,
-    tail_shape,
-    bounce_back,
-    laplace_strays,
-    same_tail_by_delta,
-    same_tail_below_one,
-    lemma_11,
-    lemma_11_sufficient,
-    variance_ratio_printed,
-    laplace_superior,
-)
+CLAIMS = (of_lemma_10, of_figure_3, of_large_epsilons, of_figure_4, of_figure_5, of_lemma_11)

@@ -16,20 +16,30 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import ggdp
 from ggdp.calibration import disjoint_scale
-from ggdp.paper.claims.statements import said
+from ggdp.paper.claims.statements import judged
 from ggdp.paper.claims.wording import listed, short, span
 from ggdp.paper.experiments.sanitisers import EPSILONS, PAPER, sanitiser_of
-from ggdp.paper.results import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ggdp.paper.experiments.count_runs import CountRun
-    from ggdp.paper.results import Verdict
+    from ggdp.paper.results import Claim
 
     Goal: TypeAlias = tuple[float, float]
 
-__all__ = ["ERRORS", "MEASURES", "beyond_chance", "goals_of", "order_of_mechanisms", "paper_keys", "row_of", "winner"]
+__all__ = [
+    "ERRORS",
+    "MEASURES",
+    "beyond_chance",
+    "deltas_of",
+    "goals_of",
+    "mean_of",
+    "order_of_mechanisms",
+    "paper_keys",
+    "row_of",
+    "winner",
+]
 
 Standing: TypeAlias = Literal["won", "lost", "level", "open"]
 
@@ -52,9 +62,19 @@ def goals_of(run: CountRun) -> list[Goal]:
     return sorted({(row["epsilon"], row["delta"]) for row in rows})
 
 
+def deltas_of(run: CountRun) -> list[float]:
+    """Return the deltas of these goals."""
+    return sorted({delta for _, delta in goals_of(run)})
+
+
 def row_of(run: CountRun, key: str, epsilon: float, delta: float) -> dict[str, Any]:
     """Return the row of a mechanism at a goal, whether it uses the delta or not."""
     return run.row(key, epsilon, delta if sanitiser_of(key).uses_delta else None)
+
+
+def mean_of(run: CountRun, key: str, goal: Goal, measure: str) -> float:
+    """Return the mean l_1 distance or divergence of a mechanism at a goal."""
+    return float(row_of(run, key, *goal)[f"{measure}_mean"])
 
 
 def beyond_chance(freedom: int) -> float:
@@ -94,23 +114,19 @@ def _named(goals: Iterable[Goal]) -> str:
     return ", ".join(f"({e:g}, {d:g})" for e, d in goals)
 
 
-def _verdict(run: CountRun, pairs: Sequence[tuple[str, str]]) -> tuple[Verdict, str]:
-    """Return the verdict of a claim about all goals and both measures, and its condition."""
+def _decided(run: CountRun, pairs: Sequence[tuple[str, str]]) -> tuple[bool | None, str]:
+    """Return whether a claim holds at all goals by both measures, None if that is open, and its condition."""
     standings = _standings(run, pairs, MEASURES)
     won, against, open_ones = (_with(standings, *names) for names in (("won",), ("lost", "level"), ("open",)))
     if not against and not open_ones:
-        return "holds", ""
+        return True, ""
     undecided = f"not decided at {_named(open_ones)}"
     if not against:
-        sure = [
-            name for measure, name in MEASURES.items() if set(_standings(run, pairs, [measure]).values()) == {"won"}
-        ]
-        return (
-            ("holds only if", f"it refers to {sure[0]}; for both it is {undecided}") if sure else ("not measured", "")
-        )
+        sure = [name for key, name in MEASURES.items() if set(_standings(run, pairs, [key]).values()) == {"won"}]
+        return None, f"it refers to {sure[0]}; for both it is {undecided}" if sure else ""
     if len(won) >= len(against):
-        return "holds only if", f"not at (epsilon, delta) = {_named(against)}" + (f"; {undecided}" if open_ones else "")
-    return ("does not hold" if len(won) + len(open_ones) < len(against) else "not measured"), ""
+        return None, f"not at (epsilon, delta) = {_named(against)}" + (f"; {undecided}" if open_ones else "")
+    return (False if len(won) + len(open_ones) < len(against) else None), ""
 
 
 def _counted(run: CountRun, pairs: Sequence[tuple[str, str]]) -> str:
@@ -133,21 +149,21 @@ def winner(run: CountRun) -> Claim:
     """Laplace is the obvious winner."""
     goals, others = goals_of(run), [key for key in paper_keys(run) if key != "laplace"]
     pairs = [("laplace", key) for key in others]
-    verdict, condition = _verdict(run, pairs)
+    fact, condition = _decided(run, pairs)
     ratios = {
         name: [
-            row_of(run, key, *goal)[f"{measure}_mean"] / row_of(run, "laplace", *goal)[f"{measure}_mean"]
+            mean_of(run, key, goal, measure) / mean_of(run, "laplace", goal, measure)
             for key in others
             for goal in goals
         ]
         for measure, name in MEASURES.items()
     }
     others_have = " and ".join(f"{span(found)} times its {name}" for name, found in ratios.items())
-    return Claim(
-        **said(f"{run.dataset}-winner"),
-        verdict=verdict,
+    return judged(
+        f"{run.dataset}-winner",
+        fact,
+        f"{_counted(run, pairs)} The others have {others_have}.{_below(run, others)}{_ours(run, goals)}",
         condition=f"among the paper's mechanisms, {condition}" if condition else "",
-        measured=f"{_counted(run, pairs)} The others have {others_have}.{_below(run, others)}{_ours(run, goals)}",
     )
 
 
@@ -156,8 +172,9 @@ def _below(run: CountRun, others: list[str]) -> str:
     small = [e for e in sorted({row["epsilon"] for row in run.rows}) if e < min(EPSILONS)]
     if not small:
         return ""
-    deltas = sorted({delta for _, delta in goals_of(run)})
-    behind = [d for d in deltas if any(_standing(run, "laplace", k, (small[0], d), "l1") == "lost" for k in others)]
+    behind = [
+        d for d in deltas_of(run) if any(_standing(run, "laplace", k, (small[0], d), "l1") == "lost" for k in others)
+    ]
     return f" At epsilon = {short(small[0])}, which is not among the paper's settings, " + (
         f"another is better by l_1 at delta = {listed(behind)}." if behind else "none is better by l_1."
     )
@@ -167,9 +184,7 @@ def _ours(run: CountRun, goals: list[Goal]) -> str:
     """Return how the planner's order on the integers does, if it was run."""
     if not any(row["sanitiser"] == "integer-best" for row in run.rows):
         return ""
-    ratios = [
-        row_of(run, "integer-best", *goal)["l1_mean"] / row_of(run, "laplace", *goal)["l1_mean"] for goal in goals
-    ]
+    ratios = [mean_of(run, "integer-best", goal, "l1") / mean_of(run, "laplace", goal, "l1") for goal in goals]
     return f" (Our best order on the integers, for aDP, has {span(ratios)} times its l_1 distance.)"
 
 
@@ -178,7 +193,7 @@ def order_of_mechanisms(run: CountRun) -> Claim:
     goals, keys = goals_of(run), paper_keys(run)
     order = [key for key in ("laplace", "gaussian-pdp", "ggm3-pdp", "gaussian-adp-classic") if key in keys]
     pairs = list(pairwise(order))
-    verdict, condition = _verdict(run, pairs)
+    fact, condition = _decided(run, pairs)
     worst = _standings(run, [(key, order[-1]) for key in order[:-1]], MEASURES)
     details = ""
     if "ggm3-pdp" in keys:
@@ -192,10 +207,10 @@ def order_of_mechanisms(run: CountRun) -> Claim:
             " By the scales alone GGM-3 has the larger mean absolute noise than the classic Gaussian at "
             f"{len(larger)} of {len(goals)}."
         )
-    return Claim(
-        **said(f"{run.dataset}-order"),
-        verdict=verdict,
-        condition=condition,
-        measured=f"{_counted(run, pairs)} The classic Gaussian is the worst by both at {len(_with(worst, 'won'))} and "
+    return judged(
+        f"{run.dataset}-order",
+        fact,
+        f"{_counted(run, pairs)} The classic Gaussian is the worst by both at {len(_with(worst, 'won'))} and "
         f"is not at {len(_with(worst, 'lost'))}.{details}",
+        condition=condition,
     )

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import ggdp
 from ggdp.errors import UnattainableError
-from ggdp.paper.claims.wording import falling, if_true, listed, short, span
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import falling, listed, short, span
 from ggdp.paper.comparisons import densities_at_scale, densities_at_variance, gaussian_bounds, paper_densities
-from ggdp.paper.results import Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ggdp.paper.results import Claim
 
 __all__ = ["CLAIMS"]
 
@@ -21,97 +27,89 @@ ORDERS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 ROUGHLY = 1.1
 
 
-def notions_alike() -> Claim:
-    """Section 2.1: aDP and pDP at a small delta."""
+def of_notions() -> Iterator[Claim]:
+    """Yield the claims of Section 2.1, on aDP and pDP beside pure DP."""
     deltas = (0.05, 1e-3, 1e-6, 1e-10, 1e-12, 1e-15)
     ratio = gaussian_bounds(1.0, list(deltas)).tight_pdp_to_analytic
     sigma = gaussian_bounds(1.0, 0.05)
     near = [delta for delta, found in zip(deltas, ratio, strict=True) if found <= ROUGHLY]
     partly = 0 < len(near) < len(deltas)
-    return Claim(
-        key="notions-alike",
-        place="Section 2.1",
-        claim="When delta is small, (epsilon, delta)-aDP and (epsilon, delta)-pDP are roughly the same.",
-        verdict="holds only if" if partly else if_true(near),
+    yield judged(
+        "notions-alike",
+        near,
+        f"Least Gaussian sigma at (1, 0.05): {short(float(sigma.tight_pdp))} for pDP, "
+        f"{short(float(sigma.analytic))} for aDP. Their ratio at epsilon = 1 and delta = {listed(deltas)}: "
+        f"{listed(ratio)}.",
         condition=f"delta is tiny: the least scales are within a tenth from about {short(max(near))} down at epsilon "
         "= 1"
         if partly
         else "",
-        measured=f"Least Gaussian sigma at (1, 0.05): {short(float(sigma.tight_pdp))} for pDP, "
-        f"{short(float(sigma.analytic))} for aDP. Their ratio at epsilon = 1 and delta = {listed(deltas)}: "
-        f"{listed(ratio)}.",
-        figure="gaussian-bounds",
     )
 
-
-def notions_at_zero() -> Claim:
-    """Section 2.1: both relaxations at delta = 0."""
     goals = (ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 0.0), ggdp.ProbabilisticDP(1.0, 0.0))
     scales = [ggdp.calibrate(goal, ONE, order=1).scale for goal in goals]
-    return Claim(
-        key="notions-at-zero",
-        place="Section 2.1",
-        claim="Both aDP and pDP reduce to epsilon-DP when delta = 0.",
-        verdict=if_true(len(set(scales)) == 1),
-        measured=f"Least Laplace scale at epsilon = 1 for DP, aDP and pDP with delta = 0: {listed(scales)}.",
+    yield judged(
+        "notions-at-zero",
+        len(set(scales)) == 1,
+        f"Least Laplace scale at epsilon = 1 for DP, aDP and pDP with delta = 0: {listed(scales)}.",
     )
 
 
-def largest_norm() -> Claim:
-    """Section 2.2: Delta_1 is the largest."""
+def of_norms() -> Iterator[Claim]:
+    """Yield the claims of Section 2.2, on the l_p sensitivity."""
     boxes = ((1.0, 0.1, 0.05), (3.0, 2.0, 2.0, 1.0), (1.0,) * 10)
     norms = [[ggdp.Sensitivity.box(list(box)).lp(order) for order in ORDERS] for box in boxes]
-    return Claim(
-        key="largest-norm",
-        place="Section 2.2",
-        claim="Delta_1 is the largest among all Delta_p for p >= 1, since the norms fall with p.",
-        verdict=if_true(all(falling(row) for row in norms)),
-        measured=f"Delta_p of moves (1, 0.1, 0.05) at p = {listed(ORDERS)}: {listed(norms[0])}; so for {len(boxes)} "
+    yield judged(
+        "largest-norm",
+        all(falling(row) for row in norms),
+        f"Delta_p of moves (1, 0.1, 0.05) at p = {listed(ORDERS)}: {listed(norms[0])}; so for {len(boxes)} "
         "boxes of 3 to 10 coordinates.",
     )
 
-
-def most_sensitive_norm() -> Claim:
-    """Section 2.2: the rate of change of the norm."""
     moves = np.random.default_rng(1).exponential(size=(2000, 5))
-    rates = [
-        (moves / np.sum(moves**order, axis=1, keepdims=True) ** (1.0 / order)) ** (order - 1.0) for order in ORDERS
-    ]
+    rates = [(moves / np.linalg.norm(moves, order, axis=1, keepdims=True)) ** (order - 1.0) for order in ORDERS]
     means = [float(rate.mean()) for rate in rates]
-    return Claim(
-        key="most-sensitive-norm",
-        place="Section 2.2",
-        claim="Delta_1 is also the most sensitive measure: its rate of change with any s_k is the largest.",
-        verdict=if_true(falling(means) and max(float(rate.max()) for rate in rates) <= 1.0),
-        measured=f"Mean rate of change of the norm over 2,000 random moves of 5 coordinates at p = {listed(ORDERS)}: "
+    yield judged(
+        "most-sensitive-norm",
+        falling(means) and max(float(rate.max()) for rate in rates) <= 1.0,
+        f"Mean rate of change of the norm over 2,000 random moves of 5 coordinates at p = {listed(ORDERS)}: "
         f"{listed(means, 3)}; never above 1, which it is at p = 1 and where one coordinate moves alone.",
     )
 
-
-def scalar_norm() -> Claim:
-    """Section 2.2: scalars."""
     sizes = {ggdp.Sensitivity.disjoint(2.5).lp(order) for order in ORDERS}
-    return Claim(
-        key="scalar-norm",
-        place="Section 2.2",
-        claim="When s is a scalar, Delta_p = Delta_1 for all p > 0.",
-        verdict=if_true(sizes == {2.5}),
-        measured=f"A scalar that moves by 2.5: {listed(sizes)} at all {len(ORDERS)} orders tried.",
+    yield judged(
+        "scalar-norm", sizes == {2.5}, f"A scalar that moves by 2.5: {listed(sizes)} at all {len(ORDERS)} orders tried."
     )
 
+    moves, ranges = _moves()
+    each = moves.max(axis=0)
+    joint = [float(np.linalg.norm(moves, order, axis=1).max()) for order in (1, 2, 3)]
+    lemma = [float(np.linalg.norm(each, order)) for order in (1, 2, 3)]
+    yield judged(
+        "lemma-2",
+        all(low <= high * (1.0 + 1e-12) for low, high in zip(joint, lemma, strict=True)),
+        "Mean, largest and least of 4 records in {0, 1, 2, 3}, one of them replaced, every table and "
+        f"neighbour tried: Delta_p = {listed(joint)} at p = 1, 2 and 3, against {listed(lemma)}.",
+    )
 
-def histogram_norm() -> Claim:
-    """Section 2.2: a histogram and Lemma 2."""
     own = {ggdp.Sensitivity.histogram().lp(order) for order in ORDERS}
-    lemma = [ggdp.Sensitivity.box([1.0] * 64).lp(order) for order in (1, 2, 3)]
+    box = [ggdp.Sensitivity.box([1.0] * 64).lp(order) for order in (1, 2, 3)]
     replaced = [ggdp.Sensitivity.histogram(neighbours="replace-one").lp(order) for order in (1, 2, 3)]
-    return Claim(
-        key="histogram-norm",
-        place="Section 2.2, Lemma 2",
-        claim="The l_p sensitivity of a histogram of r bins is 1 under add/remove, not the r^(1/p) of Lemma 2.",
-        verdict=if_true(own == {1.0} and min(lemma) > 1.0),
-        measured=f"{listed(own)} at every order; Lemma 2 with 64 bins: {listed(lemma)} at p = 1, 2 and 3. (Under "
+    yield judged(
+        "histogram-norm",
+        own == {1.0} and min(box) > 1.0,
+        f"{listed(own)} at every order; Lemma 2 with 64 bins: {listed(box)} at p = 1, 2 and 3. (Under "
         f"replace-one it is {listed(replaced)}.)",
+    )
+
+    bound = [float(np.linalg.norm(ranges, order)) for order in (1, 2, 3)]
+    inside = bool(np.all(each <= ranges)) and all(low <= high for low, high in zip(joint, bound, strict=True))
+    yield judged(
+        "claim-3",
+        inside,
+        "Mean, largest and least of 4 records in {0, 1, 2, 3}, every table and neighbour tried: Delta_k = "
+        f"{listed(each)}, ranges {listed(ranges)}; Delta_p = {listed(joint)} at p = 1, 2 and 3, against "
+        f"{listed(bound)}.",
     )
 
 
@@ -125,43 +123,6 @@ def _moves() -> tuple[np.ndarray, np.ndarray]:
             other = (*table[:place], float(value), *table[place + 1 :])
             moves.append(np.abs(here - found[other]))
     return np.array(moves), np.ptp(np.array(list(found.values())), axis=0)
-
-
-def _norm(values: np.ndarray, order: float) -> np.ndarray:
-    return np.asarray(np.sum(values**order, axis=-1) ** (1.0 / order))
-
-
-def lemma_2() -> Claim:
-    """Section 2.2: Lemma 2 is an upper bound."""
-    moves, _ = _moves()
-    joint = [float(_norm(moves, order).max()) for order in (1, 2, 3)]
-    lemma = [float(_norm(moves.max(axis=0), order)) for order in (1, 2, 3)]
-    return Claim(
-        key="lemma-2",
-        place="Section 2.2, Lemma 2",
-        claim="(sum_k Delta_1k^p)^(1/p) is an upper bound for Delta_p.",
-        verdict=if_true(all(low <= high * (1.0 + 1e-12) for low, high in zip(joint, lemma, strict=True))),
-        measured="Mean, largest and least of 4 records in {0, 1, 2, 3}, one of them replaced, every table and "
-        f"neighbour tried: Delta_p = {listed(joint)} at p = 1, 2 and 3, against {listed(lemma)}.",
-    )
-
-
-def claim_3() -> Claim:
-    """Section 2.2: Claim 3, the ranges."""
-    moves, ranges = _moves()
-    each = moves.max(axis=0)
-    joint = [float(_norm(moves, order).max()) for order in (1, 2, 3)]
-    bound = [float(_norm(ranges, order)) for order in (1, 2, 3)]
-    inside = bool(np.all(each <= ranges)) and all(low <= high for low, high in zip(joint, bound, strict=True))
-    return Claim(
-        key="claim-3",
-        place="Section 2.2, Claim 3",
-        claim="Delta_k <= c_k1 - c_k0, and Delta_p <= (sum_k (c_k1 - c_k0)^p)^(1/p).",
-        verdict=if_true(inside),
-        measured="Mean, largest and least of 4 records in {0, 1, 2, 3}, every table and neighbour tried: Delta_k = "
-        f"{listed(each)}, ranges {listed(ranges)}; Delta_p = {listed(joint)} at p = 1, 2 and 3, against "
-        f"{listed(bound)}.",
-    )
 
 
 def _special_case(order: int, location: float) -> tuple[float, list[float], list[float]]:
@@ -178,120 +139,80 @@ def _special_case(order: int, location: float) -> tuple[float, list[float], list
     return apart, means, variances
 
 
-def special_case_laplace() -> Claim:
-    """Section 2.3: order 1."""
-    apart, means, variances = _special_case(1, 3.0)
-    same = apart < 1e-12 and all(math.isclose(v, 2.0, rel_tol=1e-12) for v in variances)
-    return Claim(
-        key="special-case-laplace",
-        place="Section 2.3",
-        claim="When p = 1 the GG law is the Laplace law with mean mu and variance 2 b^2.",
-        verdict=if_true(same and set(means) == {3.0}),
-        measured=f"mu = 3, three scales: the densities differ by at most {apart:.1g}; mean {span(means)}, variance "
-        f"{span(variances)} b^2.",
-        figure="densities",
-    )
+def of_special_cases() -> Iterator[Claim]:
+    """Yield the claims of Section 2.3 on orders 1 and 2."""
+    # The paper prints the mean mu for the Laplace law, and 0 for the Gaussian.
+    for order, mean, factor, key in ((1, 3.0, 2.0, "special-case-laplace"), (2, 0.0, 0.5, "special-case-gaussian")):
+        apart, means, variances = _special_case(order, 3.0)
+        same = apart < 1e-12 and all(math.isclose(v, factor, rel_tol=1e-12) for v in variances)
+        as_printed, as_mu = same and set(means) == {mean}, same and set(means) == {3.0}
+        yield judged(
+            key,
+            as_printed,
+            f"mu = 3, three scales: the densities differ by at most {apart:.1g}; mean {span(means)}, variance "
+            f"{span(variances)} b^2.",
+            condition="the mean is read as mu" if as_mu and not as_printed else "",
+        )
 
 
-def special_case_gaussian() -> Claim:
-    """Section 2.3: order 2."""
-    apart, means, variances = _special_case(2, 3.0)
-    same = apart < 1e-12 and all(math.isclose(v, 0.5, rel_tol=1e-12) for v in variances)
-    slip = same and set(means) == {3.0}
-    return Claim(
-        key="special-case-gaussian",
-        place="Section 2.3",
-        claim="When p = 2 the GG law becomes the Gaussian law with mean 0 and variance b^2/2.",
-        verdict="holds only if" if slip else if_true(same and set(means) == {0.0}),
-        condition="the mean is read as mu" if slip else "",
-        measured=f"mu = 3, three scales: the densities differ by at most {apart:.1g}; mean {span(means)}, variance "
-        f"{span(variances)} b^2.",
-        figure="densities",
-    )
-
-
-def spread_by_order() -> Claim:
-    """Fig. 1, left: spread at the same scale."""
-    scale = math.sqrt(2.0)
+def of_laws() -> Iterator[Claim]:
+    """Yield the claims of Section 2.3 on spread and shape of the laws, and Fig. 1."""
+    b = math.sqrt(2.0)
     shown = [float(order) for order in paper_densities()[0].orders]
-    stds = [ggdp.GeneralizedGaussian(order=order, scale=scale).std for order in shown]
+    stds = [ggdp.GeneralizedGaussian(order=order, scale=b).std for order in shown]
     dense = np.linspace(1.0, 30.0, 2901)
     turn = float(dense[np.argmin([ggdp.GeneralizedGaussian(order=float(p), scale=1.0).std for p in dense])])
-    far = ggdp.GeneralizedGaussian(order=1e3, scale=scale).std
+    far = ggdp.GeneralizedGaussian(order=1e3, scale=b).std
     always = falling([*stds, far])
-    return Claim(
-        key="spread-by-order",
-        place="Section 2.3, Fig. 1",
-        claim="At the same scale b = sqrt 2 the laws become less spread as p increases.",
-        verdict="holds" if always else "holds only if",
-        condition="" if always else f"p is at most {short(turn, 3)}; beyond it the standard deviation rises again",
-        measured=f"Standard deviation at p = {listed(shown)}: {listed(stds)}; least at p = {short(turn, 3)}; "
+    yield judged(
+        "spread-by-order",
+        always,
+        f"Standard deviation at p = {listed(shown)}: {listed(stds)}; least at p = {short(turn, 3)}; "
         f"{short(far)} at p = 1,000.",
-        figure="densities",
+        condition="" if always else f"p is at most {short(turn, 3)}; beyond it the standard deviation rises again",
     )
 
-
-def laplace_apart() -> Claim:
-    """Fig. 1, left: the Laplace law looks very different."""
     x = np.linspace(-40.0, 40.0, 160_001)
-    family = densities_at_scale(paper_densities()[0].orders, x, math.sqrt(2.0))
+    family = densities_at_scale(paper_densities()[0].orders, x, b)
     step = float(x[1] - x[0])
     rows = family.densities
     apart = [float(np.abs(rows[0] - row).sum() * step / 2.0) for row in rows[1:]]
     others = [float(np.abs(rows[1] - row).sum() * step / 2.0) for row in rows[2:]]
-    return Claim(
-        key="laplace-apart",
-        place="Section 2.3, Fig. 1",
-        claim="At the same scale the Laplace law looks very different from the rest.",
-        verdict=if_true(min(apart) > max(others)),
-        measured=f"Total variation distance of order 1 from orders {listed(family.orders[1:])}: {listed(apart, 3)}; "
+    yield judged(
+        "laplace-apart",
+        min(apart) > max(others),
+        f"Total variation distance of order 1 from orders {listed(family.orders[1:])}: {listed(apart, 3)}; "
         f"of order 2 from those above it: {listed(others, 3)}.",
-        figure="densities",
     )
 
-
-def near_the_mean() -> Claim:
-    """Fig. 1, right: the same variance."""
     family = densities_at_variance(paper_densities()[1].orders, 0.0)
     laws = [
-        ggdp.GeneralizedGaussian(order=float(p), scale=float(b))
-        for p, b in zip(family.orders, family.scales, strict=True)
+        ggdp.GeneralizedGaussian(order=float(p), scale=float(scale))
+        for p, scale in zip(family.orders, family.scales, strict=True)
     ]
     inside = {t: [1.0 - 2.0 * float(law.sf(t)) for law in laws] for t in (0.1, 0.5)}
     grid = np.linspace(0.01, 3.0, 3000)
     ahead = np.array([2.0 * (laws[1].sf(t) - laws[0].sf(t)) > 0.0 for t in grid])
     end = float(grid[int(np.argmin(ahead))])
-    return Claim(
-        key="near-the-mean",
-        place="Section 2.3, Fig. 1",
-        claim="At the same variance the Laplace law is the most likely to give values close to the mean, then the "
-        "Gaussian.",
-        verdict=if_true(all(falling(row) for row in inside.values())),
-        measured=f"Probability of a value within 0.1 of the mean at orders {listed(family.orders)}: "
+    yield judged(
+        "near-the-mean",
+        all(falling(row) for row in inside.values()),
+        f"Probability of a value within 0.1 of the mean at orders {listed(family.orders)}: "
         f"{listed(inside[0.1], 3)}; within 0.5: {listed(inside[0.5], 3)}. Laplace is ahead of the Gaussian up to "
         f"{short(end, 3)} standard deviations.",
-        figure="densities",
     )
 
-
-def printed_variance() -> Claim:
-    """Section 2.3: the variance as printed."""
-    b = math.sqrt(2.0)
     printed = b**2 * math.gamma(3.0 / b) / math.gamma(1.0 / b)
     true = ggdp.GeneralizedGaussian(order=2, scale=b).variance
-    return Claim(
-        key="printed-variance",
-        place="Section 2.3",
-        claim="The variance is b^2 Gamma(3/b) / Gamma(1/b), as printed.",
-        verdict=if_true(math.isclose(printed, true, rel_tol=1e-6)),
-        measured=f"At p = 2 and b = sqrt 2 it would be {short(printed)}; it is {short(true)}, by b^2 Gamma(3/p) / "
-        "Gamma(1/p).",
-        figure="densities",
+    yield judged(
+        "printed-variance",
+        math.isclose(printed, true, rel_tol=1e-6),
+        f"At p = 2 and b = sqrt 2 it would be {short(printed)}; it is {short(true)}, by b^2 Gamma(3/p) / Gamma(1/p).",
     )
 
 
-def pure_only_laplace() -> Claim:
-    """Claim 4: no pure DP but at order 1."""
+def of_pure_dp() -> Iterator[Claim]:
+    """Yield the claims of Section 2.4, on pure DP."""
     refused = []
     for order in (1.5, 2, 3):
         try:
@@ -301,47 +222,23 @@ def pure_only_laplace() -> Claim:
     x = np.linspace(-50.0, 50.0, 100_001)
     below = float(np.max(np.abs(np.sqrt(np.abs(x + 1.0)) - np.sqrt(np.abs(x)))))
     everywhere = len(refused) == 3 and below > 1.0 + 1e-9
-    return Claim(
-        key="pure-only-laplace",
-        place="Section 2.4, Claim 4",
-        claim="There is no scale for pure epsilon-DP when p is not 1 and the noise is unbounded.",
-        verdict="holds" if everywhere else "holds only if",
-        condition="" if everywhere else "p > 1; below 1, b = Delta_p epsilon^(-1/p) gives it",
-        measured=f"Refused at p = {listed(refused)}. At p = 1/2, b = 1, epsilon = 1 the largest loss over outputs "
+    yield judged(
+        "pure-only-laplace",
+        everywhere,
+        f"Refused at p = {listed(refused)}. At p = 1/2, b = 1, epsilon = 1 the largest loss over outputs "
         f"within 50 is {short(below)}.",
+        condition="" if everywhere else "p > 1; below 1, b = Delta_p epsilon^(-1/p) gives it",
     )
 
-
-def laplace_scale() -> Claim:
-    """Claim 4: the Laplace scale."""
     epsilons = (0.1, 0.5, 1.0, 2.0)
     scales = [ggdp.calibrate(ggdp.PureDP(epsilon), ONE, order=1).scale for epsilon in epsilons]
     exact = all(math.isclose(b * e, 1.0, rel_tol=1e-12) for b, e in zip(scales, epsilons, strict=True))
-    return Claim(
-        key="laplace-scale",
-        place="Section 2.4, Claim 4",
-        claim="When p = 1 the lower bound on b that leads to epsilon-DP is Delta_1 / epsilon.",
-        verdict=if_true(exact),
-        measured=f"Least certified scale at epsilon = {listed(epsilons)}: {listed(scales)}; times epsilon: "
+    yield judged(
+        "laplace-scale",
+        exact,
+        f"Least certified scale at epsilon = {listed(epsilons)}: {listed(scales)}; times epsilon: "
         f"{span([b * e for b, e in zip(scales, epsilons, strict=True)])}.",
     )
 
 
-CLAIMS = (
-    notions_alike,
-    notions_at_zero,
-    largest_norm,
-    most_sensitive_norm,
-    scalar_norm,
-    lemma_2,
-    histogram_norm,
-    claim_3,
-    special_case_laplace,
-    special_case_gaussian,
-    spread_by_order,
-    laplace_apart,
-    near_the_mean,
-    printed_variance,
-    pure_only_laplace,
-    laplace_scale,
-)
+CLAIMS = (of_notions, of_norms, of_special_cases, of_laws, of_pure_dp)

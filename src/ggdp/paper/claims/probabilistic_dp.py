@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import ggdp
 from ggdp.calibration import disjoint_scale, scale_by_monte_carlo
 from ggdp.paper.claims.proved_losses import bounded_loss, shift_delta
-from ggdp.paper.claims.statements import said
-from ggdp.paper.claims.wording import falling, if_true, listed, rising, short, span
-from ggdp.paper.results import Claim
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import falling, listed, rising, short, span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ggdp.paper.experiments.lower_bounds import LowerBounds
+    from ggdp.paper.results import Claim
 
 __all__ = ["CLAIMS", "of_lower_bounds"]
 
@@ -31,64 +33,48 @@ def _true_delta(order: float, scale: float, epsilon: float, sensitivity: float =
     return shift_delta("probabilistic", order=order, scale=scale, sensitivity=sensitivity, epsilon=epsilon).upper
 
 
-def corollary_7() -> Claim:
-    """Cor. 7: the condition is enough."""
+def of_corollaries() -> Iterator[Claim]:
+    """Yield the claims on Cors. 7 and 8."""
+    from scipy.special import ndtri
+
     goals = [(epsilon, delta) for epsilon in (0.5, 1.0, 2.0) for delta in (0.01, 0.05, 0.1, 0.25)]
     used = [
         _true_delta(order, disjoint_scale(order, 1.0, epsilon, delta), epsilon) / delta
         for epsilon, delta in goals
         for order in (2, 3, 4)
     ]
-    return Claim(
-        key="corollary-7",
-        place="Section 2.6, Cor. 7",
-        claim="A scale that satisfies Eqn GGMpDP makes the GG mechanism (epsilon, delta)-pDP for p >= 2.",
-        verdict=if_true(max(used) <= 1.0),
-        measured=f"One coordinate moving, the 12 goals of Section 4 at p = 2, 3 and 4: the true delta is {span(used)} "
+    yield judged(
+        "corollary-7",
+        max(used) <= 1.0,
+        f"One coordinate moving, the 12 goals of Section 4 at p = 2, 3 and 4: the true delta is {span(used)} "
         "times the nominal one.",
-        figure="lower-bounds",
     )
 
-
-def laplace_probabilistic() -> Claim:
-    """Section 2.6: nothing to gain at order 1."""
     deltas = (0.01, 0.25)
     scales = [ggdp.calibrate(ggdp.ProbabilisticDP(1.0, delta), ONE, order=1).scale for delta in deltas]
     approximate = ggdp.calibrate(ggdp.ApproxDP(1.0, 0.25), ONE, order=1).scale
-    return Claim(
-        key="laplace-probabilistic",
-        place="Section 2.6",
-        claim="(epsilon, delta)-pDP does not apply to the Laplace mechanism: its scale is that of pure DP.",
-        verdict=if_true(set(scales) == {1.0}),
-        measured=f"Least scale at epsilon = 1, delta = {listed(deltas)}: {listed(scales)}. (aDP does gain: "
+    yield judged(
+        "laplace-probabilistic",
+        set(scales) == {1.0},
+        f"Least scale at epsilon = 1, delta = {listed(deltas)}: {listed(scales)}. (aDP does gain: "
         f"{short(approximate)} at delta = 0.25.)",
     )
 
-
-def only_numerical() -> Claim:
-    """Section 2.6: no closed form above order 2."""
     drawn = scale_by_monte_carlo(order=3.0, corner=((1.0, 1),), epsilon=1.0, delta=0.05, draws=40_000, seed=3)
     closed = disjoint_scale(3, 1.0, 1.0, 0.05)
     inside = drawn.lower <= closed <= drawn.upper
     at_2 = disjoint_scale(2, 1.0, 1.0, 0.05) / SQRT2
-    return Claim(
-        key="only-numerical",
-        place="Section 2.6, Cor. 8",
-        claim="For p > 2 it is likely that only numerical solutions for b exist in most cases.",
-        verdict="holds only if" if inside else "not measured",
+    yield judged(
+        "only-numerical",
+        None,
+        "For disjoint queries b = D / ((g + epsilon)^(1/p) - g^(1/p)), g = Q^-1(1/p, delta), for every real p "
+        f"> 1: {closed:.6f} at p = 3, (1, 0.05); by Monte Carlo {drawn.lower:.4f} to {drawn.upper:.4f}. At p = 2 it is "
+        f"Lemma 10, sigma = {at_2:.5f}.",
         condition="more than one element of s moves, which is not judged here: for disjoint queries, such as "
         "histograms, there is a closed form"
         if inside
         else "",
-        measured="For disjoint queries b = D / ((g + epsilon)^(1/p) - g^(1/p)), g = Q^-1(1/p, delta), for every real p "
-        f"> 1: {closed:.6f} at p = 3, (1, 0.05); by Monte Carlo {drawn.lower:.4f} to {drawn.upper:.4f}. At p = 2 it is "
-        f"Lemma 10, sigma = {at_2:.5f}.",
     )
-
-
-def corollary_8_printed() -> Claim:
-    """Cor. 8 without the powers of Delta."""
-    from scipy.special import ndtri
 
     z = -float(ndtri(0.025))
 
@@ -98,51 +84,41 @@ def corollary_8_printed() -> Claim:
 
     large, small = (_true_delta(2, printed(size), 1.0, size) for size in (10.0, 0.5))
     partly = small <= 0.05 < large
-    return Claim(
-        key="corollary-8-printed",
-        place="Section 2.6, Cor. 8",
-        claim="For disjoint queries the bound is Pr(sum_j (p over j) |e|^(p-j) Delta > b^p epsilon) < delta, as "
-        "printed.",
-        verdict="holds only if" if partly else if_true(large <= 0.05),
-        condition="Delta is at most 1; right is Delta^j" if partly else "",
-        measured=f"At D = 10, p = 2, (1, 0.05): b = {short(printed(10.0), 5)}, which is (1, {short(large, 3)})-pDP "
+    yield judged(
+        "corollary-8-printed",
+        large <= 0.05,
+        f"At D = 10, p = 2, (1, 0.05): b = {short(printed(10.0), 5)}, which is (1, {short(large, 3)})-pDP "
         f"only; right is {short(disjoint_scale(2, 10.0, 1.0, 0.05), 5)}. At D = 0.5 it has {short(small, 3)}, enough.",
+        condition="Delta is at most 1; right is Delta^j" if partly else "",
     )
 
 
-def clipping_keeps() -> Claim:
-    """Section 2.6: bounding by setting at the bounds."""
+def of_bounding() -> Iterator[Claim]:
+    """Yield the claims on values that are bounded afterwards."""
     std = ggdp.calibrate(ggdp.ProbabilisticDP(1.0, 0.01), ONE, order=2).std
     at, far = 6.47, std**2 + 0.5
     atom = _tail((at - 1.0) / std)
     loss = math.log(atom / _tail(at / std))
     clamped = atom + _tail(far / std) if loss > 1.0 and at < far else 0.01
-    return Claim(
-        key="clipping-keeps",
-        place="Section 2.6",
-        claim="Setting out-of-bounds values at global bounds does not compromise the established pDP.",
-        verdict=if_true(clamped <= 0.01),
-        measured=f"Gaussian noise with sigma = {short(std, 5)} is (1, 0.01)-pDP; clamped from above at {at} it is "
+    yield judged(
+        "clipping-keeps",
+        clamped <= 0.01,
+        f"Gaussian noise with sigma = {short(std, 5)} is (1, 0.01)-pDP; clamped from above at {at} it is "
         f"only (1, {short(clamped, 3)})-pDP, the loss at the atom being {loss:.4f}. (aDP and pure DP survive "
         "clipping.)",
     )
 
-
-def discarding_keeps() -> Claim:
-    """Section 2.6: bounding by throwing away."""
     loss = bounded_loss("truncated", order=1, scale=1.0, width=10.0).lower
-    return Claim(
-        key="discarding-keeps",
-        place="Section 2.6",
-        claim="Throwing away out-of-bounds values does not compromise the guarantee either.",
-        verdict=if_true(loss <= 1.0),
-        measured=f"Laplace noise of epsilon = 1, drawn again until in [0, 10], has a loss of {short(loss, 3)}: it is "
+    yield judged(
+        "discarding-keeps",
+        loss <= 1.0,
+        f"Laplace noise of epsilon = 1, drawn again until in [0, 10], has a loss of {short(loss, 3)}: it is "
         "the truncated mechanism and needs its scale.",
     )
 
 
-def of_lower_bounds(bounds: LowerBounds) -> list[Claim]:
-    """Return the claims about Fig. 2."""
+def of_lower_bounds(bounds: LowerBounds) -> Iterator[Claim]:
+    """Yield the claims about Fig. 2."""
     orders, epsilons, deltas = (bounds.values(name) for name in ("order", "epsilon", "delta"))
     by_epsilon = [[bounds.scale(p, e, d) for e in epsilons] for p in orders for d in deltas]
     by_delta = [[bounds.scale(p, e, d) for d in deltas] for p in orders for e in epsilons]
@@ -153,45 +129,32 @@ def of_lower_bounds(bounds: LowerBounds) -> list[Claim]:
     apart = max(abs(row["monte_carlo"] / row["convolution"] - 1.0) for row in bounds.rows)
     covered = sum(row["monte_carlo_lower"] <= row["convolution"] <= row["monte_carlo_upper"] for row in bounds.rows)
     gain = [row["convolution"] / row["least_adp"] for row in bounds.rows]
-
-    def claim(key: str, fact: object, measured: str) -> Claim:
-        return Claim(**said(key), verdict=if_true(fact), measured=measured)
-
-    return [
-        claim(
-            "scale-by-epsilon",
-            all(falling(row) for row in by_epsilon),
-            f"At p = {short(p)}, delta = {short(d)}, epsilon = {listed(epsilons)}: "
-            f"{listed(bounds.scale(p, x, d) for x in epsilons)}; so in all {len(by_epsilon)} series.",
-        ),
-        claim(
-            "scale-by-delta",
-            all(falling(row) for row in by_delta),
-            f"At p = {short(p)}, epsilon = {short(e)}, delta = {listed(deltas)}: "
-            f"{listed(bounds.scale(p, e, x) for x in deltas)}; so in all {len(by_delta)} series.",
-        ),
-        claim(
-            "scale-by-order",
-            all(rising(row) for row in by_order),
-            f"At epsilon = {short(e)}, delta = {short(d)}, p = {listed(orders)}: "
-            f"{listed(bounds.scale(x, e, d) for x in orders)}; so in {sum(map(rising, by_order))} of {len(by_order)} "
-            f"series. The standard deviation, which b is not, rises in {sum(spread)} of them.",
-        ),
-        claim(
-            "monte-carlo",
-            covered >= math.floor(0.9 * len(bounds.rows)),
-            f"{bounds.draws:,} draws against the convolution: at most {100.0 * apart:.2g} % apart, and {covered} of "
-            f"{len(bounds.rows)} intervals of the estimate hold it. The least scale for aDP is {span(gain)} times "
-            "smaller.",
-        ),
-    ]
+    yield judged(
+        "scale-by-epsilon",
+        all(falling(row) for row in by_epsilon),
+        f"At p = {short(p)}, delta = {short(d)}, epsilon = {listed(epsilons)}: "
+        f"{listed(bounds.scale(p, x, d) for x in epsilons)}; so in all {len(by_epsilon)} series.",
+    )
+    yield judged(
+        "scale-by-delta",
+        all(falling(row) for row in by_delta),
+        f"At p = {short(p)}, epsilon = {short(e)}, delta = {listed(deltas)}: "
+        f"{listed(bounds.scale(p, e, x) for x in deltas)}; so in all {len(by_delta)} series.",
+    )
+    yield judged(
+        "scale-by-order",
+        all(rising(row) for row in by_order),
+        f"At epsilon = {short(e)}, delta = {short(d)}, p = {listed(orders)}: "
+        f"{listed(bounds.scale(x, e, d) for x in orders)}; so in {sum(map(rising, by_order))} of {len(by_order)} "
+        f"series. The standard deviation, which b is not, rises in {sum(spread)} of them.",
+    )
+    yield judged(
+        "monte-carlo",
+        covered >= math.floor(0.9 * len(bounds.rows)),
+        f"{bounds.draws:,} draws against the convolution: at most {100.0 * apart:.2g} % apart, and {covered} of "
+        f"{len(bounds.rows)} intervals of the estimate hold it. The least scale for aDP is {span(gain)} times "
+        "smaller.",
+    )
 
 
-CLAIMS = (
-    corollary_7,
-    laplace_probabilistic,
-    only_numerical,
-    corollary_8_printed,
-    clipping_keeps,
-    discarding_keeps,
-)
+CLAIMS = (of_corollaries, of_bounding)

@@ -10,22 +10,23 @@ from ggdp.datasets import czech, mildew
 from ggdp.paper.claims.mechanism_ranking import (
     ERRORS,
     MEASURES,
+    deltas_of,
     goals_of,
+    mean_of,
     order_of_mechanisms,
     paper_keys,
     row_of,
     winner,
 )
-from ggdp.paper.claims.statements import said
-from ggdp.paper.claims.wording import if_true, listed, short, span
+from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.wording import listed, short, span
 from ggdp.paper.experiments.sanitisers import EPSILONS, sanitiser_of
-from ggdp.paper.results import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
     from ggdp.paper.experiments.count_runs import CountRun
-    from ggdp.paper.results import Results
+    from ggdp.paper.results import Claim, Results
 
 __all__ = ["CLAIMS", "SCALED", "of_counts"]
 
@@ -36,7 +37,7 @@ SIMILAR, ALIKE = 1.25, 1.5
 
 
 def _means(run: CountRun, key: str, delta: float, measure: str) -> list[float]:
-    return [row_of(run, key, epsilon, delta)[f"{measure}_mean"] for epsilon in EPSILONS]
+    return [mean_of(run, key, (epsilon, delta), measure) for epsilon in EPSILONS]
 
 
 def _over(one: float, other: float) -> float:
@@ -48,7 +49,7 @@ def _steps(run: CountRun, measure: str) -> list[float]:
     """Return the fall from 0.5 to 1 over that from 1 to 2, for each mechanism and delta."""
     found = []
     for key in paper_keys(run):
-        for delta in sorted({delta for _, delta in goals_of(run)}):
+        for delta in deltas_of(run):
             a, b, c = _means(run, key, delta, measure)
             found.append(_over(a - b, b - c))
             if not sanitiser_of(key).uses_delta:
@@ -58,34 +59,24 @@ def _steps(run: CountRun, measure: str) -> list[float]:
 
 def _falls_by_epsilon(run: CountRun, keys: list[str]) -> dict[str, list[float]]:
     """Return for each measure how many times smaller the mean is at the largest epsilon than at the least."""
-    deltas = sorted({delta for _, delta in goals_of(run)})
+    pairs = [(key, delta) for key in keys for delta in deltas_of(run)]
     return {
-        measure: [means[0] / means[-1] for means in (_means(run, key, d, measure) for key in keys for d in deltas)]
+        measure: [means[0] / means[-1] for means in (_means(run, *pair, measure) for pair in pairs)]
         for measure in MEASURES
     }
 
 
 def _falls_by_delta(run: CountRun, keys: list[str]) -> dict[str, list[float]]:
     """Return for each measure how many times smaller the mean is at the largest delta than at the least."""
-    deltas = sorted({delta for _, delta in goals_of(run)})
+    least, *_, most = deltas_of(run)
     return {
         measure: [
-            row_of(run, key, e, deltas[0])[f"{measure}_mean"] / row_of(run, key, e, deltas[-1])[f"{measure}_mean"]
+            mean_of(run, key, (e, least), measure) / mean_of(run, key, (e, most), measure)
             for key in keys
             for e in EPSILONS
         ]
         for measure in MEASURES
     }
-
-
-def _fall(run: CountRun, measure: str = "l1") -> list[float]:
-    """Return how many times smaller the mean is at epsilon = 2 than at 0.5."""
-    rows = [
-        _means(run, key, delta, measure)
-        for key in ("laplace", "gaussian-pdp")
-        for delta in sorted({delta for _, delta in goals_of(run)})
-    ]
-    return [row[0] / row[-1] for row in rows]
 
 
 def mildew_similar(results: Results) -> Claim:
@@ -98,7 +89,7 @@ def mildew_similar(results: Results) -> Claim:
 
     def ratios(key: str, where: list[tuple[float, float]]) -> list[float]:
         return [
-            row_of(run, "gaussian-pdp", *goal)[f"{measure}_mean"] / row_of(run, key, *goal)[f"{measure}_mean"]
+            mean_of(run, "gaussian-pdp", goal, measure) / mean_of(run, key, goal, measure)
             for goal in where
             for measure in MEASURES
         ]
@@ -111,12 +102,12 @@ def mildew_similar(results: Results) -> Claim:
     parts = [
         f"{name}: {span(ratios(key, chosen))} there, {span(ratios(key, rest))} elsewhere" for key, name in names.items()
     ]
-    return Claim(
-        **said("mildew-similar"),
-        verdict="holds" if len(good) == len(names) else ("holds only if" if good else "does not hold"),
-        condition=f"it means similar to {' and '.join(good)}" if 0 < len(good) < len(names) else "",
-        measured=f"Its l_1 and KL over those of {'; '.join(parts)} ({len(chosen)} and {len(rest)} goals; similar: "
+    return judged(
+        "mildew-similar",
+        good,
+        f"Its l_1 and KL over those of {'; '.join(parts)} ({len(chosen)} and {len(rest)} goals; similar: "
         "within a quarter at all of the first, and not at all of the others).",
+        condition=f"it means similar to {' and '.join(good)}" if 0 < len(good) < len(names) else "",
     )
 
 
@@ -128,13 +119,13 @@ def mildew_linear(results: Results) -> Claim:
     even = [name for name, found in steps.items() if all(1.0 / ALIKE <= step <= ALIKE for step in found)]
     partly = len(straight) < len(steps) and bool(straight or even)
     named, way = (straight, "in epsilon") if straight else (even, "from doubling to doubling, not in epsilon itself")
-    return Claim(
-        **said("mildew-linear"),
-        verdict="holds only if" if partly else if_true(straight),
-        condition=f"it refers to {' and '.join(named)}, {way}" if partly else "",
-        measured="The fall from 0.5 to 1 over that from 1 to 2: "
+    return judged(
+        "mildew-linear",
+        straight,
+        "The fall from 0.5 to 1 over that from 1 to 2: "
         + ", ".join(f"{span(found)} for {name}" for name, found in steps.items())
         + " (a straight line has 0.5, equal steps have 1, noise that is only scaled has 2).",
+        condition=f"it refers to {' and '.join(named)}, {way}" if partly else "",
     )
 
 
@@ -145,18 +136,18 @@ def mildew_delta(results: Results) -> Claim:
     by_delta, by_epsilon = _falls_by_delta(run, keys), _falls_by_epsilon(run, keys)
     less = [sum(by_delta[m]) / len(by_delta[m]) < sum(by_epsilon[m]) / len(by_epsilon[m]) for m in MEASURES]
     partly = any(less) and not all(less)
-    deltas = sorted({delta for _, delta in goals_of(run)})
-    return Claim(
-        **said("mildew-delta"),
-        verdict="holds only if" if partly else if_true(all(less)),
-        condition=f"it refers to {[*MEASURES.values()][less.index(True)]}" if partly else "",
-        measured="; ".join(
+    deltas = deltas_of(run)
+    return judged(
+        "mildew-delta",
+        all(less),
+        "; ".join(
             f"{name} falls {span(by_epsilon[measure])} times from epsilon = {short(EPSILONS[0])} to "
             f"{short(EPSILONS[-1])} ({short(EPSILONS[-1] / EPSILONS[0])}-fold), and {span(by_delta[measure])} times "
             f"from delta = {short(deltas[0])} to {short(deltas[-1])} ({short(deltas[-1] / deltas[0])}-fold)"
             for measure, name in MEASURES.items()
         )
         + ".",
+        condition=f"it refers to {[*MEASURES.values()][less.index(True)]}" if partly else "",
     )
 
 
@@ -175,12 +166,12 @@ def czech_quicker(results: Results) -> Claim:
             texts.append(f"{name} with {way} {span(czech_falls)} and {span(mildew_falls)} times")
     good = [name for name, fact in quicker.items() if fact]
     relative = [100.0 * run.row("laplace", 1.0, None)["l1_mean"] / run.n for run in pair]
-    return Claim(
-        **said("czech-quicker"),
-        verdict="holds" if len(good) == len(quicker) else ("holds only if" if good else "does not hold"),
-        condition=f"it refers to {' and '.join(good)}" if 0 < len(good) < len(quicker) else "",
-        measured=f"Over the paper's range there fall, for Czech and for mildew: {'; '.join(texts)}. Laplace at epsilon "
+    return judged(
+        "czech-quicker",
+        good,
+        f"Over the paper's range there fall, for Czech and for mildew: {'; '.join(texts)}. Laplace at epsilon "
         f"= 1: an l_1 distance of {short(relative[1], 2)} % of n against {short(relative[0], 2)} %.",
+        condition=f"it refers to {' and '.join(good)}" if 0 < len(good) < len(quicker) else "",
     )
 
 
@@ -188,12 +179,12 @@ def czech_variability(results: Results) -> Claim:
     """More variability at epsilon = 0.1."""
     run = results.counts["czech"]
     if not any(row["epsilon"] == 0.1 for row in run.rows):
-        return Claim(**said("czech-variability"), verdict="not measured", measured="epsilon = 0.1 was not run.")
+        return judged("czech-variability", None, "epsilon = 0.1 was not run.")
     growth = {
         name: [
             _over(row_of(run, key, 0.1, delta)[f"{measure}_sd"], row_of(run, key, 0.5, delta)[f"{measure}_sd"])
             for key in paper_keys(run)
-            for delta in sorted({delta for _, delta in goals_of(run)})
+            for delta in deltas_of(run)
         ]
         for measure, name in MEASURES.items()
     }
@@ -201,10 +192,10 @@ def czech_variability(results: Results) -> Claim:
     chance = math.exp(ERRORS / math.sqrt(run.row("laplace", 0.1, None)["repeats"] - 1.0))
     every = [ratio for found in growth.values() for ratio in found]
     undecided = min(every) <= chance and min(every) * chance >= 1.0
-    return Claim(
-        **said("czech-variability"),
-        verdict="not measured" if undecided else if_true(min(every) > chance),
-        measured="Standard deviation at epsilon = 0.1 over that at 0.5: "
+    return judged(
+        "czech-variability",
+        None if undecided else min(every) > chance,
+        "Standard deviation at epsilon = 0.1 over that at 0.5: "
         + ", ".join(f"{span(found)} for {name}" for name, found in growth.items())
         + f"; what is beyond {short(chance, 3)} is beyond chance. (The text mentions 0.1, which is not among the "
         f"paper's settings, {listed(EPSILONS)}; it was added here.)",
@@ -215,79 +206,62 @@ def czech_drastic(results: Results) -> Claim:
     """Drastically from 0.5 to 1, much less from 1 to 2."""
     run = results.counts["czech"]
     steps = {measure: _steps(run, measure) for measure in MEASURES}
-    return Claim(
-        **said("czech-drastic"),
-        verdict=if_true(min(min(found) for found in steps.values()) > ALIKE),
-        measured=f"The fall from 0.5 to 1 over that from 1 to 2: {span(steps['l1'])} for l_1, {span(steps['kl'])} for "
-        "KL.",
+    return judged(
+        "czech-drastic",
+        min(min(found) for found in steps.values()) > ALIKE,
+        f"The fall from 0.5 to 1 over that from 1 to 2: {span(steps['l1'])} for l_1, {span(steps['kl'])} for KL.",
     )
 
 
 def larger_n(results: Results) -> Claim:
     """The difference is explained by n."""
-    falls = {name: _fall(results.counts[name]) for name in ("mildew", "czech", f"mildew-{SCALED}")}
-    means = {name: sum(found) / len(found) for name, found in falls.items()}
-    scaled = results.counts[f"mildew-{SCALED}"]
-    share = _over(means[f"mildew-{SCALED}"] - means["mildew"], means["czech"] - means["mildew"])
+    runs = [results.counts[name] for name in ("mildew", "czech", f"mildew-{SCALED}")]
+    falls = [_falls_by_epsilon(run, ["laplace", "gaussian-pdp"])["l1"] for run in runs]
+    small, other, large = (sum(found) / len(found) for found in falls)
+    share = _over(large - small, other - small)
     part = 0.1 < share < 0.75
-    return Claim(
-        **said("larger-n"),
-        verdict="holds only if" if part else if_true(share >= 0.75),
+    return judged(
+        "larger-n",
+        share >= 0.75,
+        f"l_1 falls from epsilon = 0.5 to 2 by {short(small, 3)} times for mildew, "
+        f"{short(other, 3)} for Czech, and {short(large, 3)} for mildew with every count "
+        f"{SCALED} times as large (n = {runs[-1].n:,}).",
         condition=f"in part: a larger n alone makes up {100 * share:.0f} % of the difference" if part else "",
-        measured=f"l_1 falls from epsilon = 0.5 to 2 by {short(means['mildew'], 3)} times for mildew, "
-        f"{short(means['czech'], 3)} for Czech, and {short(means[f'mildew-{SCALED}'], 3)} for mildew with every count "
-        f"{SCALED} times as large (n = {scaled.n:,}).",
     )
 
 
-def mildew_table() -> Claim:
-    """What the mildew data are."""
+def of_tables() -> Iterator[Claim]:
+    """Yield the claims on the data, and on their public total."""
     table = mildew()
     filled = sum(count > 0 for count in table.counts)
-    return Claim(
-        key="mildew-table",
-        place="Section 4",
-        claim="The mildew data have 70 strands in a 6-way table, with 22 of 64 cells non-empty.",
-        verdict=if_true((sum(table.counts), len(table.columns), filled, len(table.counts)) == (70, 6, 22, 64)),
-        measured=f"n = {sum(table.counts)}, {len(table.columns)} factors, {filled} of {len(table.counts)} cells not "
-        "empty.",
-        figure="mildew-counts",
+    yield judged(
+        "mildew-table",
+        (sum(table.counts), len(table.columns), filled, len(table.counts)) == (70, 6, 22, 64),
+        f"n = {sum(table.counts)}, {len(table.columns)} factors, {filled} of {len(table.counts)} cells not empty.",
     )
 
-
-def czech_table() -> Claim:
-    """What the Czech data are."""
     table = czech()
     empty = sum(count == 0 for count in table.counts)
-    return Claim(
-        key="czech-table",
-        place="Section 4",
-        claim="The Czech data have 1841 workers in 64 cells, only one of them empty.",
-        verdict=if_true((sum(table.counts), len(table.counts), empty) == (1841, 64, 1)),
-        measured=f"n = {sum(table.counts):,}, {len(table.counts)} cells, {empty} of them empty.",
-        figure="czech-counts",
+    yield judged(
+        "czech-table",
+        (sum(table.counts), len(table.counts), empty) == (1841, 64, 1),
+        f"n = {sum(table.counts):,}, {len(table.counts)} cells, {empty} of them empty.",
     )
 
-
-def public_total() -> Claim:
-    """Delta_p = 1 and a public n."""
     add = [ggdp.Sensitivity.histogram().lp(order) for order in (1, 2, 3)]
     replace = [ggdp.Sensitivity.histogram(neighbours="replace-one").lp(order) for order in (1, 2, 3)]
     paper = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1).scale
     honest = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(neighbours="replace-one"), order=1).scale
-    return Claim(
-        key="public-total",
-        place="Section 4",
-        claim="Delta_p = 1 for all p in all experiments, and the sanitised counts are normalised to a public n.",
-        verdict=if_true(add == replace) if add == replace else "holds only if",
-        condition="" if add == replace else "not both at once: where n is public, neighbours are replace-one",
-        measured=f"Delta_p at p = 1, 2 and 3: {listed(add)} under add/remove, {listed(replace)} under replace-one. "
+    yield judged(
+        "public-total",
+        add == replace,
+        f"Delta_p at p = 1, 2 and 3: {listed(add)} under add/remove, {listed(replace)} under replace-one. "
         f"The Laplace scale at epsilon = 1 is {short(paper)} and {short(honest)}.",
-        figure="mildew-all",
+        condition="" if add == replace else "not both at once: where n is public, neighbours are replace-one",
     )
 
 
-CLAIMS = (mildew_table, czech_table, public_total)
+CLAIMS = (of_tables,)
 
 _MEASURED: dict[Callable[[Results], Claim], tuple[str, ...]] = {
     mildew_similar: ("mildew",),
@@ -300,7 +274,7 @@ _MEASURED: dict[Callable[[Results], Claim], tuple[str, ...]] = {
 }
 
 
-def of_counts(results: Results) -> Iterable[Claim]:
+def of_counts(results: Results) -> Iterator[Claim]:
     """Yield the claims about the data sets that were run, each set's own and those that compare.
 
     A run with other parameters than the paper's says nothing about them.

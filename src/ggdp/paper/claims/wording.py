@@ -1,4 +1,4 @@
-"""Verdicts from truth values, and numbers as they are read."""
+"""Numbers as they are read, and whether they rise or fall."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ggdp.paper.results import Verdict
-
-__all__ = ["falling", "if_true", "listed", "rising", "short", "span"]
-
-
-def if_true(fact: object) -> Verdict:
-    """Return "holds" for what is true, else "does not hold"."""
-    return "holds" if fact else "does not hold"
+__all__ = ["falling", "listed", "rising", "short", "span"]
 
 
 def short(value: float, digits: int = 4) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 
 from ggdp.paper.array_checks import Floats, broadcast, deltas, frozen, non_negatives, positives
 from ggdp.paper.comparisons.gaussian_scales import two_sided_quantile
-from ggdp.paper.comparisons.tails import PAPER_DELTAS, PAPER_EPSILONS, POINTS, UNLIKELY
+from ggdp.paper.comparisons.tails import PAPER_GOALS, POINTS, UNLIKELY
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -115,11 +115,7 @@ def paper_same_tails() -> tuple[SameTail, ...]:
     >>> len(paper_same_tails())
     12
     """
-    return tuple(
-        epsilon_of_same_tail(epsilon, delta, np.linspace(0.0, 16.0 / epsilon, POINTS))
-        for epsilon in PAPER_EPSILONS
-        for delta in PAPER_DELTAS
-    )
+    return tuple(epsilon_of_same_tail(*goal, np.linspace(0.0, 16.0 / goal[0], POINTS)) for goal in PAPER_GOALS)
 
 
 def _quantile_per_exponent(a: Floats) -> Floats:

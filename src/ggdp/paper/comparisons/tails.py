@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,7 @@ __all__ = ["UNLIKELY", "TailComparison", "TailTurn", "paper_tails", "tail_probab
 UNLIKELY = 1e-4
 PAPER_EPSILONS = (0.1, 1.0, 2.0)
 PAPER_DELTAS = (0.01, 0.05, 0.1, 0.2)
+PAPER_GOALS = tuple(product(PAPER_EPSILONS, PAPER_DELTAS))
 POINTS = 601
 FLATTEST = math.sqrt(2.0 / math.pi)
 NEWTON_STEPS = 200
@@ -209,11 +211,7 @@ def paper_tails() -> tuple[TailComparison, ...]:
     >>> len(paper_tails())
     12
     """
-    return tuple(
-        tail_probabilities(epsilon, delta, np.linspace(0.0, 16.0 / epsilon, POINTS))
-        for epsilon in PAPER_EPSILONS
-        for delta in PAPER_DELTAS
-    )
+    return tuple(tail_probabilities(*goal, np.linspace(0.0, 16.0 / goal[0], POINTS)) for goal in PAPER_GOALS)
 
 
 def _rate(x: Floats) -> Floats:

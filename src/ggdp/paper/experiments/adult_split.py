@@ -94,11 +94,6 @@ class AdultSplit:
         """Return a smaller split: the first training rows, and half as many of the test.
 
         Both were shuffled, so this is a sample at random.
-
-        Parameters
-        ----------
-        rows : int
-            How many training rows to keep.
         """
         size = integer(rows=rows, at_least=4)
         train, test = self.train[:size], self.test[: max(size // 2, 1)]
@@ -108,13 +103,6 @@ class AdultSplit:
 
 def adult_counts(adult: Adult, seed: int = 0) -> AdultSplit:
     """Return the rows that the paper uses, split at random into two thirds and one third, with their cells.
-
-    Parameters
-    ----------
-    adult : Adult
-        The data, as `ggdp.paper.data.adult` gives them.
-    seed : int, default 0
-        Seed of the shuffle.
 
     Examples
     --------

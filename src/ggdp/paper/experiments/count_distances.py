@@ -35,12 +35,7 @@ JEFFREYS = 0.5
 
 
 def l1_distance(original: ArrayLike, sanitised: ArrayLike) -> Any:  # noqa: ANN401 - a float, or one for each row
-    """Return the sum of the absolute differences over the last axis.
-
-    Parameters
-    ----------
-    original, sanitised : array
-        Counts of the same cells; either may have one row for each repeat.
+    """Return the sum of the absolute differences over the last axis; either may have one row for each repeat.
 
     Examples
     --------
@@ -51,14 +46,7 @@ def l1_distance(original: ArrayLike, sanitised: ArrayLike) -> Any:  # noqa: ANN4
 
 
 def dirichlet_frequencies(counts: ArrayLike, *, prior: float = JEFFREYS) -> NDArray[np.float64]:
-    """Return (y + a) / (sum y + m a) over the last axis.
-
-    Parameters
-    ----------
-    counts : array
-        Counts, none of them negative.
-    prior : float, default 1/2
-        Weight a of the prior in each cell, above 0.
+    """Return (y + a) / (sum y + m a) over the last axis, for counts y that are not negative and the prior weight a.
 
     Examples
     --------
@@ -78,7 +66,6 @@ def kl_both(
     Parameters
     ----------
     original : array of shape (cells,)
-        The original counts.
     sanitised : array of shape (repeats, cells)
         Sanitised counts, none of them negative.
     prior : float, default 1/2

@@ -19,35 +19,28 @@ Liu, arXiv 1602.06028 v5, Section 4.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ggdp._validate import choice, integer, positive
 from ggdp.errors import ArgumentError
-from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW, AdultSplit, adult_counts
+from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW
 from ggdp.paper.experiments.count_distances import JEFFREYS, kl_both, l1_distance
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
 from ggdp.paper.experiments.process_pool import run_tasks
-from ggdp.paper.experiments.sanitisers import (
-    DELTAS,
-    EPSILONS,
-    REPEATS,
-    CalibratedNoise,
-    Sanitiser,
-    Setting,
-    known,
-    settings_of,
-)
+from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, REPEATS, Sanitiser, Setting, known, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
+    import ggdp
+
     Reals = NDArray[np.float64]
 
-__all__ = ["AdultSplit", "CountRun", "adult_counts", "run_counts"]
+__all__ = ["CountRun", "run_counts"]
 
 # Draws that are handled at once: a few arrays of them fit into a core's own cache.
 _BLOCK = 1 << 15
@@ -160,7 +153,7 @@ def run_counts(
     table = _Table(
         name=name,
         counts=_counts(counts),
-        adjustments=_adjustments(adjustments),
+        adjustments=tuple(cast("Adjustment", choice(among=(*ADJUSTMENTS,), adjustment=one)) for one in adjustments),
         repeats=integer(repeats=repeats, at_least=2),
         seed=integer(seed=seed, at_least=0),
         prior=positive(prior=prior),
@@ -176,14 +169,10 @@ def run_counts(
     tasks = list(zip(settings, calibrated, strict=True))
     many = table.counts.size * table.repeats * steps >= _WORTH_PROCESSES
     found = run_tasks(
-        _measured,
-        tasks,
-        shared=table,
-        workers=workers if many else 1,
-        progress=lambda done, _: report(steps + done),
+        _measured, tasks, shared=table, workers=workers if many else 1, progress=lambda done, _: report(steps + done)
     )
     rows = [
-        _row(table, setting, noise, adjustment, measured[kind], _CAVEATS.get(name))
+        _row(table, setting, noise, adjustment, measured[kind])
         for (setting, noise), (measured, _) in zip(tasks, found, strict=True)
         for kind, adjustment in enumerate(table.adjustments)
     ]
@@ -196,9 +185,9 @@ def run_counts(
     )
 
 
-def _measured(table: _Table, task: tuple[Setting, CalibratedNoise]) -> tuple[Reals, Reals]:
+def _measured(table: _Table, task: tuple[Setting, ggdp.Calibration]) -> tuple[Reals, Reals]:
     """Return l_1 and both divergences of every adjustment and repeat, and the first repeat's counts as shown."""
-    setting, calibrated = task
+    setting, noise = task
     cells, total = table.counts.size, float(table.counts.sum())
     height = max(_BLOCK // cells, 1)
     found = np.full((len(table.adjustments), 3, table.repeats), np.nan)
@@ -207,7 +196,7 @@ def _measured(table: _Table, task: tuple[Setting, CalibratedNoise]) -> tuple[Rea
         seed = stream_seed(table.seed, table.name, *setting.key, block)
         start, stop = block * height, min((block + 1) * height, table.repeats)
         # The whole block is drawn, so that its first repeats do not depend on how many are requested.
-        noisy = simulated_noise(calibrated, setting.sanitiser.support, (height, cells), seed=seed)[: stop - start]
+        noisy = simulated_noise(noise, (height, cells), seed=seed)[: stop - start]
         noisy += table.counts
         if block == 0:
             example = ADJUSTMENTS[_SHOWN](noisy[:1], total)[0]
@@ -220,46 +209,33 @@ def _measured(table: _Table, task: tuple[Setting, CalibratedNoise]) -> tuple[Rea
 
 
 def _row(
-    table: _Table,
-    setting: Setting,
-    calibrated: CalibratedNoise,
-    adjustment: Adjustment,
-    measured: Reals,
-    caveat: str | None,
+    table: _Table, setting: Setting, noise: ggdp.Calibration, adjustment: Adjustment, measured: Reals
 ) -> dict[str, Any]:
     """Return a row of the run."""
-    one = setting.sanitiser
     raw = adjustment == "raw"
-    notes = [calibrated.note]
-    if one.notion == "probabilistic" and not raw:
-        notes.append("probabilistic DP is approximate DP after the adjustment")
-    row: dict[str, Any] = {
+    notes = noise.notes
+    if setting.sanitiser.notion == "probabilistic" and not raw:
+        notes = (*notes, "probabilistic DP is approximate DP after the adjustment")
+    row = {
         "dataset": table.name,
-        "sanitiser": one.key,
-        "group": one.group,
-        "epsilon": setting.epsilon,
-        "delta": setting.delta,
-        "order": calibrated.order,
-        "scale": calibrated.scale,
-        "support": one.support,
-        "neighbours": one.neighbours,
+        **setting.row(noise),
         "adjustment": adjustment,
-        "private": _private(one, adjustment, caveat),
-        "note": "; ".join(filter(None, notes)),
+        "private": _private(table.name, setting.sanitiser, adjustment),
+        "note": "; ".join(notes),
         "repeats": table.repeats,
     }
     for measure, values in zip(("l1", "kl", "kl_back"), measured, strict=True):
         absent = raw and measure != "l1"
         row[f"{measure}_mean"] = None if absent else float(values.mean())
         row[f"{measure}_sd"] = None if absent else float(values.std(ddof=1))
-    row["l1_expected"] = table.counts.size * calibrated.mean_abs if raw else None
+    row["l1_expected"] = table.counts.size * noise.mean_abs if raw else None
     return row
 
 
-def _private(sanitiser: Sanitiser, adjustment: Adjustment, caveat: str | None) -> str:
+def _private(name: str, sanitiser: Sanitiser, adjustment: Adjustment) -> str:
     """Return whether a release could do this."""
-    if caveat is not None:
-        return f"no: {caveat}"
+    if name in _CAVEATS:
+        return f"no: {_CAVEATS[name]}"
     if adjustment in _USE_THE_TOTAL and sanitiser.neighbours == "add-remove":
         return "no: it publishes the total, which differs between add/remove neighbours"
     return "yes"
@@ -273,10 +249,3 @@ def _counts(counts: ArrayLike) -> Reals:
             "counts", "not shown", "must be a flat array of whole numbers, none negative, not all of them 0"
         )
     return array.astype(np.float64)
-
-
-def _adjustments(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
-    found = tuple(adjustments)
-    for one in found:
-        choice(among=tuple(ADJUSTMENTS), adjustment=one)
-    return found

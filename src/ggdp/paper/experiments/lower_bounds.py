@@ -70,16 +70,7 @@ def lower_bounds(
 ) -> LowerBounds:
     """Return the scales of the paper's Fig. 2, by Monte Carlo and by convolution.
 
-    Parameters
-    ----------
-    quick : bool
-        Fewer goals and orders, and a tenth of the draws.
-    seed : int
-        Seed of the Monte Carlo estimates.
-    workers : int, default 1
-        How many processes to use; the results are the same for any number.
-    progress : callable, optional
-        Called with the number of scales done and the number of all, after each.
+    A quick run has fewer goals and orders, and a tenth of the draws. The results are the same for any `workers`.
 
     Examples
     --------

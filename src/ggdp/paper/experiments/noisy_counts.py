@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ggdp.paper.experiments.sanitisers import CalibratedNoise
-
     Reals: TypeAlias = NDArray[np.float64]
 
 __all__ = [
@@ -55,14 +53,7 @@ Adjustment: TypeAlias = Literal["raw", "clip-rescale", "project", "clip-zero"]
 
 
 def stream_seed(seed: int, *names: str | float | None) -> int:
-    """Return the seed of the stream with these names: 128 bits of a hash.
-
-    Parameters
-    ----------
-    seed : int
-        The seed of the whole run.
-    names : str, int, float or None
-        What the stream is for.
+    """Return the seed of the stream with these names, from the seed of the whole run: 128 bits of a hash.
 
     Examples
     --------
@@ -73,43 +64,24 @@ def stream_seed(seed: int, *names: str | float | None) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
 
-def simulated_noise(calibrated: CalibratedNoise, support: str, shape: tuple[int, ...], *, seed: int) -> Reals:
+def simulated_noise(noise: ggdp.Calibration, shape: tuple[int, ...], *, seed: int) -> Reals:
     """Return noise as floats, from a seed: for simulation, never for a release.
-
-    Parameters
-    ----------
-    calibrated : CalibratedNoise
-        Order and scale.
-    support : {"real", "integer"}
-        Support of the noise.
-    shape : tuple of int
-        Shape of the array.
-    seed : int
-        Seed of the stream.
 
     Examples
     --------
     >>> from ggdp.paper.experiments.sanitisers import sanitiser_of
-    >>> calibrated = sanitiser_of("integer-laplace").calibrate(1.0)
-    >>> simulated_noise(calibrated, "integer", (2, 3), seed=1).shape
+    >>> simulated_noise(sanitiser_of("integer-laplace").calibrate(1.0), (2, 3), seed=1).shape
     (2, 3)
     """
-    if support == "integer":
-        noise = ggdp.IntegerNoise(order=calibrated.order, scale=calibrated.scale)
-        return noise.sample(shape, source=ggdp.SeededSource(seed=seed)).astype(np.float64)
-    law = ggdp.GeneralizedGaussian(order=calibrated.order, scale=calibrated.scale)
+    if noise.support == "integer":
+        sampler = ggdp.IntegerNoise(order=noise.order, scale=noise.scale)
+        return sampler.sample(shape, source=ggdp.SeededSource(seed=seed)).astype(np.float64)
+    law = ggdp.GeneralizedGaussian(order=noise.order, scale=noise.scale)
     return simulated_not_private(law, shape, generator=np.random.default_rng(seed))
 
 
 def clip_rescale(noisy: Reals, total: float) -> Reals:
     """Return the counts clipped to [0, n] and scaled to n, over the last axis; all alike where none is above 0.
-
-    Parameters
-    ----------
-    noisy : array
-        Noisy counts.
-    total : float
-        The total n.
 
     Examples
     --------
@@ -126,14 +98,7 @@ def clip_rescale(noisy: Reals, total: float) -> Reals:
 
 
 def projected(noisy: Reals, total: float) -> Reals:
-    """Return the nearest counts, by Euclid, that are not negative and add up to n, over the last axis.
-
-    Parameters
-    ----------
-    noisy : array
-        Noisy counts.
-    total : float
-        The total n, above 0.
+    """Return the nearest counts, by Euclid, that are not negative and add up to n > 0, over the last axis.
 
     Notes
     -----

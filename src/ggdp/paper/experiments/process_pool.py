@@ -49,11 +49,7 @@ def run_tasks(
     Parameters
     ----------
     function : callable
-        A function of a module, called with `shared` and a task.
-    tasks : sequence
-        The tasks.
-    shared : object
-        What every worker is given once.
+        A function of a module, called with `shared`, which every worker is given once, and a task.
     workers : int, default 1
         How many processes to use; with one, everything runs in this process.
     on_result : callable, optional

@@ -16,8 +16,8 @@ the Czech data also mentions epsilon = 0.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import ggdp
 from ggdp._validate import choice
@@ -29,6 +29,9 @@ from ggdp.paper.experiments.process_pool import run_tasks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ggdp.privacy.neighbours import Neighbours
+    from ggdp.proofs.noise_law import Support
+
 __all__ = [
     "ALL",
     "DELTAS",
@@ -38,7 +41,6 @@ __all__ = [
     "PAPER",
     "QUICK_DELTAS",
     "REPEATS",
-    "CalibratedNoise",
     "Sanitiser",
     "Setting",
     "known",
@@ -50,8 +52,6 @@ __all__ = [
 Group: TypeAlias = Literal["paper", "ours"]
 Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
 Method: TypeAlias = Literal["paper", "classic", "tight", "planned"]
-Support: TypeAlias = Literal["real", "integer"]
-Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
 
 EPSILONS = (0.5, 1.0, 2.0)
 EPSILONS_TEXT = (0.1,)
@@ -59,27 +59,6 @@ DELTAS = (0.01, 0.05, 0.1, 0.25)
 # Those of a small run.
 QUICK_DELTAS = (0.05, 0.25)
 REPEATS = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibratedNoise:
-    """The noise of one setting.
-
-    Attributes
-    ----------
-    order, scale : float
-        Its order and scale.
-    std, mean_abs : float
-        Its standard deviation and mean absolute value.
-    note : str
-        What a reader should know; often empty.
-    """
-
-    order: float
-    scale: float
-    std: float
-    mean_abs: float
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +103,19 @@ class Sanitiser:
         """Whether its noise depends on delta."""
         return self.notion != "pure"
 
-    def calibrate(self, epsilon: float, delta: float | None = None) -> CalibratedNoise:
-        """Return the noise for an epsilon and, if it uses one, a delta."""
+    def calibrate(self, epsilon: float, delta: float | None = None) -> ggdp.Calibration:
+        """Return the noise for an epsilon and, if it uses one, a delta; a planned order is among its notes."""
         query = ggdp.Sensitivity.histogram(neighbours=self.neighbours)
         goal = self._goal(epsilon, delta)
         if self.order is None:
             calibration = ggdp.plan(goal, query, measure="mean-abs", support=self.support).calibration
             note = f"order {calibration.order:.6g} by the planner, for the least mean absolute error"
-            return _described(calibration, note)
+            return replace(calibration, notes=(note, *calibration.notes))
         if self.method == "classic":
             assert isinstance(goal, ggdp.ApproxDP)
-            return _described(classic_gaussian(goal, query, outside_domain=True))
+            return classic_gaussian(goal, query, outside_domain=True)
         method: Literal["paper", "tight"] = "paper" if self.method == "paper" else "tight"
-        return _described(ggdp.calibrate(goal, query, order=self.order, support=self.support, method=method))
+        return ggdp.calibrate(goal, query, order=self.order, support=self.support, method=method)
 
     def _goal(self, epsilon: float, delta: float | None) -> ggdp.PureDP | ggdp.ProbabilisticDP | ggdp.ApproxDP:
         if not self.uses_delta:
@@ -158,15 +137,19 @@ class Setting(NamedTuple):
         """The names of the setting."""
         return self.sanitiser.key, self.epsilon, self.delta
 
-
-def _described(calibration: ggdp.Calibration, note: str = "") -> CalibratedNoise:
-    return CalibratedNoise(
-        order=calibration.order,
-        scale=calibration.scale,
-        std=calibration.std,
-        mean_abs=calibration.mean_abs,
-        note="; ".join(filter(None, (note, *calibration.notes))),
-    )
+    def row(self, noise: ggdp.Calibration) -> dict[str, Any]:
+        """Return how a row of a run begins: the names of the setting, and its noise."""
+        one = self.sanitiser
+        return {
+            "sanitiser": one.key,
+            "group": one.group,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "order": noise.order,
+            "scale": noise.scale,
+            "support": one.support,
+            "neighbours": one.neighbours,
+        }
 
 
 PAPER = (
@@ -206,7 +189,7 @@ ALL = PAPER + OURS
 
 # The order of the paper's mechanism that it ran on one data set only.
 _MILDEW_ONLY = "ggm3-pdp"
-_KNOWN: dict[Setting, CalibratedNoise] = {}
+_KNOWN: dict[Setting, ggdp.Calibration] = {}
 
 
 def sanitiser_of(key: str) -> Sanitiser:
@@ -256,18 +239,8 @@ def settings_of(
 
 def known(
     settings: Sequence[Setting], *, workers: int = 1, progress: Callable[[int, int], None] | None = None
-) -> tuple[CalibratedNoise, ...]:
-    """Return the noise of every setting, searched for once in a process: the planner takes a second or two for each.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        Which settings.
-    workers : int, default 1
-        How many processes search.
-    progress : callable, optional
-        Called with the number of settings done and their total.
-    """
+) -> tuple[ggdp.Calibration, ...]:
+    """Return the noise of every setting, searched for once in a process: the planner takes a second or two for each."""
     missing = [setting for setting in settings if setting not in _KNOWN]
     slow = [setting for setting in missing if setting.sanitiser.method == "planned"]
     for setting in missing:
@@ -283,5 +256,5 @@ def known(
     return tuple(_KNOWN[setting] for setting in settings)
 
 
-def _calibrated(_: None, setting: Setting) -> CalibratedNoise:
+def _calibrated(_: None, setting: Setting) -> ggdp.Calibration:
     return setting.sanitiser.calibrate(setting.epsilon, setting.delta)

@@ -38,26 +38,12 @@ _CACHE_MEGABYTES = 400
 
 
 def default_gamma(columns: int) -> float:
-    """Return the kernel's gamma that e1071 takes if none is given.
-
-    Examples
-    --------
-    >>> default_gamma(4)
-    0.25
-    """
+    """Return the kernel's gamma that e1071 takes if none is given."""
     return 1.0 / columns
 
 
 def design(split: AdultSplit, codes: NDArray[np.int64]) -> tuple[Reals, NDArray[np.bool_]]:
-    """Return the features of rows, unscaled, and which of their columns are numeric.
-
-    Parameters
-    ----------
-    split : AdultSplit
-        The data, for the levels of their columns.
-    codes : array
-        Rows of it, such as ``split.cells``.
-    """
+    """Return the features of coded rows such as ``split.cells``, unscaled, and which of their columns are numeric."""
     parts, numeric, coded = [], [], False
     for place, name in enumerate(split.columns[:-1]):
         levels = split.levels[name]
@@ -81,16 +67,8 @@ def weighted_accuracy(
 ) -> int:
     """Return how many test rows a classifier gets right that was trained on weighted cells.
 
-    Parameters
-    ----------
-    cells, test : array of shape (rows, columns)
-        Features, unscaled.
-    labels, test_labels : array of int
-        Outcomes.
-    weights : array
-        Weights of the training cells, not all of them 0; cells of weight 0 are left out.
-    numeric : array of bool
-        Which columns to scale.
+    The features come unscaled: their `numeric` columns are scaled here. Cells of weight 0 are left out; not all may be
+    of that weight.
     """
     from scipy.sparse import csr_matrix
     from sklearn.svm import SVC

@@ -31,7 +31,7 @@ from ggdp.paper.experiments.adult_split import EMPTY_CELLS_SHOW, AdultSplit
 from ggdp.paper.experiments.finished_fits import StateFile
 from ggdp.paper.experiments.noisy_counts import ADJUSTMENTS, Adjustment, simulated_noise, stream_seed
 from ggdp.paper.experiments.process_pool import run_tasks
-from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, CalibratedNoise, Sanitiser, Setting, known, settings_of
+from ggdp.paper.experiments.sanitisers import DELTAS, EPSILONS, Sanitiser, Setting, known, settings_of
 from ggdp.paper.experiments.svm_classifier import COST, default_gamma, design, weighted_accuracy
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
+
+    import ggdp
 
     Reals = NDArray[np.float64]
 
@@ -134,7 +136,7 @@ class _Fit(NamedTuple):
     """One fit on sanitised counts."""
 
     setting: Setting
-    noise: CalibratedNoise
+    noise: ggdp.Calibration
     repeat: int
 
     @property
@@ -165,22 +167,12 @@ def run_svm(
 ) -> SvmRun:
     """Train a classifier on the original and on sanitised counts, and count its hits among the test rows.
 
+    The arguments are those of `run_counts`, and these; a process takes up to half a gigabyte.
+
     Parameters
     ----------
-    split : AdultSplit
-        The data.
-    sanitisers : iterable of Sanitiser
-        What to run.
-    epsilons, deltas : iterable of float
-        Privacy parameters.
-    repeats : int, default 5
-        Fits of each setting.
     extra_repeats : int, optional
-        Fits of each setting of a sanitiser that the paper does not have; by default as many.
-    seed : int, default 0
-        Seed of the run.
-    workers : int, default 1
-        How many processes to use, each with up to half a gigabyte; the results are the same for any number.
+        Fits of each setting of a sanitiser that the paper does not have; by default `repeats`.
     state_file : path, optional
         Where finished fits are noted; a later call with the same arguments, or more repeats, goes on from there.
     progress : callable, optional
@@ -248,16 +240,9 @@ def _fitted(problem: _Problem, fit: _Fit | _Control) -> int:
             weights = np.full(weights.shape, weights.mean())
     else:
         seed = stream_seed(problem.seed, "adult-svm", *fit.setting.key, fit.repeat)
-        noise = simulated_noise(fit.noise, fit.setting.sanitiser.support, weights.shape, seed=seed)
+        noise = simulated_noise(fit.noise, weights.shape, seed=seed)
         weights = ADJUSTMENTS[ADJUSTMENT](weights + noise, float(weights.sum()))
-    return weighted_accuracy(
-        problem.cells,
-        problem.labels,
-        weights,
-        problem.test,
-        problem.test_labels,
-        problem.numeric,
-    )
+    return weighted_accuracy(problem.cells, problem.labels, weights, problem.test, problem.test_labels, problem.numeric)
 
 
 def _all_fits(
@@ -301,19 +286,11 @@ def _fingerprint(problem: _Problem) -> str:
 
 def _row(fit: _Fit, accuracy: float) -> dict[str, Any]:
     """Return a row of the run."""
-    one = fit.setting.sanitiser
     return {
-        "sanitiser": one.key,
-        "group": one.group,
-        "epsilon": fit.setting.epsilon,
-        "delta": fit.setting.delta,
-        "order": fit.noise.order,
-        "scale": fit.noise.scale,
-        "support": one.support,
-        "neighbours": one.neighbours,
+        **fit.setting.row(fit.noise),
         "adjustment": ADJUSTMENT,
         "private": _PRIVATE,
-        "note": fit.noise.note,
+        "note": "; ".join(fit.noise.notes),
         "repeat": fit.repeat,
         "accuracy": accuracy,
     }

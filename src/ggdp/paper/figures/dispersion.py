@@ -73,12 +73,7 @@ def plot_dispersion(epsilons: float | Sequence[float] = EPSILONS) -> Figure:
         curve(right, epsilon_axis, edge, number, name)
     right.axhline(LEMMA_DELTA, color=BLACK, linewidth=0.8, linestyle=(0, (1, 2)))
     right.annotate(
-        "Lemma 11",
-        (4.95, LEMMA_DELTA),
-        textcoords="offset points",
-        xytext=(0, 2),
-        ha="right",
-        fontsize=SMALL,
+        "Lemma 11", (4.95, LEMMA_DELTA), textcoords="offset points", xytext=(0, 2), ha="right", fontsize=SMALL
     )
     right.set_xlim(0.0, 5.0)
     right.set_ylim(0.0, 1.0)

@@ -8,17 +8,7 @@ import numpy as np
 
 from ggdp.errors import ArgumentError
 from ggdp.paper.comparisons import GaussianBounds, gaussian_bounds
-from ggdp.plots.style import (
-    DOUBLE_WIDTH,
-    SIZE,
-    curve,
-    label,
-    level,
-    new_figure,
-    one_or_more,
-    plain_ticks,
-    show_legend,
-)
+from ggdp.plots.style import DOUBLE_WIDTH, SIZE, curve, label, level, new_figure, one_or_more, plain_ticks, show_legend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -42,16 +42,7 @@ _LONG = re.compile(r"(\d+\.\d{2})\d+")
 
 
 def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
-    """Return a figure as an ``<svg>`` element for a page.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure.
-    key : str
-        Its name, unique in the page.
-    title, description : str
-        Alternative text for readers who cannot see it.
+    """Return a figure as an ``<svg>`` element for a page; its key is unique there, its words are for screen readers.
 
     Examples
     --------
@@ -76,8 +67,8 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
     body = _GROUP.sub("<g>", body)
     body = _IDENTIFIER.sub(rf'id="{key}-\1"', body)
     body = _REFERENCE.sub(rf"\1{key}-\2", body).replace("xlink:href", "href")
-    names = {to_hex(colour): name for name, colour in COLOURS.items()}
-    body = _HEX.sub(lambda found: _property(found[0], names), body)
+    ours = {to_hex(colour): f"var({name}, {to_hex(colour)})" for name, colour in COLOURS.items()}
+    body = _HEX.sub(lambda found: ours.get(found[0], found[0]), body)
     # A hundredth of a point is finer than any printer; scales keep their digits.
     body = _PLACES.sub(lambda found: _LONG.sub(r"\1", found[0]), body)
     body = re.sub(r"\s*\n\s*", "\n", body).strip()
@@ -87,9 +78,3 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
         f'<title id="{key}-name">{escape(title)}</title><desc id="{key}-words">{escape(description)}</desc>'
         f"{body}</svg>"
     )
-
-
-def _property(colour: str, names: dict[str, str]) -> str:
-    """Return a colour as the page's own, where it is one of ours."""
-    name = names.get(colour)
-    return colour if name is None else f"var({name}, {colour})"

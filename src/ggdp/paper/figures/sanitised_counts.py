@@ -13,18 +13,7 @@ from ggdp.paper.experiments.noisy_counts import ADJUSTMENT_LABELS
 from ggdp.paper.experiments.sanitisers import sanitiser_of
 from ggdp.paper.figures.drawings import drawing, legend_above
 from ggdp.paper.figures.mechanism_marks import LOOKS, draw_means, legend_mark, outside_domain, panel_grid
-from ggdp.plots.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    SIZE,
-    SMALL,
-    VERMILION,
-    label,
-    level,
-    numeral,
-)
+from ggdp.plots.style import BLACK, BLUE, GREEN, ORANGE, SIZE, SMALL, VERMILION, label, level, numeral
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ from ggdp.paper import comparisons, figures
 from ggdp.paper.figures.drawings import drawing, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from ggdp.paper.results import Drawing
+    from ggdp.paper.results import Drawing, Row
 
 __all__ = ["theory_drawings"]
 
@@ -34,18 +34,18 @@ def theory_drawings(progress: Callable[[int, int], None] | None = None) -> list[
     return found
 
 
+def _rows(found: Iterable[object], **fields: str) -> list[Row]:
+    """Return fields of comparisons as rows, a column each; one comparison after the other."""
+    return [row for one in found for row in rows_of(**{name: getattr(one, field) for name, field in fields.items()})]
+
+
 def _densities() -> Drawing:
     families = comparisons.paper_densities()
     rows = [
         row
-        for family in families
-        for row in rows_of(
-            shared=family.shared,
-            order=family.orders[:, None],
-            scale=family.scales[:, None],
-            x=family.x,
-            density=family.densities,
-        )
+        for one in families
+        for order, scale, density in zip(one.orders, one.scales, one.densities, strict=True)
+        for row in rows_of(shared=one.shared, order=order, scale=scale, x=one.x, density=density)
     ]
     return drawing(
         "densities",
@@ -97,18 +97,7 @@ def _exponential() -> Drawing:
 def _gaussian_bounds() -> Drawing:
     deltas = np.geomspace(1e-8, 0.499, 61)
     found = [comparisons.gaussian_bounds(epsilon, deltas) for epsilon in (0.1, 0.5, 0.9)]
-    rows = [
-        row
-        for one in found
-        for row in rows_of(
-            epsilon=one.epsilon,
-            delta=one.delta,
-            lemma_10=one.paper,
-            tight_pdp=one.tight_pdp,
-            classic_adp=one.classic,
-            tight_adp=one.analytic,
-        )
-    ]
+    bounds = {"lemma_10": "paper", "tight_pdp": "tight_pdp", "classic_adp": "classic", "tight_adp": "analytic"}
     return drawing(
         "gaussian-bounds",
         figures.plot_gaussian_bounds(found),
@@ -116,24 +105,13 @@ def _gaussian_bounds() -> Drawing:
         caption="Four bounds at epsilon = 0.5 (left); the ratio of the paper's pDP bound to the classic aDP bound, "
         "which is always below 1 (middle); the same ratio of the least values, which is always above 1 (right).",
         place="The paper's Fig. 3 (middle), with the least values beside it",
-        rows=rows,
+        rows=_rows(found, epsilon="epsilon", delta="delta", **bounds),
     )
 
 
 def _tail_ratio() -> Drawing:
     found = comparisons.paper_tails()
-    rows = [
-        row
-        for one in found
-        for row in rows_of(
-            epsilon=one.epsilon,
-            delta=one.delta,
-            t=one.t,
-            log_laplace=one.log_laplace,
-            log_gaussian=one.log_gaussian,
-            log_ratio=one.log_ratio,
-        )
-    ]
+    columns = ("epsilon", "delta", "t", "log_laplace", "log_gaussian", "log_ratio")
     return drawing(
         "tail-ratio",
         figures.plot_tail_ratio(found),
@@ -141,17 +119,12 @@ def _tail_ratio() -> Drawing:
         caption="From 1 at t = 0 every ratio falls, turns, and exceeds 1 in the end: then Laplace noise exceeds t more "
         "often. Grey where both tails are below 1e-4.",
         place="The paper's Fig. 4",
-        rows=rows,
+        rows=_rows(found, **{name: name for name in columns}),
     )
 
 
 def _same_tail() -> Drawing:
     found = comparisons.paper_same_tails()
-    rows = [
-        row
-        for one in found
-        for row in rows_of(epsilon_1=one.epsilon, delta=one.delta, t=one.t, log_tail=one.log_tail, ratio=one.ratio)
-    ]
     return drawing(
         "same-tail",
         figures.plot_same_tail(found),
@@ -159,7 +132,7 @@ def _same_tail() -> Drawing:
         caption="The epsilon at which Gaussian noise (Lemma 10) exceeds t as often as Laplace noise, over that of the "
         "Laplace noise. It is smaller at a larger delta. Grey where the tail is below 1e-4.",
         place="The paper's Fig. 5",
-        rows=rows,
+        rows=_rows(found, epsilon_1="epsilon", delta="delta", t="t", log_tail="log_tail", ratio="ratio"),
     )
 
 

@@ -85,14 +85,7 @@ class _Data(NamedTuple):
 
 
 def report_html(results: Results, files_written: Sequence[str] = ()) -> str:
-    """Return the report of a run as one HTML document.
-
-    Parameters
-    ----------
-    results : Results
-        A run, with its figures drawn and its claims judged.
-    files_written : sequence of str
-        Names of the files with all numbers, in the same directory: the page links to them.
+    """Return the report of a run as one HTML document, with links to the files with all numbers in its directory.
 
     Examples
     --------

@@ -114,11 +114,7 @@ def _columns(one: Sanitiser, deltas: list[float]) -> list[float | None]:
 
 
 def _table_row(
-    one: Sanitiser,
-    found: list[Any],
-    cells: list[dict[str, str] | None],
-    total: bool = False,
-    adjustment: str = "",
+    one: Sanitiser, found: list[Any], cells: list[dict[str, str] | None], total: bool = False, adjustment: str = ""
 ) -> TableRow:
     outside = any("outside the domain" in (row["note"] or "") for row in found if row)
     return TableRow(one.label, one.group == "ours", outside, total, adjustment, cells)
