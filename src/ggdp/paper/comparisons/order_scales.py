@@ -11,8 +11,8 @@ adp       the least scale for aDP
 
 Scales of different orders are not comparable as they stand, since b is no measure of spread: hence the standard
 deviations. Where one coordinate moves, or p = 2, the least scales are certified by `ggdp.calibrate` and the paper's is
-its closed form. Where several move, delta is a convolution in floats, and nothing is proved: the paper's scale is good
-to about 1e-7, that for aDP is about 1e-5 too large. ``ggdp.calibrate`` proves such a scale, in seconds each.
+its closed form. Where several move, delta is a convolution in floats, and nothing is proved: scales are good to about
+1e-6. ``ggdp.calibrate`` proves such a scale, in a second or two each.
 
 References
 ----------
@@ -30,10 +30,12 @@ import numpy as np
 from ggdp import ApproxDP, GeneralizedGaussian, ProbabilisticDP, Sensitivity, _validate, calibrate
 from ggdp.calibration import disjoint_scale
 from ggdp.calibration.absolute_sum import absolute_sum_excess
+from ggdp.calibration.corner import corner_excess
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.paper.array_checks import Floats, frozen, orders_of
 from ggdp.planning.scales import scale_finder
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ PAPER_BOX = (1.0, 0.1, 0.05)
 LARGEST_OF_SEVERAL = 50.0
 TOLERANCE = 1e-8
 SECANTS = 40
+FIRST_STEP = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,7 +131,7 @@ def scales_by_order(
         if query.moving == 1 or p == 2.0:
             pdp, adp = (calibrate(goal, query, order=p).scale for goal in goals)
         else:
-            pdp, adp = math.nan, find(p, lambda: math.inf)
+            pdp, adp = math.nan, _least_scale(p, query, goals[1], find(p, lambda: math.inf))
         rows.append((_paper_scale(p, query, eps, slack), pdp, adp))
         if progress is not None:
             progress(done, checked.size)
@@ -159,10 +162,24 @@ def _paper_scale(p: float, query: Sensitivity, epsilon: float, delta: float) -> 
     return math.exp(_secant_root(excess, math.log(disjoint_scale(p, query.lp(1), epsilon, delta))))
 
 
+def _least_scale(p: float, query: Sensitivity, goal: ApproxDP, near: float) -> float:
+    """Return the least scale for aDP where several coordinates move, from one that is near it."""
+    bound = CornerDelta(corner=query.corner, epsilon=goal.epsilon)
+
+    def excess(log_scale: float) -> float:
+        return corner_excess(bound, NoiseLaw(order=p, scale=math.exp(log_scale)), goal.delta)
+
+    try:
+        return math.exp(_secant_root(excess, math.log(near)))
+    except SearchError:
+        # At order 1 delta has kinks in the scale.
+        return near
+
+
 def _secant_root(excess: Callable[[float], float], start: float) -> float:
     """Return the root of a falling and nearly straight function, by secants that stay within a factor of e."""
     here, value = start, excess(start)
-    ahead = here + math.copysign(0.01, value)
+    ahead = here + math.copysign(FIRST_STEP, value)
     for _ in range(SECANTS):
         following = excess(ahead)
         slope = (following - value) / (ahead - here)
