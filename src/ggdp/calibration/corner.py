@@ -132,6 +132,10 @@ def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -
             scale = failed.law.scale + (law.scale - failed.law.scale) * min(share * (1.0 + PROBE), 1.0)
             between = _proof(bound, law.with_scale(scale))
             return between if between.found.upper <= delta else proved
+        if failed is not None:
+            # Two proofs may show a curve that is less steep than was thought.
+            fallen = math.log(failed.found.upper / upper) / math.log(law.scale / failed.law.scale)
+            steepness = max(min(steepness, fallen), 1.0)
         failed = proved
         move = min(max(1.05 * math.log(upper / delta) / steepness, LEAST_MOVE), farthest)
         law = law.with_scale(law.scale * (1.0 + move))
