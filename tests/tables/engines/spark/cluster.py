@@ -18,6 +18,7 @@ from ggdp.sampling import SeededSource
 from ggdp.tables.engines.spark.local_session import _java_version, quiet
 
 ROOT = Path(__file__).parents[4]
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote"
 _CONF = {
     "spark.app.name": "ggdp tests",
     "spark.master": "local-cluster[2,1,1024]",
@@ -29,9 +30,9 @@ _CONF = {
     # Executors unpickle the sources below, and draw by the source that is tested, whatever is installed.
     "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
     "spark.sql.shuffle.partitions": "4",
-    # Short lives: compiled quickly rather than well.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Short lives: classes are loaded without being verified again, and compiled quickly rather than well.
+    "spark.driver.extraJavaOptions": _JAVA,
+    "spark.executor.extraJavaOptions": _JAVA,
     # Parts go to whichever worker is free.
     "spark.locality.wait": "0s",
 }
