@@ -18,7 +18,8 @@ from ggdp.sampling import SeededSource
 from ggdp.tables.engines.spark.local_session import _java_version, quiet
 
 ROOT = Path(__file__).parents[4]
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote"
+# Short lives: classes are loaded without being verified again, and compiled quickly rather than well.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 _CONF = {
     "spark.app.name": "ggdp tests",
     "spark.master": "local-cluster[2,1,1024]",
@@ -30,9 +31,8 @@ _CONF = {
     # Executors unpickle the sources below, and draw by the source that is tested, whatever is installed.
     "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
     "spark.sql.shuffle.partitions": "4",
-    # Short lives: classes are loaded without being verified again, and compiled quickly rather than well.
-    "spark.driver.extraJavaOptions": _JAVA,
-    "spark.executor.extraJavaOptions": _JAVA,
+    "spark.driver.extraJavaOptions": JAVA,
+    "spark.executor.extraJavaOptions": JAVA,
     # Parts go to whichever worker is free.
     "spark.locality.wait": "0s",
 }
@@ -41,9 +41,14 @@ _CONF = {
 def cluster():
     """The one cluster of this process; it ends with it. Without Java the test is skipped."""
     pytest.importorskip("pyspark", reason="needs pyspark, of the extra 'spark'")
-    if (_java_version() or 0) < 17:
+    if not _has_java():
         pytest.skip("needs Java 17 or newer")
     return started()
+
+
+@functools.cache
+def _has_java():
+    return (_java_version() or 0) >= 17
 
 
 @functools.cache
@@ -54,6 +59,11 @@ def started(*changes):
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
+    # A process has one Spark context: that of the tests before, which use a session of ggdp's own, ends here.
+    if (running := SparkContext._active_spark_context) is not None:
+        running.stop()
+        SparkContext._gateway.shutdown()
+        SparkContext._gateway = SparkContext._jvm = None
     folder = tempfile.mkdtemp(prefix="ggdp-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     conf = SparkConf(loadDefaults=False)
