@@ -32,6 +32,8 @@ SLOW_EXAMPLES = {
 }
 
 
+# First: `-m` is applied to the marks that items have by then.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Mark the groups of tests that share something, and let the largest start first: the rest fills up the others."""
     places = {name: place for place, name in enumerate(SHARED)}

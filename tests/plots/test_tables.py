@@ -235,7 +235,7 @@ def test_large_counts_are_in_the_unit_that_the_axis_names():
 
 @pytest.mark.parametrize(("rows", "columns"), [(61, 2), (100, 80), (80, 100), (400, 31)])
 def test_a_larger_table_of_two_columns_is_a_heat_map_of_colours_alone(rows, columns):
-    # In one table of noise in fifty a cell is far beyond all others, and the caption says so: the noise is always the same.
+    # Always the same noise: in one table in fifty a cell is far beyond all others, and the caption says so.
     levels = {"a": [f"a{k}" for k in range(rows)], "b": [f"b{k}" for k in range(columns)]}
     found = release(levels, source=ggdp.SeededSource(seed=1))
     axes = drawn(found)

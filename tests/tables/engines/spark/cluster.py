@@ -28,9 +28,11 @@ _CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Messages that nobody reads.
+    "spark.log.level": "WARN",
     # Executors unpickle the sources below, and draw by the source that is tested, whatever is installed.
     "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
-    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": JAVA,
     "spark.executor.extraJavaOptions": JAVA,
     # Parts go to whichever worker is free.

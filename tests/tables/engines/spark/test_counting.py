@@ -40,7 +40,7 @@ def test_spark_frames_are_counted_as_the_semantics_say(spark, label):
     ("unit", "max_cells"),
     [
         ("name", 1),
-        ("person", 2),
+        pytest.param("person", 2, marks=pytest.mark.exhaustive),
         pytest.param("person", 1, marks=pytest.mark.exhaustive),
         pytest.param("day", 2, marks=pytest.mark.exhaustive),
     ],
