@@ -64,8 +64,11 @@ def started(*changes):
     # A process has one Spark context: that of the tests before, which use a session of ggdp's own, ends here.
     if (running := SparkContext._active_spark_context) is not None:
         running.stop()
-        SparkContext._gateway.shutdown()
-        SparkContext._gateway = SparkContext._jvm = None
+        gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+        gateway.shutdown()
+        # Its Java process waits for this.
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
     folder = tempfile.mkdtemp(prefix="ggdp-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     conf = SparkConf(loadDefaults=False)
