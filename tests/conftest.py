@@ -13,22 +13,37 @@ settings.register_profile("repeated", deadline=None, derandomize=True)
 settings.register_profile("fresh", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeated"))
 
-# Tests that share what takes long to build run in one process: a Spark session, mechanisms, a reproduction.
+# Tests that share what takes long to build run in one process: a Spark session, mechanisms, a reproduction; and so do
+# all tests of a file. A process has one Spark context, and tests use two: a session of ggdp's own and a cluster. Their
+# groups start first, each in its own process. Where there is one process, the cluster takes the place of the session.
+CLUSTER = "tests/tables/engines/spark/"
 SHARED = {
-    "spark": ("spark",),
-    "conformance": ("tests/conformance/", "tests/proofs/test_kernel.py"),
-    "paper": ("tests/paper/claims/", "tests/paper/figures/", "tests/paper/report/"),
+    "spark": lambda name: "spark" in name and CLUSTER not in name,
+    "spark cluster": lambda name: CLUSTER in name,
+    "conformance": lambda name: "tests/conformance/" in name or "tests/proofs/test_kernel.py" in name,
+    "paper": lambda name: any(f"tests/paper/{part}/" in name for part in ("claims", "figures", "report")),
+}
+
+# Examples that run a large part of the paper for many seconds; tests/paper checks the same functions every time.
+SLOW_EXAMPLES = {
+    "ggdp.paper.reproduction.reproduce",
+    "ggdp.paper.experiments.lower_bounds.lower_bounds",
+    "ggdp.paper.figures.theory.theory_drawings",
 }
 
 
+# First: `-m` is applied to the marks that items have by then.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the groups of tests that share something, and let them start first: the rest fills up the other process."""
+    """Mark the groups of tests that share something, and let the largest start first: the rest fills up the others."""
     places = {name: place for place, name in enumerate(SHARED)}
 
     def group_of(item):
-        return next((name for name, parts in SHARED.items() if any(part in item.nodeid for part in parts)), None)
+        shared = (name for name, has in SHARED.items() if has(item.nodeid))
+        return next(shared, item.nodeid.partition("::")[0])
 
     for item in items:
-        if (group := group_of(item)) is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+        if item.name in SLOW_EXAMPLES:
+            item.add_marker(pytest.mark.exhaustive)
     items.sort(key=lambda item: places.get(group_of(item), len(places)))

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.flat import delta_of_integer_shift, delta_of_shift
 
 import ggdp
@@ -97,7 +98,7 @@ def test_order_one_is_laplace_in_closed_form():
         assert scale(ggdp.ApproxDP(epsilon, delta), order=1, support="integer") == pytest.approx(on_integers, rel=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 60))
 @given(NOTIONS, ORDERS, EPSILONS, DELTAS, st.floats(1.0, 3.0), st.floats(1.0, 3.0))
 def test_the_scale_falls_as_epsilon_and_delta_grow(notion, order, epsilon, delta, more_epsilon, more_delta):
     tight = scale(notion(epsilon, delta), order=order)
@@ -115,7 +116,7 @@ def test_on_the_integers_too_it_falls_as_epsilon_and_delta_grow(
     assert scale(looser, d, order=order, support="integer") <= tight * (1 + 2e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 60))
 @given(NOTIONS, ORDERS, EPSILONS, DELTAS, st.floats(1e-9, 1e12))
 def test_on_the_reals_the_scale_is_proportional_to_the_sensitivity(notion, order, epsilon, delta, d):
     goal = notion(epsilon, delta)
@@ -131,7 +132,7 @@ def test_on_the_integers_the_scale_grows_with_the_sensitivity(notion, order, eps
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 60))
 @given(NOTIONS, st.floats(1.001, 50.0), st.floats(0.2, 5.0), st.floats(1e-2, 5.0))
 def test_on_the_reals_scale_to_delta_to_scale_comes_back(notion, order, b, epsilon):
     goal = notion(epsilon, 0.1)
@@ -140,7 +141,7 @@ def test_on_the_reals_scale_to_delta_to_scale_comes_back(notion, order, b, epsil
         assert scale(notion(epsilon, delta), order=order) == pytest.approx(b, rel=2e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 60))
 @given(NOTIONS, ORDERS, st.floats(0.3, 20.0), st.floats(1e-2, 5.0), st.integers(1, 4))
 def test_on_the_integers_the_scale_that_comes_back_is_not_above_the_original(notion, order, b, epsilon, d):
 
@@ -150,7 +151,7 @@ def test_on_the_integers_the_scale_that_comes_back_is_not_above_the_original(not
         assert scale(notion(epsilon, delta), d, order=order, support="integer") <= b * (1 + 2e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 60))
 @given(NOTIONS, ORDERS, EPSILONS, DELTAS, st.sampled_from(["real", "integer"]))
 def test_the_guarantee_implies_the_goal_and_can_be_proved_again(notion, order, epsilon, delta, support):
     goal = notion(max(epsilon, 0.01), delta)
@@ -229,7 +230,7 @@ def test_a_bare_norm_falls_back_to_the_direction_free_bound_and_says_so():
 
 
 def test_probabilistic_dp_of_several_coordinates_is_labelled_an_upper_bound():
-    found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(3, 1.0), order=3)
+    found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(3, 1.0), order=2, support="integer")
     assert found.certificate.bound.name == "absolute-sum"
     assert "upper bound" in found.notes[0]
 

@@ -1,30 +1,34 @@
 """Every scale is enough and not a hair more, by 50-digit arithmetic that shares no code with the library."""
 
-from itertools import product
-
 import pytest
 from mpmath import mpf
+from tests.cases import covering
 from tests.reference import fifty_digits as exact
 
 import ggdp
 
 ORDERS = (1.0, 1.00001, 1.27, 1.5, 2.0, 3.0, 4.6, 8.0, 50.0)
-GOALS = tuple(product((1e-4, 0.1, 1.0, 5.0, 50.0), (1e-18, 1e-9, 1e-6, 0.05, 0.5)))
 NOTIONS = {"approximate": ggdp.ApproxDP, "probabilistic": ggdp.ProbabilisticDP}
 
-REAL = tuple(product(NOTIONS, ORDERS, GOALS))
+REAL = covering(NOTIONS, ORDERS, (1e-4, 0.1, 1.0, 5.0, 50.0), (1e-18, 1e-9, 1e-6, 0.05, 0.5))
 # On the integers the oracle's sums are as long as the scale, so small epsilons come at few points.
-INTEGER = tuple(product(NOTIONS, ORDERS, tuple(product((0.5, 1.0, 5.0, 50.0), (1e-18, 1e-6, 0.05, 0.5))), (1,)))
-INTEGER_WIDE = tuple(product(NOTIONS, (1.0, 1.5, 2.0, 3.0), ((1.0, 1e-6), (2.0, 0.05)), (2, 7)))
-INTEGER_SMALL = tuple(product(NOTIONS, (1.5, 2.0, 3.0, 50.0), ((0.05, 1e-6), (0.01, 0.05)), (1,)))
-BOUNDED = tuple(
-    product(
-        ("truncated", "boundary-inflated"),
-        ("real", "integer"),
-        (1.0, 1.27, 1.5, 2.0, 3.0, 8.0),
-        (0.1, 1.0, 5.0),
-        ((10, 1), (7, 7), (30, 4)),
-    )
+INTEGER = covering(NOTIONS, ORDERS, (0.5, 1.0, 5.0, 50.0), (1e-18, 1e-6, 0.05, 0.5), (1,))
+INTEGER_WIDE = [
+    case
+    for epsilon, delta in ((1.0, 1e-6), (2.0, 0.05))
+    for case in covering(NOTIONS, (1.0, 1.5, 2.0, 3.0), (epsilon,), (delta,), (2, 7))
+]
+INTEGER_SMALL = [
+    case
+    for epsilon, delta in ((0.05, 1e-6), (0.01, 0.05))
+    for case in covering(NOTIONS, (1.5, 2.0, 3.0, 50.0), (epsilon,), (delta,), (1,))
+]
+BOUNDED = covering(
+    ("truncated", "boundary-inflated"),
+    ("real", "integer"),
+    (1.0, 1.27, 1.5, 2.0, 3.0, 8.0),
+    (0.1, 1.0, 5.0),
+    ((10, 1), (7, 7), (30, 4)),
 )
 
 
@@ -32,17 +36,15 @@ def test_the_grid_has_at_least_500_points():
     assert len(REAL) + len(INTEGER) + len(INTEGER_WIDE) + len(INTEGER_SMALL) + len(BOUNDED) >= 500
 
 
-@pytest.mark.parametrize(("notion", "order", "goal"), REAL)
-def test_real_scale_is_safe_and_tight(notion, order, goal):
-    epsilon, delta = goal
+@pytest.mark.parametrize(("notion", "order", "epsilon", "delta"), REAL)
+def test_real_scale_is_safe_and_tight(notion, order, epsilon, delta):
     b = ggdp.calibrate(NOTIONS[notion](epsilon, delta), ggdp.Sensitivity.disjoint(1), order=order).scale
     assert exact.real_delta(notion, order, b, 1, epsilon) <= mpf(delta)
     assert exact.real_delta(notion, order, exact.rounded_down(b), 1, epsilon) > mpf(delta)
 
 
-@pytest.mark.parametrize(("notion", "order", "goal", "sensitivity"), INTEGER + INTEGER_WIDE + INTEGER_SMALL)
-def test_integer_scale_is_safe_and_tight(notion, order, goal, sensitivity):
-    epsilon, delta = goal
+@pytest.mark.parametrize(("notion", "order", "epsilon", "delta", "sensitivity"), INTEGER + INTEGER_WIDE + INTEGER_SMALL)
+def test_integer_scale_is_safe_and_tight(notion, order, epsilon, delta, sensitivity):
     b = ggdp.calibrate(
         NOTIONS[notion](epsilon, delta), ggdp.Sensitivity.disjoint(sensitivity), order=order, support="integer"
     ).scale

@@ -81,7 +81,8 @@ def test_cells_that_share_nothing_have_their_whole_names():
 
 
 def test_more_cells_of_two_columns_are_a_heat_map_with_the_counts_in_it():
-    found = release({"sex": ["f", "m"], "region": [f"r{k}" for k in range(21)]})
+    levels = {"sex": ["f", "m"], "region": [f"r{k}" for k in range(21)]}
+    found = release(levels, source=ggdp.SeededSource(seed=1))
     axes = drawn(found)
     counts = found.tables[0].count.reshape(2, 21)
     # The column with more levels goes down.
@@ -234,7 +235,9 @@ def test_large_counts_are_in_the_unit_that_the_axis_names():
 
 @pytest.mark.parametrize(("rows", "columns"), [(61, 2), (100, 80), (80, 100), (400, 31)])
 def test_a_larger_table_of_two_columns_is_a_heat_map_of_colours_alone(rows, columns):
-    found = release({"a": [f"a{k}" for k in range(rows)], "b": [f"b{k}" for k in range(columns)]})
+    # Always the same noise: in one table in fifty a cell is far beyond all others, and the caption says so.
+    levels = {"a": [f"a{k}" for k in range(rows)], "b": [f"b{k}" for k in range(columns)]}
+    found = release(levels, source=ggdp.SeededSource(seed=1))
     axes = drawn(found)
     counts = found.tables[0].count.reshape(rows, columns)
     down, across, shown = ("a", "b", counts) if rows > columns else ("b", "a", counts.T)

@@ -7,6 +7,7 @@ import math
 
 import mpmath
 import pytest
+from tests.cases import covering
 from tests.flat import delta_of_corner, delta_of_shift, least_delta_of_corner
 
 from ggdp.calibration.corner_layout import corner_layout
@@ -90,12 +91,14 @@ def test_two_laplace_coordinates_equal_their_convolution() -> None:
     assert exact <= found.upper <= exact * (1 + NARROW)
 
 
-@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0, 20.0])
-@pytest.mark.parametrize(("corner", "shifts"), [(((1, 2),), [1, 1]), (((2, 1), (1, 1)), [2, 1]), (((1, 1),), [1])])
-@pytest.mark.parametrize("scale", [0.8, 1.7, 3.0])
+@pytest.mark.parametrize(
+    ("order", "corner", "scale"),
+    covering([1.0, 1.5, 2.0, 3.0, 20.0], [((1, 2),), ((2, 1), (1, 1)), ((1, 1),)], [0.8, 1.7, 3.0]),
+)
 def test_integers_are_above_the_sum_over_all_noise_and_near_it(
-    order: float, corner: tuple[tuple[int, int], ...], shifts: list[int], scale: float
+    order: float, corner: tuple[tuple[int, int], ...], scale: float
 ) -> None:
+    shifts = [size for size, number in corner for _ in range(number)]
     reach = math.ceil(scale * 34.0 ** (1.0 / order)) + 1
     exact = integer_delta(order, scale, shifts, 1.0, reach)
     found = delta_of_corner(order=order, scale=scale, corner=corner, epsilon=1.0, support="integer").upper

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
+from tests.cases import examples
 from tests.flat import delta_of_shift
 from tests.reference import fifty_digits as exact
 
@@ -17,7 +18,7 @@ points = {
 }
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50, 150))
 @given(**points)
 def test_the_enclosure_holds_the_50_digit_value(notion, order, shift, epsilon):
     found = delta_of_shift(notion=notion, order=order, scale=1.0, sensitivity=shift, epsilon=epsilon)
@@ -29,7 +30,7 @@ def test_the_enclosure_holds_the_50_digit_value(notion, order, shift, epsilon):
     assert found.upper - found.lower <= 1e-12 * found.upper + 5e-324
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 60))
 @given(**points, factor=st.floats(1.0, 2.0))
 def test_delta_grows_with_the_shift(notion, order, shift, epsilon, factor):
     near = delta_of_shift(notion=notion, order=order, scale=1.0, sensitivity=shift, epsilon=epsilon)
@@ -37,7 +38,7 @@ def test_delta_grows_with_the_shift(notion, order, shift, epsilon, factor):
     assert near.lower <= far.upper
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 60))
 @given(**points)
 def test_approximate_delta_is_below_probabilistic_delta(notion, order, shift, epsilon):
     del notion

@@ -1,4 +1,5 @@
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ ADJUSTMENTS = {
 }
 
 
+@cache
 def mechanism(goal, query=TWO, support="integer"):
     return Mechanism(ggdp.calibrate(goal, query, order=1 if goal.notion == "pure" else 2, support=support))
 

@@ -25,7 +25,7 @@ RELEASES = {
     "seeded": lambda: release_of(source=ggdp.SeededSource(seed=3)),
     "truncated": lambda: release_of(order=2, bounds=[(0, 3000)], bounding="truncated"),
     "inflated": lambda: release_of(
-        order=2, bounds=[(0, 3000)], bounding="boundary-inflated", support="real", query=ONE
+        order=2, bounds=[(0, 50)], bounding="boundary-inflated", support="real", query=ONE, values=(10, 20, 7)
     ),
     "clipped": lambda: clip(release_of(), 0),
     "rounded": lambda: round_values(clip(release_of(), 0.5, 1e4)),

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 from tests.sampling.scripted import Scripted
 
 from ggdp.errors import ArgumentError
@@ -81,6 +82,7 @@ def test_the_high_half_of_a_product_is_right(factors, data):
     assert found.tolist() == [a * b >> 64 for a, b in zip(factors, others, strict=True)]
 
 
+@settings(max_examples=examples(30, 100))
 @given(st.sampled_from(LAWS), st.integers(0, 2**64 - 1), st.floats(0, 1))
 def test_the_scaled_word_holds_the_scaled_number(law, word, share):
     order, scale, lower, upper = law

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 __all__ = ["COMPARISONS", "TOTAL", "Allowance", "compares", "share"]
 
@@ -82,7 +82,13 @@ class Allowance:
 
 
 def compares(
-    name: str, cases: Sequence[Any], *, each: int, fast: int, exhaustive: int | None = None
+    name: str,
+    cases: Sequence[Any],
+    *,
+    each: int,
+    fast: int,
+    exhaustive: int | None = None,
+    often: Collection[Any] | None = None,
 ) -> Callable[[Any], Any]:
     """Parametrise a test over `case`, `size` (how many draws) and `allowance`.
 
@@ -96,8 +102,11 @@ def compares(
         How many comparisons it makes on each case and size.
     fast, exhaustive : int
         How many draws it takes in every run, and how many more behind the `exhaustive` mark.
+    often : collection, optional
+        The cases that are run every time; by default all. The others are exhaustive with either number of draws, and
+        have their share of the budget all the same.
     """
-    sizes = [(fast, ())] if exhaustive is None else [(fast, ()), (exhaustive, (pytest.mark.exhaustive,))]
+    sizes = [fast] if exhaustive is None else [fast, exhaustive]
     made = each * len(cases) * len(sizes)
     if made != COMPARISONS.get(name):
         message = f"{name!r} makes {made} comparisons, but budget.COMPARISONS has {COMPARISONS.get(name)}"
@@ -105,8 +114,14 @@ def compares(
     return pytest.mark.parametrize(
         ("case", "size", "allowance"),
         [
-            pytest.param(case, size, Allowance(name, each), id=f"{getattr(case, 'label', case)}-{size:g}", marks=marks)
-            for size, marks in sizes
+            pytest.param(
+                case,
+                size,
+                Allowance(name, each),
+                id=f"{getattr(case, 'label', case)}-{size:g}",
+                marks=() if size == fast and (often is None or case in often) else (pytest.mark.exhaustive,),
+            )
+            for size in sizes
             for case in cases
         ],
     )

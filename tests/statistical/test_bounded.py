@@ -88,7 +88,11 @@ def check(case, size, allowance):
         assert_seen(around_s + step, law, laws.shifted(law, step), allowance)
 
 
-@compares("bounded noise", BOUNDED, each=12, fast=FAST, exhaustive=MANY)
+# Every window, bounded in one way and the other in turn.
+IN_TURN = [case for place, case in enumerate(BOUNDED) if place % len(WINDOWS) % 2 == place // len(WINDOWS)]
+
+
+@compares("bounded noise", BOUNDED, each=12, fast=FAST, exhaustive=MANY, often=IN_TURN)
 def test_draws_around_mixed_values_fit_and_distorted_ones_do_not(case, size, allowance):
     check(case, size, allowance)
 
@@ -120,7 +124,7 @@ def test_noise_wider_than_wide_bounds_is_drawn_in_rounds(case, size, allowance):
     assert_seen(draws[0::3] + half, case.law(s), laws.shifted(case.law(s), half), allowance, by=by)
 
 
-@compares("values beside others", BOUNDED, each=2, fast=FAST, exhaustive=MANY)
+@compares("values beside others", BOUNDED, each=2, fast=FAST, exhaustive=MANY, often=IN_TURN)
 def test_draws_around_a_value_do_not_depend_on_the_others(case, size, allowance):
     s = case.values[0]
     alone = case.around(np.full(size, s))

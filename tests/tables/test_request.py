@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.cases import covering
 
 import ggdp
 from ggdp.errors import ArgumentError
@@ -223,9 +224,9 @@ def test_a_probabilistic_goal_is_approximate_after_an_adjustment_and_a_threshold
     assert isinstance(plan_request(sparse).guarantee, ggdp.ApproxDP)
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("max_cells", [1, 3])
-@pytest.mark.parametrize("order", [1.0, 2.0, "auto"])
+@pytest.mark.parametrize(
+    ("neighbours", "max_cells", "order"), covering(["add-remove", "replace-one"], [1, 3], [1.0, 2.0, "auto"])
+)
 def test_an_open_table_keeps_the_whole_of_its_goal(neighbours, max_cells, order):
     request = request_of(
         by=["town"], goal=APPROX, unit="person", max_cells=max_cells, neighbours=neighbours, order=order

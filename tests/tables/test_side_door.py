@@ -18,6 +18,7 @@ from itertools import product
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cases import covering, some
 from tests.tables.engines.zoo import ENGINES
 from tests.tables.scripted import Script
 
@@ -243,53 +244,42 @@ def compared(
     return outcomes
 
 
-def cases(*choices, fast):
-    """All combinations of parameters, of which only some are run every time."""
-    return [pytest.param(*case, marks=[] if fast(*case) else pytest.mark.exhaustive) for case in product(*choices)]
-
-
 UNITS = (None, "person")
+ONE_TABLE = covering(STRANGERS, FLAGS, WRITERS, UNITS, CHANGES)
 
 
-@pytest.mark.parametrize("stranger", STRANGERS)
-@pytest.mark.parametrize(
-    ("regime", "suffix", "unit"),
-    cases(
-        FLAGS,
-        WRITERS,
-        UNITS,
-        # Cells of sparse tables are counted as those of declared ones.
-        fast=lambda regime, suffix, unit: suffix == "csv" or (regime != "sparse" and unit is not None),
-    ),
-)
-def test_a_table_tells_nothing_but_its_values(tmp_path, monkeypatch, capfd, regime, suffix, stranger, unit):
-    tables = neighbours(stranger, "added")
+def with_change(change):
+    """The cases of one change: every time those of both changes have all pairs."""
+    return [case for case in ONE_TABLE if case.values[-1] == change]
+
+
+@pytest.mark.parametrize(("stranger", "regime", "suffix", "unit", "change"), with_change("added"))
+def test_a_table_tells_nothing_but_its_values(tmp_path, monkeypatch, capfd, stranger, regime, suffix, unit, change):
+    tables = neighbours(stranger, change)
     one, other = compared(tmp_path, monkeypatch, capfd, tables, regime, suffix=suffix, unit=unit)
     assert one == other
     new = STRANGERS[stranger]["town"]
     assert regime != "open" or len(new) < 3 or new.encode() not in other[3]["out.csv"]
 
 
-@pytest.mark.parametrize("stranger", STRANGERS)
-@pytest.mark.parametrize(
-    ("regime", "suffix", "unit"),
-    cases(FLAGS, WRITERS, UNITS, fast=lambda regime, *rest: regime != "sparse" and rest == ("csv", "person")),
-)
-def test_a_unit_that_is_replaced_does_not_show_either(tmp_path, monkeypatch, capfd, regime, suffix, stranger, unit):
-    tables = neighbours(stranger, "replaced")
+@pytest.mark.parametrize(("stranger", "regime", "suffix", "unit", "change"), with_change("replaced"))
+def test_a_unit_that_is_replaced_does_not_show_either(
+    tmp_path, monkeypatch, capfd, stranger, regime, suffix, unit, change
+):
+    tables = neighbours(stranger, change)
     extra = ["--neighbours", "replace-one"]
     one, other = compared(tmp_path, monkeypatch, capfd, tables, regime, suffix=suffix, unit=unit, extra=extra)
     assert one == other
 
 
-@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize(
-    ("stranger", "change", "unit"),
-    cases(
-        STRANGERS,
-        CHANGES,
-        UNITS,
-        fast=lambda *case: case in {("a new cell", "added", "person"), ("quotes and newlines", "replaced", None)},
+    ("stranger", "change", "unit", "out"),
+    some(
+        product(STRANGERS, CHANGES, UNITS, ("out.csv", "out.parquet")),
+        fast=lambda *case: (
+            case
+            in {("a new cell", "added", "person", "out.csv"), ("quotes and newlines", "replaced", None, "out.parquet")}
+        ),
     ),
 )
 @pytest.mark.parametrize("regime", FLAGS)
@@ -303,23 +293,28 @@ def test_several_tables_tell_nothing_in_files_of_either_kind(
     assert one == other
 
 
+SEVERAL_FILES = {
+    "packed csv": ("csv", packed_file),
+    "packed jsonl": ("jsonl", packed_file),
+    "two csv": ("csv", two_files),
+    "two jsonl": ("jsonl", two_files),
+    "two parquet": ("parquet", two_files),
+}
+FAST_FILES = {
+    ("declared", "a long text", "added"): ("packed csv", "two jsonl"),
+    ("open", "a new cell", "replaced"): ("packed jsonl", "two csv", "two parquet"),
+}
+
+
 @pytest.mark.parametrize(
-    ("regime", "stranger", "change"),
-    cases(
-        FLAGS,
-        STRANGERS,
-        CHANGES,
-        fast=lambda *case: case in {("declared", "a long text", "added"), ("open", "a new cell", "replaced")},
+    ("files", "regime", "stranger", "change"),
+    some(
+        product(SEVERAL_FILES, FLAGS, STRANGERS, CHANGES), fast=lambda files, *case: files in FAST_FILES.get(case, ())
     ),
 )
-@pytest.mark.parametrize(
-    ("suffix", "write"),
-    [("csv", packed_file), ("jsonl", packed_file), ("csv", two_files), ("jsonl", two_files), ("parquet", two_files)],
-)
-def test_packed_files_and_patterns_tell_nothing_either(
-    tmp_path, monkeypatch, capfd, suffix, write, regime, stranger, change
-):
+def test_packed_files_and_patterns_tell_nothing_either(tmp_path, monkeypatch, capfd, files, regime, stranger, change):
     tables = neighbours(stranger, change)
+    suffix, write = SEVERAL_FILES[files]
     one, other = compared(tmp_path, monkeypatch, capfd, tables, regime, suffix=suffix, write=write, unit="person")
     assert one == other
 
@@ -402,17 +397,15 @@ def _stream(table):
     return written.getvalue()
 
 
+# Every frame is released by every regime, with one of two strangers in turn.
+TWO_STRANGERS = (("a new cell", "added", "person"), ("other alphabets", "replaced", None))
+IN_TURN = {(frame, regime, *TWO_STRANGERS[place % 2]) for place, (frame, regime) in enumerate(product(FRAMES, FLAGS))}
+
+
 @pytest.mark.parametrize(
-    ("stranger", "change", "unit"),
-    cases(
-        STRANGERS,
-        CHANGES,
-        UNITS,
-        fast=lambda *case: case in {("a new cell", "added", "person"), ("other alphabets", "replaced", None)},
-    ),
+    ("frame", "regime", "stranger", "change", "unit"),
+    some(product(FRAMES, FLAGS, STRANGERS, CHANGES, UNITS), fast=lambda *case: case in IN_TURN),
 )
-@pytest.mark.parametrize("regime", FLAGS)
-@pytest.mark.parametrize("frame", FRAMES)
 def test_python_is_given_the_same_of_neighbouring_frames(monkeypatch, capfd, frame, regime, stranger, change, unit):
     tables = neighbours(stranger, change)
     one, other = given_to_python(monkeypatch, capfd, FRAMES[frame], tables, regime, unit)

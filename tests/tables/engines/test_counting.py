@@ -10,38 +10,51 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import covering, examples
 from tests.tables.engines.zoo import ENGINES, FILES, KEY, ZOO, counted, expected, expected_keys, keyed
 
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 
+# All domains of a table are counted in one query; in the exhaustive run each is counted by itself too.
+ONE_QUERY = [beast.side_by_side() for beast in ZOO]
+SEVERAL_QUERIES = [beast for beast in ZOO if len(beast.domains) > 1]
+BEASTS = [
+    *(pytest.param(beast, id=beast.label) for beast in ONE_QUERY),
+    *(pytest.param(beast, id=f"{beast.label}, alone", marks=pytest.mark.exhaustive) for beast in SEVERAL_QUERIES),
+]
 
-@pytest.mark.parametrize("beast", ZOO, ids=lambda beast: beast.label)
+
+def assert_counted(data, table, domains):
+    alone = len({name for domain in domains for name in domain.names}) < sum(len(domain.names) for domain in domains)
+    for marginals in [(domain,) for domain in domains] if alone else [tuple(domains)]:
+        query = CountQuery(marginals=marginals)
+        assert counted(data, query) == expected(table, query)
+
+
+@pytest.mark.parametrize("beast", BEASTS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_frames_are_counted_as_the_semantics_say(engine, beast):
-    frame = ENGINES[engine](beast.table)
-    for domain in beast.domains:
-        query = CountQuery(marginals=(domain,))
-        assert counted(frame, query) == expected(beast.table, query)
+    assert_counted(ENGINES[engine](beast.table), beast.table, beast.domains)
 
 
-@pytest.mark.parametrize("beast", ZOO, ids=lambda beast: beast.label)
+@pytest.mark.parametrize("beast", BEASTS)
 @pytest.mark.parametrize("kind", FILES)
 def test_files_are_counted_as_the_semantics_say(kind, beast, tmp_path):
     path = FILES[kind](beast.table, tmp_path)
     # A text file holds the texts of values: infinite ones are no numbers there, and an empty text is a null.
     texts = kind != "parquet"
     table = _as_texts(beast.table, blank_is_null=kind == "csv") if texts else beast.table
-    for domain in beast.domains:
-        if texts and any(
-            column.kind == "text" and beast.table.schema.field(column.name).type in FLOATS for column in domain
-        ):
-            continue
-        query = CountQuery(marginals=(domain,))
-        assert counted(path, query) == expected(table, query)
+    domains = [
+        domain
+        for domain in beast.domains
+        if not texts
+        or not any(column.kind == "text" and beast.table.schema.field(column.name).type in FLOATS for column in domain)
+    ]
+    assert_counted(path, table, domains)
 
 
-@pytest.mark.parametrize("beast", ZOO, ids=lambda beast: beast.label)
+@pytest.mark.parametrize("beast", BEASTS)
 @pytest.mark.parametrize("few", [0, 1 << 18])
 def test_files_are_counted_alike_whether_groups_are_many_or_few(few, beast, tmp_path, monkeypatch):
     from ggdp.tables.engines.duckdb import database, dialect
@@ -50,9 +63,7 @@ def test_files_are_counted_alike_whether_groups_are_many_or_few(few, beast, tmp_
     monkeypatch.setattr(database, "_FEW_GROUPS", few)
     path = FILES["parquet"](beast.table, tmp_path)
     monkeypatch.setattr(dialect, "_MANY_CELLS", 0 if few else 1 << 60)
-    for domain in beast.domains:
-        query = CountQuery(marginals=(domain,))
-        assert counted(path, query) == expected(beast.table, query)
+    assert_counted(path, beast.table, beast.domains)
 
 
 FLOATS = (pa.float32(), pa.float64())
@@ -97,9 +108,7 @@ DECLARED = Domain(
 )
 
 
-@pytest.mark.parametrize("unit", ["person", "name", "day"])
-@pytest.mark.parametrize("max_cells", [1, 2, 100])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("engine", "max_cells", "unit"), covering(ENGINES, [1, 2, 100], ["person", "name", "day"]))
 def test_units_keep_the_same_cells_on_every_engine(engine, max_cells, unit):
     marginals = (DECLARED, DECLARED.project(["word"]), DECLARED.project(["n"]))
     query = CountQuery(marginals=marginals, unit=unit, max_cells=max_cells, key=KEY)
@@ -146,7 +155,7 @@ def test_open_keys_of_files_are_texts(kind, tmp_path):
     assert keyed(FILES[kind](PEOPLE, tmp_path), query) == expected_keys(PEOPLE, query)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=examples(4, 12))
 @given(
     rows=st.lists(
         st.tuples(

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.tables.engines.zoo import KEY, counted, keyed
 
 from ggdp.errors import ArgumentError, SourceError
@@ -242,6 +243,7 @@ TOGETHER = (Domain({**{c.name: c for c in DOMAIN}, **{c.name: c for c in BOTH}})
 
 
 @pytest.mark.parametrize("marginals", [ALONE, TOGETHER])
+@settings(max_examples=examples(30, 100))
 @given(before=RECORDS, line=LINES, after=RECORDS)
 def test_a_line_of_json_changes_one_cell_by_one_at_most(tmp_path_factory, marginals, before, line, after):
     path = tmp_path_factory.getbasetemp() / "line.jsonl"

@@ -43,8 +43,8 @@ from pathlib import Path
 from ggdp.tables.engines import temporary
 from ggdp.tables.engines.duckdb import database
 connection = database.connected(Path(sys.argv[1]))
-connection.execute("SET memory_limit = '60MB'")
-connection.execute("CREATE TEMP TABLE t AS SELECT md5('patient-' || i) AS u FROM range(3000000) t(i)")
+connection.execute("SET memory_limit = '20MB'")
+connection.execute("CREATE TEMP TABLE t AS SELECT md5('patient-' || i) AS u FROM range(800000) t(i)")
 print(*temporary._guards, flush=True)
 sys.stdin.read()
 """

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
-
-    from ggdp.tables.column import Column
 
 __all__ = ["ENGINES", "FILES", "KEY", "ZOO", "Beast", "counted", "expected", "expected_keys", "keyed"]
 
@@ -42,6 +41,26 @@ class Beast(NamedTuple):
     label: str
     table: pa.Table
     domains: tuple[Domain, ...]
+
+    def side_by_side(self) -> Beast:
+        """Return a table with a copy of the columns for each domain, which one query can count by all of them."""
+        columns, domains = {}, []
+        for place, domain in enumerate(self.domains):
+            names = {name: f"{name} {place}" if place else name for name in domain.names}
+            columns |= {new: self.table[name] for name, new in names.items()}
+            domains.append(Domain([_renamed(column, names[column.name]) for column in domain]))
+        return Beast(self.label, pa.table(columns), tuple(domains))
+
+
+def _renamed(column: Column, name: str) -> Column:
+    return Column(
+        name=name,
+        levels=column.levels,
+        edges=column.edges,
+        labels=column.bin_labels,
+        other=column.other,
+        missing=column.missing,
+    )
 
 
 def _beast(label: str, columns: dict[str, Any], *domains: dict[str, Any]) -> Beast:

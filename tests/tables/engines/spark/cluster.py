@@ -18,6 +18,8 @@ from ggdp.sampling import SeededSource
 from ggdp.tables.engines.spark.local_session import _java_version, quiet
 
 ROOT = Path(__file__).parents[4]
+# Short lives: classes are loaded without being verified again, and compiled quickly rather than well.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 _CONF = {
     "spark.app.name": "ggdp tests",
     "spark.master": "local-cluster[2,1,1024]",
@@ -26,12 +28,13 @@ _CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Messages that nobody reads.
+    "spark.log.level": "WARN",
     # Executors unpickle the sources below, and draw by the source that is tested, whatever is installed.
     "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
-    "spark.sql.shuffle.partitions": "4",
-    # Short lives: compiled quickly rather than well.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": JAVA,
+    "spark.executor.extraJavaOptions": JAVA,
     # Parts go to whichever worker is free.
     "spark.locality.wait": "0s",
 }
@@ -40,9 +43,14 @@ _CONF = {
 def cluster():
     """The one cluster of this process; it ends with it. Without Java the test is skipped."""
     pytest.importorskip("pyspark", reason="needs pyspark, of the extra 'spark'")
-    if (_java_version() or 0) < 17:
+    if not _has_java():
         pytest.skip("needs Java 17 or newer")
     return started()
+
+
+@functools.cache
+def _has_java():
+    return (_java_version() or 0) >= 17
 
 
 @functools.cache
@@ -53,6 +61,14 @@ def started(*changes):
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
+    # A process has one Spark context: that of the tests before, which use a session of ggdp's own, ends here.
+    if (running := SparkContext._active_spark_context) is not None:
+        running.stop()
+        gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+        gateway.shutdown()
+        # Its Java process waits for this.
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
     folder = tempfile.mkdtemp(prefix="ggdp-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     conf = SparkConf(loadDefaults=False)

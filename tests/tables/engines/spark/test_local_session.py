@@ -223,6 +223,8 @@ def test_a_session_of_our_own_writes_nothing_to_standard_output_or_error(tmp_pat
     if (engine._java_version() or 0) < 17:
         pytest.skip("needs Java 17 or newer")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
+    # Java says on its standard error that it has picked them up.
+    environment["JAVA_TOOL_OPTIONS"] = spark_cluster.JAVA
     done = subprocess.run(
         [sys.executable, "-c", _SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

@@ -1,8 +1,10 @@
 """No side door on a real Spark cluster either: neighbours that release the same values are told apart nowhere."""
 
 import json
+from itertools import product
 
 import pytest
+from tests.cases import some
 from tests.tables.engines.spark import cluster as spark_cluster
 from tests.tables.engines.spark.test_counting import frame_of
 from tests.tables.engines.spark.test_executor_release import told
@@ -14,7 +16,6 @@ from tests.tables.test_side_door import (
     UNITS,
     WHOLE,
     WRITERS,
-    cases,
     compared,
     given_to_python,
     neighbours,
@@ -38,7 +39,8 @@ FEW = ("a new cell", "empty fields")
 
 
 @pytest.mark.parametrize(
-    ("regime", "stranger", "change", "unit"), cases(FLAGS, FEW, CHANGES, UNITS, fast=lambda *case: case in FRAMES)
+    ("regime", "stranger", "change", "unit"),
+    some(product(FLAGS, FEW, CHANGES, UNITS), fast=lambda *case: case in FRAMES),
 )
 def test_python_is_given_the_same_of_neighbouring_spark_frames(
     spark, monkeypatch, capfd, regime, stranger, change, unit
@@ -52,8 +54,9 @@ def test_python_is_given_the_same_of_neighbouring_spark_frames(
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("regime", "suffix", "stranger", "change", "unit"),
-    cases(
-        FLAGS, WRITERS, ["quotes and newlines", "a long text"], CHANGES, ["person"], fast=lambda *case: case in FILES
+    some(
+        product(FLAGS, WRITERS, ["quotes and newlines", "a long text"], CHANGES, ["person"]),
+        fast=lambda *case: case in FILES,
     ),
 )
 def test_files_that_spark_reads_tell_nothing_but_their_values(

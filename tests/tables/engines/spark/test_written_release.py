@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from tests.cases import some
 from tests.tables.engines.spark import cluster as spark_cluster
 from tests.tables.engines.spark.cluster import Reporting
 from tests.tables.test_plan_and_release import BARRED, DOMAIN, PEOPLE, REQUESTS
@@ -36,12 +37,11 @@ def people(spark):
         return spark.createDataFrame(PEOPLE)
 
 
-def mostly_exhaustive(names, fast):
-    """Parameters of which only a few are run every time: a query takes seconds on a cluster."""
-    return [name if name in fast else pytest.param(name, marks=pytest.mark.exhaustive) for name in names]
+# A query takes seconds on a cluster.
+FAST = {"marginals", "sparse units", "open"}
 
 
-@pytest.mark.parametrize("name", mostly_exhaustive(REQUESTS, {"marginals", "sparse units", "open"}))
+@pytest.mark.parametrize("name", some(REQUESTS, fast=lambda name: name in FAST))
 def test_with_the_same_bits_spark_gives_the_release_of_every_engine(name, people):
     request = {"domain": DOMAIN} | REQUESTS[name]
     here = ggdp.release_table(PEOPLE, **request, source=ggdp.SeededSource(seed=5))
