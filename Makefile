@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all test-examples test-minimums lint types imports docs bench clean help
+.PHONY: checks demo test test-all test-examples test-minimums lint types imports docs bench clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,10 +38,13 @@ docs: $(VENV)/.all ## build the documentation into docs/_build/html
 	rm -rf docs/api
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
-test: lint types imports docs ## lint, types, imports, documentation and tests, in about ten minutes on two cores
+checks: $(VENV)/.all ## lint, types, imports and documentation, two at a time
+	$(MAKE) --no-print-directory --jobs=2 lint types imports docs
+
+test: checks ## the checks and the tests, in about five minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
 
-test-all: lint types imports docs ## the same with slow and exhaustive tests, fresh random examples, sabotages, and every example of the pages
+test-all: checks ## the same with slow and exhaustive tests, fresh random examples, sabotages, and every example of the pages
 	HYPOTHESIS_PROFILE=fresh $(BIN)/python -m pytest
 	$(BIN)/python tests/sabotage/run.py
 	$(MAKE) test-examples
