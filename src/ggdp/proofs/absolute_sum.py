@@ -64,7 +64,7 @@ from ggdp.proofs.crossing import at_most, crossing_estimates
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.integer_sums import tail
 from ggdp.proofs.layouts import AbsoluteSumLayout
-from ggdp.proofs.loss_distribution import LossDistribution, sum_of
+from ggdp.proofs.circular_sum import LossDistribution, sum_of
 from ggdp.proofs.survival import survivals
 
 if TYPE_CHECKING:
