@@ -20,6 +20,7 @@ from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration, calibrate, guarantee_of
+    from ggdp.composition import Composition, compose
     from ggdp.distributions import (
         BoundaryInflatedGeneralizedGaussian,
         GeneralizedGaussian,
@@ -40,6 +41,7 @@ __all__ = [
     "Calibration",
     "Certificate",
     "Column",
+    "Composition",
     "Domain",
     "ExponentialMechanism",
     "GeneralizedGaussian",
@@ -62,6 +64,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "check_table",
+    "compose",
     "guarantee_of",
     "plan",
     "plan_table",
@@ -76,6 +79,8 @@ _LAZY = {
     "calibrate": "ggdp.calibration",
     "guarantee_of": "ggdp.calibration",
     "verify": "ggdp.proofs.certificate",
+    "Composition": "ggdp.composition",
+    "compose": "ggdp.composition",
     "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
     "GeneralizedGaussian": "ggdp.distributions",
     "IntegerGeneralizedGaussian": "ggdp.distributions",

@@ -37,6 +37,8 @@ SINGLE = 0.6
 WINDOW = 15.0
 # Tilted mass outside of the inner part of a grid, and below the grid; mass above it, relative to delta.
 OUTSIDE, BELOW, ABOVE = 1e-8, 1e-11, 1e-9
+# The tilted variance is at least this part of the variance without a tilt.
+LEAST_VARIANCE = 0.02
 LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 17
 
 
@@ -62,9 +64,11 @@ def _sample(loss: Loss, count: int) -> Sample:
     return sample_of(loss.law, loss.size, count)
 
 
-def planned_total(losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], epsilon: float, *, finer: float = 1.0) -> PlannedTotal:
+def planned_total(
+    losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], epsilon: float, *, finer: float = 1.0
+) -> PlannedTotal:
     """Choose tilt, steps and windows for delta at epsilon."""
-    theta = saddle(samples, epsilon)
+    theta = _spread_out(samples, saddle(samples, epsilon))
     level = log_delta(samples, theta, epsilon)
     cumulants = [sample.cumulants(theta) for sample in samples]
     variance = sum(part[2] for part in cumulants)
@@ -78,11 +82,24 @@ def planned_total(losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample],
     # Equal shares of the spread, by variance.
     laid = []
     for (loss, count), sample, (_, mean, part) in zip(losses, samples, cumulants, strict=True):
-        step = math.sqrt(8.0 * SINGLE * spread / variance * part / count)
-        step = base if lattice else base * 2.0 ** round(math.log2(step / base))
+        # A loss that is always 0 may be laid on any grid.
+        share = part / count / variance if part > 0.0 else 1.0
+        step = base if lattice else base * 2.0 ** round(math.log2(math.sqrt(8.0 * SINGLE * spread * share) / base))
         laid.append(LaidLoss(loss, count, _layout(sample, theta, step, number, level + math.log(ABOVE / number))))
     points = min(max(math.ceil(points), LEAST_POINTS), MOST_POINTS)
     return PlannedTotal(tuple(laid), theta, level + math.log(ABOVE / len(losses) / 20), points)
+
+
+def _spread_out(samples: Sequence[Sample], theta: float) -> float:
+    """Return a tilt that leaves some variance: near the largest possible sum the saddle point puts all mass on it."""
+    least = LEAST_VARIANCE * summed(samples, 0.0)[2]
+    if summed(samples, theta)[2] >= least:
+        return theta
+    low, high = 0.0, theta
+    while high - low > 0.01 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if summed(samples, middle)[2] >= least else (low, middle)
+    return low
 
 
 def _base(losses: Sequence[tuple[Loss, int]], cumulants: Sequence[tuple[float, float, float]]) -> float:
@@ -98,7 +115,7 @@ def _base(losses: Sequence[tuple[Loss, int]], cumulants: Sequence[tuple[float, f
 def _lattice(loss: Loss) -> float | None:
     """Return a number of which all losses are multiples; None where there is none."""
     if isinstance(loss, ResponseLoss):
-        return loss.epsilon
+        return loss.epsilon or None
     if loss.law.support == "integer" and loss.law.order in (1.0, 2.0):
         return loss.size / loss.law.scale**2 if loss.law.order == 2.0 else 1.0 / loss.law.scale
     return None

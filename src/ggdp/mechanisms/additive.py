@@ -34,6 +34,7 @@ from attrs import field, frozen
 from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.composition.parts import calibrated_losses
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
     from ggdp.calibration import Certificate
     from ggdp.privacy import Guarantee, Sensitivity
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
 __all__ = ["Mechanism"]
@@ -143,6 +145,7 @@ class Mechanism:
             law=self.law,
             query_bounds=self.sensitivity.bounds,
             notes=self.calibration.notes,
+            losses=calibrated_losses(self.calibration),
         )
 
     @_noise.default
@@ -233,6 +236,11 @@ class Mechanism:
     def record(self) -> NoiseRecord:
         """The record of the mechanism that a release publishes."""
         return self._record
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition (`ggdp.compose`)."""
+        return self._record.losses
 
     @property
     def _requested(self) -> Calibration:

@@ -45,6 +45,7 @@ from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selecte
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
 __all__ = ["ExponentialMechanism", "labels_of", "pure", "scalar_array", "selection_probabilities"]
@@ -189,6 +190,11 @@ class ExponentialMechanism:
     def guarantee(self) -> PureDP:
         """The guarantee of a release."""
         return self.goal.under(self.neighbours)
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition (`ggdp.compose`)."""
+        return self.record.losses
 
     @property
     def record(self) -> SelectionRecord:

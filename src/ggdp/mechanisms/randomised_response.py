@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.privacy import PureDP
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
 __all__ = ["RandomisedResponse"]
@@ -106,6 +107,11 @@ class RandomisedResponse:
     def guarantee(self) -> PureDP:
         """The guarantee of a release."""
         return self.goal.under("replace-one")
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition (`ggdp.compose`)."""
+        return self.record.losses
 
     @property
     def record(self) -> SelectionRecord:

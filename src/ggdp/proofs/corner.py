@@ -33,10 +33,10 @@ from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
+from ggdp.proofs.circular_sum import coarser, coarser_below, delta_above, delta_below, mass_below, sum_of
 from ggdp.proofs.coordinate_loss import dominated, dominating
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.layouts import CornerLayout
-from ggdp.proofs.circular_sum import coarser, coarser_below, delta_above, delta_below, mass_below, sum_of
 
 if TYPE_CHECKING:
     from ggdp.proofs.circular_sum import LossDistribution

@@ -61,7 +61,17 @@ from ggdp._balls import upper_float
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LossDistribution", "Masses", "Slack", "added", "coarser", "delta_above", "delta_below", "repeated", "tilted"]
+__all__ = [
+    "LossDistribution",
+    "Masses",
+    "Slack",
+    "added",
+    "coarser",
+    "delta_above",
+    "delta_below",
+    "repeated",
+    "tilted",
+]
 
 # Weights have 50 bits: what rounding up adds to a sum of a thousand losses is a share of 1e-5 or less.
 BITS = 50
@@ -176,7 +186,12 @@ def tilted(found: Masses, tilt: float) -> LossDistribution:
     units = [weight * unit for weight in weights]
     lost = sum((mass * (step * index).exp() for index, mass in found.misplaced), arb(0)) * unit
     excess = 1 + _ceil(2 * max((weight.rad() for weight in units), key=float))
-    slack = Slack(excess=excess, lost=_ceil(lost), raised=found.raised, splits=((Split(found.step, upper_float(found.spread)), 1),))
+    slack = Slack(
+        excess=excess,
+        lost=_ceil(lost),
+        raised=found.raised,
+        splits=((Split(found.step, upper_float(found.spread)), 1),),
+    )
     return LossDistribution(
         step=found.step,
         tilt=tilt,
