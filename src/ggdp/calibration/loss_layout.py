@@ -1,4 +1,4 @@
-"""Where a composition lays its losses, chosen in floats. Nothing here is trusted.
+"""Where a sum of losses is laid, chosen in floats. Nothing here is trusted.
 
 ===========  ====================================================================================
 theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.sampled_loss`
