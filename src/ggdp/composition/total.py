@@ -4,8 +4,8 @@ Everything that is proved is in `ggdp.proofs`: here a layout is chosen, refined 
 for the epsilon.
 
 Claim (pure losses). Independent losses of at most e_i each add up to at most the sum of the e_i, where delta is 0; and
-randomised response and Laplace noise attain theirs. Claim (Gaussian noise on the reals). Independent shifts d_i in units
-of the scale are one shift by their l_2 norm: the law is rotation invariant.
+randomised response and Laplace noise attain theirs. Claim (Gaussian noise on the reals). Independent shifts d_i in
+units of the scale are one shift by their l_2 norm: the law is rotation invariant.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.calibration.loss_layout import planned_total, samples_of
 from ggdp.calibration.sampled_loss import log_delta, saddle
 from ggdp.calibration.search import passing_end
-from ggdp.composition.layout import planned_total, samples_of
 from ggdp.proofs.integer_shift import IntegerShiftDelta
 from ggdp.proofs.loss_distribution import delta_above, delta_below
 from ggdp.proofs.noise_law import NoiseLaw
@@ -44,6 +44,8 @@ PRECISION = 80
 CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
 # Grids are refined at most so often, each time by at most this factor.
 REFINEMENTS, FINEST = 3, 4.0
+# How much finer than usual the grid of a picture is.
+ROUGH = 0.2
 # Smoothing lengths that are tried: shares of the spread, and parts of the widest gap where losses lie on a lattice.
 SHARES = (0.9, 1.25, 2.0, 4.0)
 PARTS = (0.05, 0.1, 0.2)
@@ -87,6 +89,15 @@ class TotalLoss:
                 return None
         return total
 
+    def infinite(self) -> float:
+        """Return a float that the probability of an infinite loss is not below: no epsilon has a smaller delta."""
+        with BALLS, working_precision(PRECISION):
+            finite = arb(0)
+            for counted in self.losses:
+                if isinstance(counted.loss, ResponseLoss):
+                    finite += counted.count * (-arb(counted.loss.delta)).log1p()
+            return max(lower_float(-finite.expm1()), 0.0)
+
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return two proved floats with delta(epsilon) between them, for an epsilon of at least 0."""
         pure = self.pure()
@@ -105,10 +116,23 @@ class TotalLoss:
             finer *= further
         return min(lower, upper), upper
 
+    def rough_delta(self, epsilon: float) -> tuple[float, float]:
+        """Return bounds as `delta` does, as good as a picture needs: within a percent or so."""
+        pure = self.pure()
+        if pure is not None and pure <= Fraction(epsilon):
+            return 0.0, 0.0
+        exact = self._exact(epsilon)
+        if exact is not None:
+            return exact
+        total = self._sum(epsilon, ROUGH)
+        return _lower(total, epsilon), _upper(total, epsilon)
+
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return two proved floats with the least epsilon >= 0 for a delta above 0 between them."""
         if self.delta(0.0)[1] <= delta:
             return 0.0, 0.0
+        if self.infinite() >= delta:
+            return math.inf, math.inf
         near = self._estimate(delta)
         if self._exact(near) is not None:
             upper = _crossing(lambda x: self.delta(x)[1], delta, near)
@@ -117,6 +141,8 @@ class TotalLoss:
         for _ in range(REFINEMENTS):
             total = self._sum(near, finer)
             upper = _crossing(partial(_upper, total), delta, near)
+            if math.isinf(upper):
+                break
             lower = _crossing(partial(_lower, total), delta, upper, passing=False)
             found = max(found[0], lower), min(found[1], upper)
             further = _refinement(_lower(total, upper), delta)
