@@ -151,7 +151,7 @@ def test_other_neighbours_and_units_are_refused_by_name(counts):
     (["missing.json"], "cannot be read"),
     ([{"schema": "else"}], "is not a manifest of ggdp"),
     ([{"schema": "ggdp-release-manifest/1"}], "earlier version"),
-    ([(ggdp.PureDP(1.0), 0)], "must be an integer of at least 1"),
+    ([(ggdp.PureDP(1.0), 0)], "count = 0: must be at least 1"),
     ("manifest.json", "must be a list of parts"),
 ])  # fmt: skip
 def test_what_is_no_part_is_refused(parts, message):

@@ -93,7 +93,8 @@ class Composition:
             raise ArgumentError("epsilon", epsilon, "must be at least 0")
         lower, upper = self.total.delta(float(epsilon))
         basic = self.basic
-        return lower, (min(upper, basic.delta) if basic.epsilon <= epsilon else upper)
+        upper = min(upper, basic.delta) if basic.epsilon <= epsilon else upper
+        return min(lower, upper), upper
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return two proved floats with the least epsilon of the total for a delta between them.
@@ -111,15 +112,10 @@ class Composition:
         5.1961
         """
         slack = _validate.probability(delta=delta)
-        if slack == 0.0:
-            pure = self.total.pure()
-            if pure is None:
-                return math.inf, math.inf
-            upper = rounded_up(pure, of="epsilon")
-            return (upper if Fraction(upper) == pure else math.nextafter(upper, 0.0)), upper
         lower, upper = self.total.epsilon(slack)
         basic = self.basic
-        return lower, (min(upper, basic.epsilon) if basic.delta <= slack else upper)
+        upper = min(upper, basic.epsilon) if basic.delta <= slack else upper
+        return min(lower, upper), upper
 
     def guarantee(self, *, delta: float = 0.0) -> PureDP | ApproxDP:
         """Return what is proved of the total: approximate DP for a delta, or pure DP.

@@ -28,7 +28,14 @@ from ggdp.proofs.loss_distribution import delta_above, delta_below
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.profile import LEAST_EPSILON
 from ggdp.proofs.shift import ShiftDelta
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
+from ggdp.proofs.total_loss import (
+    CoordinateLoss,
+    CountedLoss,
+    ResponseLoss,
+    finite_losses,
+    infinite_between,
+    total_loss,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,28 +67,36 @@ class TotalLoss:
     Attributes
     ----------
     losses : tuple of CountedLoss
-        Distinct losses, and how many of each.
+        Distinct finite losses, and how many of each.
+    infinite : tuple of float
+        Two floats with the probability of an infinite loss between them; no epsilon has a smaller delta.
     """
 
     losses: tuple[CountedLoss, ...]
+    infinite: tuple[float, float] = (0.0, 0.0)
     _samples: list[Sample] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, losses: Iterable[CountedLoss]) -> TotalLoss:
         """Return the total of losses, equal ones together."""
+        given = tuple(losses)
         found: Counter[Loss] = Counter()
-        for counted in losses:
+        for counted in finite_losses(given):
             found[counted.loss] += counted.count
-        return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()))
+        return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()), infinite_between(given))
 
     def pure(self) -> Fraction | None:
         """Return the largest possible sum of all losses; None where it is infinite."""
+        if self.infinite[1] > 0.0:
+            return None
+        return self._largest()
+
+    def _largest(self) -> Fraction | None:
+        """Return the largest possible sum of finite losses; None where there is none."""
         total = Fraction(0)
         for counted in self.losses:
             loss = counted.loss
             if isinstance(loss, ResponseLoss):
-                if loss.delta > 0.0:
-                    return None
                 total += counted.count * Fraction(loss.epsilon)
             elif loss.law.order == 1.0:
                 total += counted.count * Fraction(loss.size) / Fraction(loss.law.scale)
@@ -89,23 +104,32 @@ class TotalLoss:
                 return None
         return total
 
-    def infinite(self) -> float:
-        """Return a float that the probability of an infinite loss is not below: no epsilon has a smaller delta."""
-        with BALLS, working_precision(PRECISION):
-            finite = arb(0)
-            for counted in self.losses:
-                if isinstance(counted.loss, ResponseLoss):
-                    finite += counted.count * (-arb(counted.loss.delta)).log1p()
-            return max(lower_float(-finite.expm1()), 0.0)
-
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return two proved floats with delta(epsilon) between them, for an epsilon of at least 0."""
-        pure = self.pure()
-        if pure is not None and pure <= Fraction(epsilon):
+        return self._with_infinite(self._finite_delta(epsilon, refine=True))
+
+    def rough_delta(self, epsilon: float) -> tuple[float, float]:
+        """Return bounds as `delta` does, as good as a picture needs: within a percent or so."""
+        return self._with_infinite(self._finite_delta(epsilon, refine=False))
+
+    def _with_infinite(self, found: tuple[float, float]) -> tuple[float, float]:
+        """Return bounds of delta from those of the finite losses."""
+        if self.infinite[1] == 0.0:
+            return found
+        with BALLS, working_precision(PRECISION):
+            lower, upper = (q + (1 - q) * arb(delta) for q, delta in zip(map(arb, self.infinite), found, strict=True))
+            return max(lower_float(lower), 0.0), min(upper_float(upper), 1.0)
+
+    def _finite_delta(self, epsilon: float, *, refine: bool) -> tuple[float, float]:
+        largest = self._largest()
+        if largest is not None and largest <= Fraction(epsilon):
             return 0.0, 0.0
         exact = self._exact(epsilon)
         if exact is not None:
             return exact
+        if not refine:
+            total = self._sum(epsilon, ROUGH)
+            return _lower(total, epsilon), _upper(total, epsilon)
         lower, upper, finer = 0.0, 1.0, 1.0
         for _ in range(REFINEMENTS):
             total = self._sum(epsilon, finer)
@@ -116,28 +140,29 @@ class TotalLoss:
             finer *= further
         return min(lower, upper), upper
 
-    def rough_delta(self, epsilon: float) -> tuple[float, float]:
-        """Return bounds as `delta` does, as good as a picture needs: within a percent or so."""
-        pure = self.pure()
-        if pure is not None and pure <= Fraction(epsilon):
-            return 0.0, 0.0
-        exact = self._exact(epsilon)
-        if exact is not None:
-            return exact
-        total = self._sum(epsilon, ROUGH)
-        return _lower(total, epsilon), _upper(total, epsilon)
-
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return two proved floats with the least epsilon >= 0 for a delta above 0 between them."""
-        if self.delta(0.0)[1] <= delta:
+        # The delta that is left to the finite losses, for a lower and for an upper bound of epsilon.
+        with BALLS, working_precision(PRECISION):
+            left = [(arb(delta) - arb(q)) / (1 - arb(q)) for q in self.infinite]
+            most, least = upper_float(left[0]), lower_float(left[1])
+        lower = math.inf if most < 0.0 else self._finite_epsilon(most)[0]
+        if least == most:
+            return self._finite_epsilon(least) if least >= 0.0 else (math.inf, math.inf)
+        return lower, (math.inf if least < 0.0 else self._finite_epsilon(least)[1])
+
+    def _finite_epsilon(self, delta: float) -> tuple[float, float]:
+        largest = self._largest()
+        end = math.inf if largest is None else _up(largest)
+        if delta == 0.0:
+            return (end if largest is None or Fraction(end) == largest else math.nextafter(end, 0.0)), end
+        if not self.losses or self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
-        if self.infinite() >= delta:
-            return math.inf, math.inf
         near = self._estimate(delta)
         if self._exact(near) is not None:
-            upper = _crossing(lambda x: self.delta(x)[1], delta, near)
-            return _crossing(lambda x: self.delta(x)[0], delta, upper, passing=False), upper
-        found, finer = (0.0, math.inf), 1.0
+            upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
+            return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
+        found, finer = (0.0, end), 1.0
         for _ in range(REFINEMENTS):
             total = self._sum(near, finer)
             upper = _crossing(partial(_upper, total), delta, near)
@@ -149,8 +174,7 @@ class TotalLoss:
             if further is None:
                 break
             near, finer = upper, finer * further
-        pure = self.pure()
-        return found if pure is None else (found[0], min(found[1], _up(pure)))
+        return min(found), found[1]
 
     def _exact(self, epsilon: float) -> tuple[float, float] | None:
         """Return the bounds where the total is one shift of one coordinate; None where it is not."""
