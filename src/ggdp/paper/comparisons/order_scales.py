@@ -9,7 +9,7 @@ pdp       the least scale for pDP, where it is known: one coordinate moves, or p
 adp       the least scale for aDP
 ========  ==========================================================================================
 
-Scales of different orders are not comparable as they stand, since b is no measure of spread: hence the standard
+Scales of different orders are not comparable as they stand, since b does not measure spread: hence the standard
 deviations. Where one coordinate moves, or p = 2, the least scales are certified by `ggdp.calibrate` and the paper's is
 its closed form. Where several move, delta is a convolution in floats, and nothing is proved: scales are good to about
 1e-6. ``ggdp.calibrate`` proves such a scale, in a second or two each.
