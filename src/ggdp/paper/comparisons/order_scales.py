@@ -96,7 +96,6 @@ def scales_by_order(
     epsilon: float,
     delta: float,
     sensitivities: Iterable[float] = (1.0,),
-    progress: Callable[[int, int], None] | None = None,
 ) -> ScaleComparison:
     """Return the paper's scale and the least scales for pDP and aDP, for every order.
 
@@ -108,8 +107,6 @@ def scales_by_order(
         The goal, delta strictly between 0 and 1.
     sensitivities : sequence of float, default (1,)
         Largest change of each coordinate. One coordinate takes milliseconds an order, several a second or two.
-    progress : callable, optional
-        Called with the number of orders done and the number of all, after each.
 
     Examples
     --------
@@ -129,15 +126,12 @@ def scales_by_order(
         raise ArgumentError("orders", float(checked.max()), expected)
     find = scale_finder(goals[1], query, "real")
     rows = []
-    for done, order in enumerate(checked, start=1):
-        p = float(order)
+    for p in map(float, checked):
         if query.moving == 1 or p == 2.0:
             pdp, adp = (calibrate(goal, query, order=p).scale for goal in goals)
         else:
             pdp, adp = math.nan, _least_scale(p, query, goals[1], find(p, lambda: math.inf))
         rows.append((_paper_scale(p, query, eps, slack), pdp, adp))
-        if progress is not None:
-            progress(done, checked.size)
     columns = np.array(rows, dtype=np.float64).reshape(checked.size, 3).T
     return ScaleComparison(
         epsilon=eps,
