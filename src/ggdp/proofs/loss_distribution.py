@@ -91,7 +91,7 @@ LARGEST = 700.0
 # At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.
 WIDEST = 0.25
 # Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
-RATIOS, SHARES = (0.8, 1.25, 2.0), (0.01, 0.05, 0.2)
+RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 10.0), (0.01, 0.05, 0.2)
 
 
 class Split(NamedTuple):
