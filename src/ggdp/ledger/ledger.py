@@ -236,16 +236,20 @@ class Ledger:
         analyst : str, optional
             Who asks.
         """
+        try:
+            self.require_room(request, analyst)
+        except BudgetExceededError:
+            return False
+        return True
+
+    def require_room(self, request: Asked, analyst: str | None = None) -> None:
+        """Raise what `charge` would raise now, and charge nothing. The parameters are those of `charge`."""
         asked = charge_request_of(request)
         self._require_same(asked, analyst)
         charge = self._accounts.charge(asked)
         with self._store.reading() as rows:
             state = self._present(rows).state
-        try:
-            self._accounts.charged(state, charge, analyst)
-        except BudgetExceededError:
-            return False
-        return True
+        self._accounts.charged(state, charge, analyst)
 
     def charge(self, request: Asked, analyst: str | None = None) -> Entry:
         """Charge a release, before any of its data are read. When this returns, the charge is on disk.
