@@ -80,14 +80,14 @@ def test_would_allow_says_what_charge_does_and_charges_nothing(ledger):
     assert ledger.entries() == ()
 
 
-def test_an_entry_holds_request_noise_guarantee_charge_and_statement(ledger):
+def test_an_entry_holds_request_losses_guarantee_charge_and_statement(ledger):
     request = laplace(4.0, unit="person", request={"by": ["sex"]}, statement="These values are noisy.")
     ledger.charge(request, analyst="ana")
     (entry,) = ledger.entries()
     assert entry.request == request
     assert (entry.analyst, entry.charge, entry.files) == ("ana", {"epsilon": "0.25", "delta": "0"}, None)
     assert entry.guarantee == ggdp.PureDP(0.25, "add-remove")
-    assert entry.noise == request.noise
+    assert entry.losses == request.losses
     assert entry.reference.to_dict() == {"identity": ledger.identity, "entry": 1}
     assert abs((datetime.now(UTC) - datetime.fromisoformat(entry.time)).total_seconds()) < 3600
 
@@ -261,6 +261,16 @@ def test_a_request_must_be_ready_for_json():
             ChargeRequest(guarantee=ggdp.PureDP(1.0, "add-remove"), request=wrong)
 
 
-def test_noise_for_other_neighbours_than_the_guarantee_is_refused():
-    with pytest.raises(ArgumentError, match="noise"):
-        ChargeRequest(guarantee=ggdp.PureDP(1.0, "replace-one"), noise=laplace(1.0).noise)
+def test_losses_must_be_records_of_losses():
+    with pytest.raises(ArgumentError, match="losses"):
+        ChargeRequest(guarantee=ggdp.PureDP(1.0, "add-remove"), losses=[1.0])
+
+
+def test_releases_of_the_same_losses_have_the_same_law():
+    (first,), (second,) = laplace(4.0).losses, laplace(8.0).losses
+    both = [
+        ChargeRequest(guarantee=ggdp.PureDP(0.375, "add-remove"), losses=pair)
+        for pair in ((first, second), (second, first))
+    ]
+    assert both[0].law == both[1].law
+    assert len({laplace(4.0).law, laplace(8.0).law, both[0].law, pure(0.25).law}) == 4

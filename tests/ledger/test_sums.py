@@ -69,8 +69,8 @@ def test_a_decimal_is_not_charged_where_it_leaves_no_room():
 
 
 def test_several_parts_of_one_release_are_charged_together():
-    part = laplace(4.0).noise[0]
-    request = ChargeRequest(guarantee=ggdp.PureDP(0.5, "add-remove"), noise=(part, part))
+    (part,) = laplace(4.0).losses
+    request = ChargeRequest(guarantee=ggdp.PureDP(0.5, "add-remove"), losses=(part, part))
     assert str(cost(request)) == "epsilon = 0.5, delta = 0"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ggdp.cli.account import account
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.check import check
 from ggdp.cli.demo import demo
@@ -31,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(account)
 app.command()(calibrate)
 app.command()(check)
 app.command()(demo)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ggdp.privacy import Guarantee
-    from ggdp.proofs.profile import NoisyQuery
+    from ggdp.proofs.total_loss import CountedLoss
 
 __all__ = ["FORMAT", "Constitution", "Entry", "EntryReference", "Head", "Kind", "Record", "chained"]
 
@@ -162,7 +162,7 @@ class Entry:
     analyst : str, optional
         Who asked.
     request : ChargeRequest
-        What was asked for: guarantee, noise, unit, request and statement.
+        What was asked for: guarantee, losses, unit, request and statement.
     charge : dict
         What it cost.
     files : dict, optional
@@ -186,9 +186,9 @@ class Entry:
         return self.request.guarantee
 
     @property
-    def noise(self) -> tuple[NoisyQuery, ...] | None:
-        """The noise of the release; None where only its guarantee is known."""
-        return self.request.noise
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate the release in a composition (`ggdp.compose`)."""
+        return self.request.losses
 
     @property
     def reference(self) -> EntryReference:

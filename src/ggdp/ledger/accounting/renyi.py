@@ -42,15 +42,15 @@ from ggdp.errors import ArgumentError, LedgerError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
 from ggdp.ledger.amounts import Amount
-from ggdp.proofs.divergences import renyi_between
-from ggdp.proofs.renyi import renyi_of_pure
+from ggdp.proofs.renyi import renyi_of_pure, renyi_of_shift
+from ggdp.proofs.total_loss import ResponseLoss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.ledger.budgets import Budget
     from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.proofs.profile import NoisyQuery
+    from ggdp.proofs.total_loss import Loss
 
 __all__ = ["RenyiAccounting", "epsilon_of", "limits_of", "orders_for"]
 
@@ -178,27 +178,27 @@ def _texts(amounts: Any) -> list[str | None]:  # noqa: ANN401 - amounts, or None
 
 def _divergences(request: ChargeRequest, orders: tuple[float, ...]) -> list[Amount | None]:
     """Return an upper bound of the divergence of a release at each order; None where there is none."""
-    if request.noise is None and request.guarantee.delta > 0.0:
-        message = (
-            f"the ledger counts Renyi divergences, and of this release only {request.guarantee} is known, which has no "
-            "finite one (keys above a threshold, or noise that was not named); use a ledger with accounting sum"
-        )
-        raise LedgerError(message)
     exact: list[Fraction | None] = [Fraction(0)] * len(orders)
-    if request.noise is None:
-        exact = [Fraction(renyi_of_pure(request.guarantee.epsilon, alpha).upper) for alpha in orders]
-    for noisy in request.noise or ():
-        for place, upper in enumerate(_of_noise(noisy, orders)):
+    for counted in request.losses:
+        if isinstance(counted.loss, ResponseLoss) and counted.loss.delta > 0.0:
+            message = (
+                "the ledger counts Renyi divergences, and the release has none that is finite: a loss is infinite with "
+                f"a probability of {rounded_text(counted.loss.delta)} (keys above a threshold, or a guarantee whose "
+                "noise is not known); use a ledger with accounting sum"
+            )
+            raise LedgerError(message)
+        for place, upper in enumerate(_of_loss(counted.loss, orders)):
             total = exact[place]
-            exact[place] = total + Fraction(upper) if total is not None and math.isfinite(upper) else None
+            known = total is not None and math.isfinite(upper)
+            exact[place] = total + counted.count * Fraction(upper) if known else None  # type: ignore[operator]
     if all(total is None for total in exact):
-        message = (
-            "the Renyi divergences of this noise are beyond what can be computed; use a ledger with accounting sum"
-        )
+        message = "the Renyi divergences of this noise are too large to compute; use a ledger with accounting sum"
         raise LedgerError(message)
     return [None if total is None else Amount.up(total, places=PLACES) for total in exact]
 
 
-@lru_cache(maxsize=256)
-def _of_noise(noisy: NoisyQuery, orders: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(renyi_between(noisy, alpha)[1] for alpha in orders)
+@lru_cache(maxsize=1024)
+def _of_loss(loss: Loss, orders: tuple[float, ...]) -> tuple[float, ...]:
+    if isinstance(loss, ResponseLoss):
+        return tuple(renyi_of_pure(loss.epsilon, alpha).upper if loss.epsilon else 0.0 for alpha in orders)
+    return tuple(renyi_of_shift(loss.law, sensitivity=loss.size, alpha=alpha).upper for alpha in orders)

@@ -14,38 +14,33 @@ A release known by its guarantee alone is a law too: the pair of randomised resp
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ggdp._rounding import rounded_up_text
+from ggdp.composition import Composition, Part
 from ggdp.errors import BudgetExceededError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
-from ggdp.ledger.canonical import canonical
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ggdp.ledger.budgets import Budget
     from ggdp.ledger.charge_request import ChargeRequest
 
-__all__ = ["ReservedAccounting", "law_digest", "tight_delta"]
-
-Composed: TypeAlias = Callable[[Iterable[tuple[Any, int]]], Any]
+__all__ = ["ReservedAccounting", "composition_of"]
 
 
-def law_digest(request: ChargeRequest) -> str:
-    """Return the name of the law of a release: the SHA-256 of its plain values."""
-    return hashlib.sha256(canonical(request.law).encode()).hexdigest()
-
-
-def tight_delta(parts: Iterable[tuple[ChargeRequest, int]], epsilon: float) -> float:
-    """Return an upper bound of the delta, at epsilon, of all of these releases together."""
-    from ggdp.composition import compose
-
-    laws = [(law, count) for request, count in parts for law in (request.noise or (request.guarantee,))]
-    return float(compose(laws).delta(epsilon)[1])
+def composition_of(parts: Iterable[tuple[ChargeRequest, int]]) -> Composition:
+    """Return the total of releases, each so many times."""
+    return Composition(
+        tuple(
+            Part(name=f"law {place}", losses=request.losses, guarantee=request.guarantee, unit=None, count=count)
+            for place, (request, count) in enumerate(parts, 1)
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ class ReservedAccounting(Accounting):
 
     def charge(self, request: ChargeRequest) -> Charge:
         """Return the law of a release, with the epsilon and delta of its guarantee beside it."""
-        return {**cost(request).to_dict(), "law": law_digest(request)}
+        return {**cost(request).to_dict(), "law": request.law}
 
     def after(self, totals: Totals, charge: Charge) -> Totals:
         """Return the totals after one more use of a law."""
@@ -84,7 +79,7 @@ class ReservedAccounting(Accounting):
     def require_budget(self, parts: list[tuple[ChargeRequest, int]]) -> float:
         """Return the delta of all laws together at the budget's epsilon, or raise if it is above the budget's."""
         epsilon = _float_below(self.budget)
-        delta = tight_delta(parts, epsilon)
+        delta = composition_of(parts).delta(epsilon)[1]
         if delta > self.budget.delta.exact:
             message = (
                 f"the laws to be reserved have together, at epsilon = {self.budget.epsilon}, a delta of up to "

@@ -13,8 +13,8 @@ P(S) <= e^E Q(S) + D.
 Claim (charge). A release with the proved guarantee (e, d)-aDP is charged (e', d') with one of
 
 - e' = e, d' = d;
-- where all noise is of order 1 and d = 0: e' the sum of l_1 norm over scale, an exact fraction, which is the pure loss
-  (`ggdp.proofs.laplace`); 0.1 as a float is above 1/10, and the loss of its noise is 1/10;
+- where all losses are those of noise of order 1, and d = 0: e' the sum of moves over scales, an exact fraction, which
+  is the pure loss (`ggdp.proofs.laplace`); 0.1 as a float is above 1/10, and the loss of its noise is 1/10;
 - where e is above the decimal e' that was typed: d' = d + e^e - e^e', if that is still at most the decimal typed for d.
   Proof: P(S) - e^e' Q(S) = P(S) - e^e Q(S) + (e^e - e^e') Q(S) <= d + (e^e - e^e').
 
@@ -38,7 +38,7 @@ from ggdp._rounding import rounded_up
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.amounts import Amount, typed
 from ggdp.ledger.budgets import Budget
-from ggdp.proofs.attained import most_l1
+from ggdp.proofs.total_loss import CoordinateLoss
 
 if TYPE_CHECKING:
     from ggdp.ledger.charge_request import ChargeRequest
@@ -113,13 +113,14 @@ def cost(request: ChargeRequest) -> Budget:
 
 
 def _pure_loss(request: ChargeRequest) -> Fraction | None:
-    """Return the pure loss of noise of order 1, exactly; None where the noise is another, or unknown."""
-    if request.noise is None or any(part.law.order != 1.0 for part in request.noise):
-        return None
-    return sum(
-        (Fraction(most_l1(part.sensitivity, part.law.support)) / Fraction(part.law.scale) for part in request.noise),
-        Fraction(0),
-    )
+    """Return the sum of the losses of noise of order 1, exactly; None where a loss is another."""
+    found = Fraction(0)
+    for counted in request.losses:
+        loss = counted.loss
+        if not isinstance(loss, CoordinateLoss) or loss.law.order != 1.0:
+            return None
+        found += counted.count * Fraction(loss.size) / Fraction(loss.law.scale)
+    return found
 
 
 def _fits(larger: Fraction, smaller: Fraction, room: Fraction) -> bool:
