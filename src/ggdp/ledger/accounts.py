@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import BudgetExceededError, LedgerError
+from ggdp.errors import ArgumentTypeError, BudgetExceededError, LedgerError
 from ggdp.ledger.accounting import accounting_of
 from ggdp.ledger.amounts import Amount
 from ggdp.ledger.budgets import Budget
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ggdp.ledger.accounting import Accounting
     from ggdp.ledger.accounting.protocol import Charge
     from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.ledger.entries import Constitution
+    from ggdp.ledger.constitution import Constitution
 
 __all__ = ["Accounts", "State"]
 
@@ -64,6 +64,8 @@ class Accounts:
 
     def require_analyst(self, analyst: str | None) -> None:
         """Raise unless the analyst has a cap, in a ledger that has caps."""
+        if analyst is not None and (not isinstance(analyst, str) or not analyst.strip()):
+            raise ArgumentTypeError("analyst", analyst, "must be a name")
         if not self.caps or analyst in self.caps:
             return
         known = ", ".join(repr(name) for name in self.caps)

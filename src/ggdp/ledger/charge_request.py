@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from attrs import field, frozen
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.canonical import canonical
+from ggdp.ledger.canonical import canonical, digest_of
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from ggdp.privacy import Neighbours
 
-__all__ = ["Asked", "ChargeRequest", "Chargeable", "charge_request_of", "guarantee_from"]
+__all__ = ["Asked", "ChargeRequest", "Chargeable", "charge_request_of", "guarantee_from", "planned_request"]
 
 
 def _guarantee(guarantee: Guarantee) -> Guarantee:
@@ -103,7 +102,7 @@ class ChargeRequest:
     def law(self) -> str:
         """The law of the release: the SHA-256 of its losses, in any order."""
         losses = sorted(canonical(one.to_dict()) for one in self.losses)
-        return hashlib.sha256(canonical([self.neighbours, *losses]).encode()).hexdigest()
+        return digest_of([self.neighbours, *losses])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, ready for JSON."""
@@ -159,3 +158,16 @@ def guarantee_from(plain: Mapping[str, Any]) -> Guarantee:
         return PureDP(plain["epsilon"], plain["neighbours"])
     kind = ProbabilisticDP if plain["notion"] == "probabilistic" else ApproxDP
     return kind(plain["epsilon"], plain["delta"], plain["neighbours"])
+
+
+def planned_request(plain: object) -> ChargeRequest:
+    """Return the request of a plan of a table as plain values, or of a manifest; both have guarantee and losses."""
+    if not isinstance(plain, Mapping):
+        raise TypeError
+    request = plain.get("request") or plain.get("table", {}).get("request") or {}
+    return ChargeRequest(
+        guarantee=guarantee_from(plain["guarantee"]),
+        losses=tuple(CountedLoss.from_dict(one) for one in plain["losses"]),
+        unit=request.get("unit_name"),
+        request=request,
+    )

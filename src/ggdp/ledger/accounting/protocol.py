@@ -46,6 +46,10 @@ class Accounting(Protocol):
         """Return what is left."""
         ...
 
+    def left(self, totals: Totals) -> float:
+        """Return what is left as one number, for a plot."""
+        ...
+
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return why a charge does not fit: what it costs, what remains, and what would fit."""
         ...

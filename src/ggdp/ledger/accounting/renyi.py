@@ -144,6 +144,10 @@ class RenyiAccounting(Accounting):
         ]
         return {"epsilon": self._largest_pure(totals), "delta": "0", "divergences": left}
 
+    def left(self, totals: Totals) -> float:
+        """Return what the budget's epsilon has above the least that would have allowed all this."""
+        return float(self.budget.epsilon) - epsilon_of(self.budget, self.orders, _amounts(totals))
+
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return what the orders lack, and the largest epsilon of pure DP that fits."""
         del charge  # its divergences fit in no order

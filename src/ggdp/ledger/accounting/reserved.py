@@ -99,6 +99,10 @@ class ReservedAccounting(Accounting):
         """Return how often each law can still be used."""
         return {"laws": {law: count - used for law, (count, used) in totals["laws"].items()}}
 
+    def left(self, totals: Totals) -> float:
+        """Return how many uses of all laws are left."""
+        return float(sum(count - used for count, used in totals["laws"].values()))
+
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return whether the law was never reserved or is used up, and how many uses of others are left."""
         count, _ = totals["laws"].get(charge["law"], (0, 0))

@@ -80,6 +80,10 @@ class SumAccounting(Accounting):
         """Return what is left of epsilon and delta."""
         return (self.budget - Budget.parse(totals)).to_dict()
 
+    def left(self, totals: Totals) -> float:
+        """Return the epsilon that is left."""
+        return float(self.budget.epsilon - Budget.parse(totals).epsilon)
+
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return what a charge costs, what is left, and the largest epsilon that fits."""
         asked, left = Budget.parse(charge), self.budget - Budget.parse(totals)
