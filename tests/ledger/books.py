@@ -7,7 +7,7 @@ from fractions import Fraction
 import ggdp
 from ggdp._rounding import rounded_up
 from ggdp.composition.parts import calibrated_losses
-from ggdp.ledger import ChargeRequest
+from ggdp.ledger import Balance, ChargeRequest
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss
 
@@ -50,3 +50,8 @@ def query(path, statement):
     """Return rows of the file of a ledger."""
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(statement).fetchall()
+
+
+def balance(epsilon, delta=0):
+    """Return an exact balance, of numbers as they are typed."""
+    return Balance(epsilon=Fraction(str(epsilon)), delta=Fraction(str(delta)))

@@ -5,9 +5,10 @@ import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime
+from fractions import Fraction
 
 import pytest
-from tests.ledger.books import edit, laplace, pure, query
+from tests.ledger.books import balance, edit, laplace, pure, query
 
 import ggdp
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, MissingExtraError
@@ -38,21 +39,21 @@ def test_opening_a_ledger_and_charging_it_loads_no_alembic(path, ledger):
     command = [sys.executable, "-c", code, str(path)]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert not {"alembic", "psycopg"} & set(loaded)
-    assert ledger.remaining()["epsilon"] == "0.5"
+    assert ledger.remaining().epsilon == Fraction("0.5")
 
 
 def test_charges_are_numbered_and_add_up(ledger):
     numbers = [ledger.charge(laplace(4.0)).number for _ in range(4)]
     assert numbers == [1, 2, 3, 4]
-    assert ledger.spent() == {"epsilon": "1", "delta": "0"}
-    assert ledger.remaining() == {"epsilon": "0", "delta": "0.000001"}
+    assert ledger.spent() == balance("1", "0")
+    assert ledger.remaining() == balance("0", "0.000001")
 
 
 def test_a_ledger_that_is_opened_again_is_the_same(path, ledger):
     ledger.charge(laplace(4.0))
     again = ggdp.Ledger(path)
     assert (again.identity, again.head, again.remaining()) == (ledger.identity, ledger.head, ledger.remaining())
-    assert again.budget == {"epsilon": "1", "delta": "0.000001"}
+    assert again.budget == balance("1", "0.000001")
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(path, ledger):
@@ -60,14 +61,14 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(path, ledger):
     before, content = ledger.head, path.read_bytes()
     with pytest.raises(BudgetExceededError, match=r"largest epsilon that fits at this delta is 0\.5$") as refused:
         ledger.charge(pure(0.75))
-    assert refused.value.requested == {"epsilon": "0.75", "delta": "0"}
-    assert refused.value.remaining == {"epsilon": "0.5", "delta": "0.000001"}
+    assert refused.value.requested == balance("0.75", "0")
+    assert refused.value.remaining == balance("0.5", "0.000001")
     assert ledger.head == before
     assert path.read_bytes() == content
 
 
 def test_an_error_of_the_budget_survives_pickling():
-    error = BudgetExceededError("too much", requested={"epsilon": "1"}, remaining={"epsilon": "0"})
+    error = BudgetExceededError("too much", requested=balance(1), remaining=balance(0))
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.requested, again.remaining) == ("too much", error.requested, error.remaining)
 
@@ -144,9 +145,9 @@ def test_caps_of_analysts_hold_under_the_common_budget(path):
     ledger.charge(laplace(2.0), analyst="ana")
     with pytest.raises(BudgetExceededError, match="cap of the analyst 'ana'") as refused:
         ledger.charge(laplace(8.0), analyst="ana")
-    assert refused.value.remaining["epsilon"] == "0"
+    assert refused.value.remaining.epsilon == Fraction("0")
     ledger.charge(laplace(2.0), analyst="ben")
-    assert ledger.remaining("ben")["epsilon"] == "0.25"
+    assert ledger.remaining("ben").epsilon == Fraction("0.25")
     with pytest.raises(BudgetExceededError, match="fit in the budget"):
         ledger.charge(laplace(4.0), analyst="ben")
     ledger.verify()

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ledger.books import asked, calibrated, laplace, pure
+from tests.ledger.books import asked, balance, calibrated, laplace, pure
 
 import ggdp
 from ggdp.ledger import ChargeRequest
@@ -29,7 +29,7 @@ def test_ten_releases_of_a_tenth_fit_in_a_budget_of_one_and_no_eleventh():
     for _ in range(10):
         totals = books.after(totals, charge)
         assert books.keeps(totals)
-    assert books.remaining(totals) == {"epsilon": "0", "delta": "0"}
+    assert books.remaining(totals) == balance("0", "0")
     assert not books.keeps(books.after(totals, charge))
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from ggdp.cli.ledger_show import show
 from ggdp.cli.output import AsJson, print_json
-from ggdp.cli.query import NeighboursFlag, goal_of
+from ggdp.cli.query import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
 from ggdp.errors import ArgumentError
+from ggdp.privacy import ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from ggdp.ledger import ChargeRequest
-    from ggdp.privacy import ApproxDP, PureDP
 
 __all__ = ["ledger"]
 
@@ -64,10 +64,9 @@ def init(
     )
     head = made.head
     if as_json:
-        print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget, "head": head.hash})
+        print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget.to_dict(), "head": head.hash})
         return
-    typer.echo(f"Made the ledger {made.identity} in {made.name}, for epsilon = {made.budget['epsilon']} and ", nl=False)
-    typer.echo(f"delta = {made.budget['delta']} of one {made.unit}.")
+    typer.echo(f"Made the ledger {made.identity} in {made.name}: {made.budget}, for one {made.unit}.")
     typer.echo(f"Head, to be kept elsewhere: {head.hash}")
 
 
@@ -133,10 +132,9 @@ def reserve(
     delta = opened.reserve([_planned(text) for text in plans])
     remaining = opened.remaining()
     if as_json:
-        print_json({"ledger": opened.name, "delta": delta, "remaining": remaining, "head": opened.head.hash})
+        print_json({"ledger": opened.name, "delta": delta, "remaining": remaining.to_dict(), "head": opened.head.hash})
         return
-    uses = sum(remaining["laws"].values())
-    typer.echo(f"Reserved: {uses:,} releases in all, with a delta of at most {delta:.3g} at the budget's epsilon.")
+    typer.echo(f"Reserved: {remaining}. Together they have a delta of at most {delta:.3g} at the budget's epsilon.")
 
 
 @ledger.command()
@@ -152,8 +150,7 @@ def upgrade(url: Url, as_json: AsJson = False) -> None:
 
 
 def _budget(epsilon: float, delta: float | None) -> PureDP | ApproxDP:
-    found: Any = goal_of(epsilon, delta or None, None)
-    return found  # type: ignore[no-any-return]
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
 def _cap(text: str) -> tuple[str, PureDP | ApproxDP]:

@@ -95,9 +95,11 @@ class Accounts:
         after = self.added(state, charge, analyst)
         if not self.common.keeps(after.common):
             message = f"the release does not fit in the budget: {self.common.refusal(state.common, charge)}"
-            raise BudgetExceededError(message, requested=charge, remaining=self.common.remaining(state.common))
+            raise BudgetExceededError(
+                message, requested=Budget.parse(charge).balance, remaining=self.common.remaining(state.common)
+            )
         if analyst in self.caps and not self.caps[analyst].keeps(after.analysts[analyst]):
             cap, spent = self.caps[analyst], state.analysts[analyst]
             message = f"the release does not fit in the cap of the analyst {analyst!r}: {cap.refusal(spent, charge)}"
-            raise BudgetExceededError(message, requested=charge, remaining=cap.remaining(spent))
+            raise BudgetExceededError(message, requested=Budget.parse(charge).balance, remaining=cap.remaining(spent))
         return after

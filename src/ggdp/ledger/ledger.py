@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounts import Accounts, State
+from ggdp.ledger.budgets import Budget
 from ggdp.ledger.canonical import canonical
 from ggdp.ledger.charge_request import ChargeRequest, charge_request_of
 from ggdp.ledger.constitution import drawn_up
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ggdp.ledger.accounting import Accounting
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import Asked
     from ggdp.ledger.constitution import Constitution
     from ggdp.ledger.store import Rows
@@ -75,8 +77,8 @@ class Ledger:
     ...     ggdp.calibrate(ggdp.PureDP(0.1), ggdp.Sensitivity.histogram(), order=1, support="integer")
     ... )
     >>> release = counts.release([120, 3, 0, 57], ledger=ledger)
-    >>> ledger.remaining()
-    {'epsilon': '0.9', 'delta': '0'}
+    >>> print(ledger.remaining())
+    epsilon = 0.9, delta = 0
     >>> ledger.would_allow(ggdp.PureDP(0.95, "add-remove"))
     False
     >>> ledger.verify().number
@@ -126,8 +128,8 @@ class Ledger:
         >>> import ggdp, tempfile
         >>> path = tempfile.mkdtemp() + "/people.ledger"
         >>> ledger = Ledger.create(path, ggdp.ApproxDP(3.0, 1e-6), analysts={"ana": ggdp.ApproxDP(1.0, 1e-6)})
-        >>> ledger.remaining("ana")
-        {'epsilon': '1', 'delta': '0.000001'}
+        >>> print(ledger.remaining("ana"))
+        epsilon = 1, delta = 0.000001
         """
         made = drawn_up(
             budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=analysts or {}, created=_now()
@@ -167,15 +169,14 @@ class Ledger:
         return validated_neighbours(self._made.neighbours)
 
     @property
-    def budget(self) -> dict[str, str]:
-        """The epsilon and the delta that all releases together may cost, with all digits."""
-        return {"epsilon": self._made.epsilon, "delta": self._made.delta}
+    def budget(self) -> Balance:
+        """The epsilon and the delta that all releases together may cost, exactly."""
+        return Budget.parse({"epsilon": self._made.epsilon, "delta": self._made.delta}).balance
 
     @property
-    def analysts(self) -> dict[str, dict[str, str]]:
+    def analysts(self) -> dict[str, Balance]:
         """The cap of each analyst."""
-        caps: dict[str, dict[str, str]] = json.loads(self._made.analysts)
-        return caps
+        return {name: Budget.parse(cap).balance for name, cap in json.loads(self._made.analysts).items()}
 
     @property
     def head(self) -> Head:
@@ -183,16 +184,16 @@ class Ledger:
         with self._store.reading() as rows:
             return self._present(rows).head
 
-    def spent(self, analyst: str | None = None) -> dict[str, Any]:
-        """Return what all releases, or those of an analyst with a cap, have cost, with all digits."""
+    def spent(self, analyst: str | None = None) -> Balance:
+        """Return what all releases, or those of an analyst with a cap, have cost, exactly."""
         with self._store.reading() as rows:
             state = self._present(rows).state
         if analyst is None:
             return self._accounts.common.spent(state.common)
         return self._cap(analyst).spent(state.analysts[analyst])
 
-    def remaining(self, analyst: str | None = None) -> dict[str, Any]:
-        """Return what remains of the budget, or of the cap of an analyst, with all digits."""
+    def remaining(self, analyst: str | None = None) -> Balance:
+        """Return what remains of the budget, or of the cap of an analyst, exactly."""
         with self._store.reading() as rows:
             state = self._present(rows).state
         if analyst is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from ggdp.ledger.budgets import Budget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ggdp.ledger.accounting import Accounting
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.ledger.ledger import Ledger
 
@@ -27,65 +30,63 @@ NOTE = (
 def overview(ledger: Ledger) -> dict[str, Any]:
     """Return what a ledger is, what was spent and remains, its head, and what each kind would have cost."""
     entries, head = ledger.entries(), ledger.head
+    balances = {"budget": ledger.budget, "spent": ledger.spent(), "remaining": ledger.remaining()}
     return {
         "ledger": ledger.name,
         "identity": ledger.identity,
         "unit": ledger.unit,
         "neighbours": ledger.neighbours,
         "accounting": ledger.accounting,
-        "budget": ledger.budget,
-        "spent": ledger.spent(),
-        "remaining": ledger.remaining(),
+        **{name: balance.to_dict() for name, balance in balances.items()},
+        "exact": {name: balance.exact() for name, balance in balances.items()},
         "analysts": {
-            name: {"cap": cap, "spent": ledger.spent(name), "remaining": ledger.remaining(name)}
+            name: {
+                "cap": cap.to_dict(),
+                "spent": ledger.spent(name).to_dict(),
+                "remaining": ledger.remaining(name).to_dict(),
+            }
             for name, cap in ledger.analysts.items()
         },
         "entries": len(entries),
         "published": sum(entry.files is not None for entry in entries),
         "records": head.number,
         "head": head.hash,
-        "costs": costs(Budget.parse(ledger.budget), [entry.request for entry in entries]),
+        "costs": costs(ledger.budget, [entry.request for entry in entries]),
         "note": NOTE,
     }
 
 
-def costs(budget: Budget, requests: Sequence[ChargeRequest]) -> dict[str, Any]:
+def costs(whole: Balance, requests: Sequence[ChargeRequest]) -> dict[str, Any]:
     """Return what releases cost by each kind: the sums, and by the others the epsilon at the budget's delta.
 
     None where a kind cannot account for them. The Renyi filter is that of the orders for this budget.
     """
+    budget = Budget.parse(whole.exact())
     laws = {request.law: request for request in requests}
     counts = Counter(request.law for request in requests)
     return {
-        "sum": _sum(budget, requests),
+        "sum": _spent(SumAccounting(budget), requests),
         "renyi": _renyi(budget, requests),
         "composed": _composed(budget, [(laws[law], count) for law, count in counts.items()]),
     }
 
 
-def _sum(budget: Budget, requests: Sequence[ChargeRequest]) -> dict[str, Any]:
-    books = SumAccounting(budget)
+def _spent(books: Accounting, requests: Sequence[ChargeRequest]) -> dict[str, Any]:
     totals = books.opening()
     for request in requests:
         totals = books.after(totals, books.charge(request))
-    return totals
+    return books.spent(totals).to_dict()
 
 
 def _renyi(budget: Budget, requests: Sequence[ChargeRequest]) -> dict[str, Any] | None:
     try:
         orders = orders_for(budget)
-        books = RenyiAccounting(budget, orders, limits_of(budget, orders))
-        totals = books.opening()
-        for request in requests:
-            totals = books.after(totals, books.charge(request))
+        return _spent(RenyiAccounting(budget, orders, limits_of(budget, orders)), requests)
     except GgdpError:
         return None
-    spent = books.spent(totals)
-    return {"epsilon": spent["epsilon"], "delta": spent["delta"]}
 
 
 def _composed(budget: Budget, laws: Sequence[tuple[ChargeRequest, int]]) -> dict[str, Any] | None:
-    if not laws:
-        return {"epsilon": 0.0, "delta": str(budget.delta)}
-    upper = composition_of(laws).epsilon(float(budget.delta))[1]
-    return {"epsilon": upper, "delta": str(budget.delta)} if upper < float("inf") else None
+    delta = float(budget.delta)
+    upper = composition_of(laws).epsilon(delta)[1] if laws else 0.0
+    return {"epsilon": upper, "delta": delta} if upper < math.inf else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ggdp.ledger.amounts import Amount
 from ggdp.plots.style import BLUE, COLUMN_WIDTH, FAINT, label, new_figure
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def plot_burn_down(ledger: Ledger) -> Figure:
     axes.set_xlim(0, max(len(left) - 1, 1))
     axes.set_ylim(bottom=0.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    whole = float(Amount.parse(ledger.budget["epsilon"]))
-    title = f"Budget of one {ledger.unit}: epsilon = {whole:g}, delta = {float(ledger.budget['delta']):g}"
+    whole = ledger.budget.to_dict()
+    title = f"Budget of one {ledger.unit}: epsilon = {whole['epsilon']:g}, delta = {whole['delta']:g}"
     label(axes, "entries", "uses left" if reserved else "epsilon left", title)
     return figure

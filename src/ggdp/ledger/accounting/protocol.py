@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
 
 __all__ = ["Accounting", "Charge", "Totals"]
@@ -38,11 +39,11 @@ class Accounting(Protocol):
         """Return whether totals are within the budget."""
         ...
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
+    def spent(self, totals: Totals) -> Balance:
         """Return what totals amount to."""
         ...
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
+    def remaining(self, totals: Totals) -> Balance:
         """Return what is left."""
         ...
 

@@ -42,6 +42,7 @@ from ggdp.errors import ArgumentError, LedgerError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
 from ggdp.ledger.amounts import Amount
+from ggdp.ledger.budgets import Balance
 from ggdp.proofs.renyi import renyi_of_pure, renyi_of_shift
 from ggdp.proofs.total_loss import ResponseLoss
 
@@ -131,18 +132,14 @@ class RenyiAccounting(Accounting):
         pairs = zip(_amounts(totals), self.limits, strict=True)
         return any(total is not None and limit is not None and total <= limit for total, limit in pairs)
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
-        """Return the least epsilon that would have allowed all this, at the budget's delta, and the sums."""
-        sums = _amounts(totals)
-        return {"epsilon": epsilon_of(self.budget, self.orders, sums), "delta": str(self.budget.delta), **totals}
+    def spent(self, totals: Totals) -> Balance:
+        """Return the least epsilon that would have allowed all this, at the budget's delta."""
+        epsilon = epsilon_of(self.budget, self.orders, _amounts(totals))
+        return Balance(epsilon=Fraction(epsilon), delta=self.budget.delta.exact)
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
-        """Return the largest epsilon of one more release of pure DP that fits, and what each order has left."""
-        left = [
-            None if total is None or limit is None or total > limit else str(limit - total)
-            for total, limit in zip(_amounts(totals), self.limits, strict=True)
-        ]
-        return {"epsilon": self._largest_pure(totals), "delta": "0", "divergences": left}
+    def remaining(self, totals: Totals) -> Balance:
+        """Return the largest epsilon, to nine digits, of one more release of pure DP that fits."""
+        return Balance(epsilon=Fraction(self._largest_pure(totals)), delta=Fraction(0))
 
     def left(self, totals: Totals) -> float:
         """Return what the budget's epsilon has above the least that would have allowed all this."""
@@ -155,7 +152,7 @@ class RenyiAccounting(Accounting):
         fits = f"releases of pure DP fit up to epsilon = {rounded_text(largest, 6)}" if largest else "nothing more fits"
         return (
             f"with it no Renyi order is within its limit for {self.budget}; what was released would have needed "
-            f"epsilon = {rounded_text(self.spent(totals)['epsilon'], 6)}; {fits}"
+            f"epsilon = {rounded_text(epsilon_of(self.budget, self.orders, _amounts(totals)), 6)}; {fits}"
         )
 
     def _largest_pure(self, totals: Totals) -> float:

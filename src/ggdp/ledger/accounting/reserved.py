@@ -15,14 +15,16 @@ A release known by its guarantee alone is a law too: the pair of randomised resp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
 from ggdp._rounding import rounded_up_text
 from ggdp.composition import Composition, Part
 from ggdp.errors import BudgetExceededError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
+from ggdp.ledger.budgets import Balance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,18 +88,23 @@ class ReservedAccounting(Accounting):
                 f"{rounded_up_text(delta)}, and the budget has {self.budget.delta}; reserve fewer of them, or noise "
                 "of a larger scale"
             )
-            raise BudgetExceededError(message, requested={"delta": delta}, remaining=self.budget.to_dict())
+            raise BudgetExceededError(
+                message,
+                requested=Balance(epsilon=self.budget.epsilon.exact, delta=Fraction(delta)),
+                remaining=self.budget.balance,
+            )
         return delta
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
+    def spent(self, totals: Totals) -> Balance:
         """Return the whole budget once laws are reserved, and how often each was used."""
-        laws = totals["laws"]
-        used = {"laws": {law: used for law, (_, used) in laws.items()}}
-        return {**(self.budget.to_dict() if laws else {"epsilon": "0", "delta": "0"}), **used}
+        used = {law: used for law, (_, used) in totals["laws"].items()}
+        whole = self.budget.balance if used else Balance(epsilon=Fraction(0), delta=Fraction(0))
+        return replace(whole, laws=used)
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
+    def remaining(self, totals: Totals) -> Balance:
         """Return how often each law can still be used."""
-        return {"laws": {law: count - used for law, (count, used) in totals["laws"].items()}}
+        left = {law: count - used for law, (count, used) in totals["laws"].items()}
+        return Balance(epsilon=None, delta=None, laws=left)
 
     def left(self, totals: Totals) -> float:
         """Return how many uses of all laws are left."""

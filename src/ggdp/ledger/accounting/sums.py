@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb, fmpq
 
@@ -41,6 +41,7 @@ from ggdp.ledger.budgets import Budget
 from ggdp.proofs.total_loss import CoordinateLoss
 
 if TYPE_CHECKING:
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
 
 __all__ = ["SumAccounting", "cost"]
@@ -72,13 +73,13 @@ class SumAccounting(Accounting):
         """Return whether neither sum is above the budget."""
         return self.budget.holds(Budget.parse(totals))
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
+    def spent(self, totals: Totals) -> Balance:
         """Return the sums."""
-        return dict(totals)
+        return Budget.parse(totals).balance
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
+    def remaining(self, totals: Totals) -> Balance:
         """Return what is left of epsilon and delta."""
-        return (self.budget - Budget.parse(totals)).to_dict()
+        return (self.budget - Budget.parse(totals)).balance
 
     def left(self, totals: Totals) -> float:
         """Return the epsilon that is left."""
