@@ -34,6 +34,8 @@ class Composition:
     ----------
     parts : tuple of Part
         The parts, each with its guarantee and how often it is run.
+    total : TotalLoss
+        The sum of their losses.
 
     Notes
     -----
@@ -43,9 +45,9 @@ class Composition:
     """
 
     parts: tuple[Part, ...]
-    _total: TotalLoss = field(init=False, eq=False)
+    total: TotalLoss = field(init=False, eq=False)
 
-    @_total.default
+    @total.default
     def _added(self) -> TotalLoss:
         return TotalLoss.of(
             CountedLoss(counted.loss, counted.count * part.count) for part in self.parts for counted in part.losses
@@ -89,9 +91,10 @@ class Composition:
         """
         if _validate.finite(epsilon=epsilon) < 0.0:
             raise ArgumentError("epsilon", epsilon, "must be at least 0")
-        lower, upper = self._total.delta(float(epsilon))
+        lower, upper = self.total.delta(float(epsilon))
         basic = self.basic
-        return lower, (min(upper, basic.delta) if basic.epsilon <= epsilon else upper)
+        upper = min(upper, basic.delta) if basic.epsilon <= epsilon else upper
+        return min(lower, upper), upper
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return two proved floats with the least epsilon of the total for a delta between them.
@@ -109,15 +112,10 @@ class Composition:
         5.1961
         """
         slack = _validate.probability(delta=delta)
-        if slack == 0.0:
-            pure = self._total.pure()
-            if pure is None:
-                return math.inf, math.inf
-            upper = rounded_up(pure, of="epsilon")
-            return (upper if Fraction(upper) == pure else math.nextafter(upper, 0.0)), upper
-        lower, upper = self._total.epsilon(slack)
+        lower, upper = self.total.epsilon(slack)
         basic = self.basic
-        return lower, (min(upper, basic.epsilon) if basic.delta <= slack else upper)
+        upper = min(upper, basic.epsilon) if basic.delta <= slack else upper
+        return min(lower, upper), upper
 
     def guarantee(self, *, delta: float = 0.0) -> PureDP | ApproxDP:
         """Return what is proved of the total: approximate DP for a delta, or pure DP.
@@ -188,7 +186,7 @@ class Composition:
 
     def __repr__(self) -> str:
         number = sum(part.count for part in self.parts)
-        distinct = len(self._total.losses)
+        distinct = len(self.total.losses)
         lines = [
             f"Composition of {number:,} {'release' if number == 1 else 'releases'}, {distinct:,} distinct losses",
             f"  plain sum: {self.basic}",
