@@ -193,7 +193,7 @@ def test_arguments_out_of_range_are_refused(counts):
 
 def test_a_composition_prints_its_totals(counts, cells):
     text = repr(ggdp.compose([(counts, 12), cells]))
-    assert text.startswith("Composition of 13 releases, 2 distinct losses\n  plain sum: (1.7, 1e-07)-aDP")
+    assert text.startswith("Composition of 13 releases, 2 distinct losses\n  plain sum: (1.71, 1e-07)-aDP")
 
 
 @pytest.mark.parametrize(("goal", "query", "releases"), [

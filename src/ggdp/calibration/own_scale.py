@@ -116,8 +116,8 @@ def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float)
     Examples
     --------
     >>> from ggdp import Sensitivity
-    >>> noise = calibration_of_law(NoiseLaw(order=3, scale=20.0, support="integer"), Sensitivity.histogram(), delta=1e-6)
-    >>> print(noise.guarantee)
+    >>> law = NoiseLaw(order=3, scale=20.0, support="integer")
+    >>> print(calibration_of_law(law, Sensitivity.histogram(), delta=1e-6).guarantee)
     (0.541, 1e-06)-aDP under add-remove neighbours
     """
     kept = guarantee_of(order=law.order, scale=law.scale, sensitivity=sensitivity, support=law.support, delta=delta)

@@ -186,11 +186,13 @@ class TotalLoss:
         losses = [counted.loss for counted in self.losses]
         if len(losses) == 1 == self.losses[0].count and isinstance(losses[0], CoordinateLoss):
             law, size = losses[0].law, losses[0].size
-            if law.support == "integer":
-                found = IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=at).enclose(law)
-            else:
-                found = ShiftDelta(notion="approximate", sensitivity=size, epsilon=at).enclose(law)
-            return found.lower, found.upper
+            exact = (
+                IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=at)
+                if law.support == "integer"
+                else ShiftDelta(notion="approximate", sensitivity=size, epsilon=at)
+            )
+            enclosure = exact.enclose(law)
+            return enclosure.lower, enclosure.upper
         if not all(isinstance(loss, CoordinateLoss) and _is_gaussian(loss.law) for loss in losses):
             return None
         with BALLS, working_precision(PRECISION):

@@ -370,11 +370,11 @@ class Sensitivity:
         number = _validate.integer(times=times, at_least=1)
         if number == 1:
             return self
-        joint = None
-        if self.joint is not None:
-            q, bound = self.joint
+        sizes, joint = (self.sizes * number if self.kind == "box" else self.sizes), self.joint
+        if joint is not None:
+            q, bound = joint
             joint = (q, _norm_of([(bound, number)], q))
-        sizes = self.sizes * number if self.kind == "box" else self.sizes if self.kind == "cells" else (joint[1],)
+            sizes = (joint[1],) if self.kind == "norm" else sizes
         return replace(self, sizes=sizes, moving=number * self.moving, joint=joint, bounds=None)
 
     def lp(self, p: float) -> float:

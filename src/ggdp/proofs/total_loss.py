@@ -152,7 +152,7 @@ def total_loss(parts: Sequence[LaidLoss], *, tilt: float, tail: float, points: i
     Rounding: see `ggdp.proofs.loss_distribution`; the layout decides how tight the bounds are, never whether they hold.
     """
     order = numbers()
-    heap = []
+    heap: list[tuple[float, int, LossDistribution]] = []
     for part in parts:
         single = tilted(_laid(part), tilt)
         total = repeated(single, part.count, tail=tail, points=points)
