@@ -110,14 +110,14 @@ SABOTAGES = [
         "ledger/ledger.py",
         "        require_head(made, head, last)\n",
         "",
-        (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_that_was_changed",),
+        (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_or_a_budget_that_was_changed",),
     ),
     Sabotage(
         "a hash does not cover the budget",
         "ledger/entries.py",
         'return digest_of({"ledger": genesis, **columns})',
         "return digest_of({**columns})",
-        (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_that_was_changed",),
+        (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_or_a_budget_that_was_changed",),
     ),
     Sabotage(
         "caps of analysts are ignored",
