@@ -111,7 +111,8 @@ class Store:
         if not text or "\0" in text:
             raise ArgumentError("url", text, "must be the path of a file, or postgresql://...")
         self.path = None if separator else Path(text)
-        self.name = text if self.path else _server(text).render_as_string(hide_password=True)
+        shown = None if self.path else _server(text).set(drivername="postgresql")
+        self.name = text if shown is None else shown.render_as_string(hide_password=True)
         self._engine = _file_engine(self.path) if self.path else _server_engine(text)
 
     @contextmanager

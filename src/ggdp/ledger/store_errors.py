@@ -56,7 +56,7 @@ def explained(name: str, failed: SQLAlchemyError | sqlite3.Error, stage: Stage) 
         return LedgerError(f"the ledger {name} {what}" + ("" if certain else _UNCERTAIN))
     state = getattr(cause, "sqlstate", None)
     if state is None or state.startswith(_LOST):
-        what = "cannot be reached, or the connection was lost; check that the server runs and can be reached"
+        what = "cannot be reached, or the connection was lost; check that the server runs and has the database"
         return LedgerError(f"the ledger {name} {what}" + (_UNCERTAIN if stage == "commit" else ""))
     what = _OF_POSTGRESQL.get(state, f"cannot be used: the server reports SQLSTATE {state}")
     return LedgerError(f"the ledger {name} {what}")
