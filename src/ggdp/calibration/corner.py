@@ -51,7 +51,7 @@ FINER = 4.0
 NEAR = 1e-7
 WORTH_REFINING = 0.7
 # How fine the grid for both bounds is, relative to that of compositions.
-BOTH = 0.5
+BOTH = 1.0
 MOST_LOSS = 1e6
 # Above it the steps of the integers are too fine to matter at any order.
 WAVY_SCALE = 60.0
@@ -177,7 +177,7 @@ def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -
 
 
 def _between(bound: CornerDelta, failed: Proposal, proved: Proposal, delta: float, spread: float) -> Proposal:
-    """Return a smaller law than the proved one where a long move went too far: between the two the curve is straight."""
+    """Return a smaller law where a long move went too far: between the two the curve is straight."""
     if proved.found.upper >= delta * (1.0 - OVERSHOT):
         return proved
     missed = failed.found.upper

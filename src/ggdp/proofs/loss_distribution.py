@@ -19,7 +19,8 @@ independent losses one may be replaced after the other: with the others fixed, f
 
 Claim (lower bound). What separates the upper distribution from the truth is counted, so that the truth is bounded from
 below by the same distribution. `Slack` holds: `raised`, by how much losses were raised in all; `excess` and `lost`,
-weights that may not be there, on each knot and in all; and `splits`, how many splits over which gap g, and their spread. Proof:
+weights that may not be there, on each knot and in all; and `splits`, how many splits over which gap g, with their
+spread. Proof:
 
 1. A split moves l by eta with E e^(-eta) = 1, between two knots that are g apart. Taylor's formula for A gives
    E phi(l + eta) - phi(l) = integral of G (A phi), where G >= 0 lies between the knots and integrates to E eta, the
@@ -62,7 +63,18 @@ from ggdp.errors import CertificateError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LossDistribution", "Masses", "Slack", "added", "coarser", "delta_above", "delta_below", "repeated", "smoothings", "tilted"]
+__all__ = [
+    "LossDistribution",
+    "Masses",
+    "Slack",
+    "added",
+    "coarser",
+    "delta_above",
+    "delta_below",
+    "repeated",
+    "smoothings",
+    "tilted",
+]
 
 # Weights have 50 bits: what rounding up adds to a sum of a thousand losses is a share of 1e-5 or less.
 BITS = 50
@@ -80,7 +92,7 @@ LARGEST = 700.0
 # At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.
 WIDEST = 0.25
 # Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
-RATIOS, SHARES = (0.8, 1.25, 2.0), (0.05, 0.2)
+RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 8.0), (0.02, 0.05, 0.2)
 
 
 class Split(NamedTuple):

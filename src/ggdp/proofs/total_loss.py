@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.proofs.layouts import LossLayout
-    from ggdp.proofs.loss_distribution import LossDistribution
+    from ggdp.proofs.loss_distribution import LossDistribution, Masses
     from ggdp.proofs.noise_law import NoiseLaw
 
 __all__ = ["CoordinateLoss", "LaidLoss", "Loss", "ResponseLoss", "total_loss"]
@@ -60,7 +60,7 @@ def total_loss(parts: Sequence[LaidLoss], *, tilt: float, tail: float, points: i
     Rounding: see `ggdp.proofs.loss_distribution`; the layout decides how tight the bounds are, never whether they hold.
     """
     order = numbers()
-    heap = []
+    heap: list[tuple[float, int, LossDistribution]] = []
     for part in parts:
         single = tilted(_laid(part), tilt)
         total = repeated(single, part.count, tail=tail, points=points)
@@ -72,7 +72,7 @@ def total_loss(parts: Sequence[LaidLoss], *, tilt: float, tail: float, points: i
     return heap[0][2]
 
 
-def _laid(part: LaidLoss):
+def _laid(part: LaidLoss) -> Masses:
     if isinstance(part.loss, ResponseLoss):
         return laid_response(part.loss.epsilon, part.loss.delta, part.layout.step)
     return laid_coordinate(part.loss.law, part.loss.size, part.layout)
