@@ -10,7 +10,7 @@ import pytest
 from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
-from ggdp.errors import CertificateError
+from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.laid_loss import _Atom, _atoms, _cells, laid_coordinate, laid_response
 from ggdp.proofs.layouts import MOST_KNOTS, LossLayout
@@ -199,6 +199,11 @@ def test_the_noise_far_below_is_raised_where_no_loss_is_as_low_as_the_knots() ->
     found = laid_coordinate(NoiseLaw(order=1.0, scale=1.0), 1.0, grid(0.25, -100, 8))
     assert all(not mass > TINY for index, mass in found.masses.items() if index < -4)
     assert found.masses[-4] >= (-arb(1)).exp() / 2 - TINY
+
+
+def test_a_grid_too_fine_for_a_response_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"^step = 1e-09"):
+        laid_response(0.5, 0.0, 1e-9)
 
 
 def test_a_response_is_infinite_with_its_delta_for_certain() -> None:

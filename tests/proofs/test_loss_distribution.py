@@ -104,6 +104,26 @@ def test_a_coarser_grid_keeps_the_exact_delta_between_the_bounds_and_they_part(t
     assert delta_below(unsplit, arb(0.03), 1e-5) > arb(str(exact))
 
 
+def test_the_splits_of_many_losses_are_all_counted_against_the_lower_bound() -> None:
+    """Every loss is half-way between two knots, so that the sum of 64 spreads by 64 splits."""
+    step, count, epsilon = 2.0**-8, 64, 0.1
+    single = coarser(tilted(laid({1: 0.5625, -1: 0.4375}, step=step), 2.0))
+    total = repeated(single, count, tail=NO_CUT, points=1000)
+    assert dict(total.slack.splits)[single.slack.splits[-1][0]] == count
+    with mpmath.workdps(40):
+        exact = mpmath.fsum(
+            mpmath.binomial(count, k)
+            * mpmath.mpf(0.5625) ** k
+            * mpmath.mpf(0.4375) ** (count - k)
+            * max(-mpmath.expm1(epsilon - (2 * k - count) * mpmath.mpf(step)), 0)
+            for k in range(count + 1)
+        )
+    for multiple in (1.0, 1.5, 2.0, 4.0):
+        lower = delta_below(total, arb(epsilon), 2.0 * step * multiple)
+        assert 0 < lower <= arb(str(exact))
+    assert delta_above(total, arb(epsilon)) >= arb(str(exact))
+
+
 def test_a_split_keeps_the_mass_and_its_mean_of_the_other_law() -> None:
     coarse = coarser(tilted(laid({3: 1.0}), 2.0))
     losses = [arb(coarse.low + j) * coarse.step for j in range(coarse.points)]
@@ -130,6 +150,14 @@ def test_what_a_cut_takes_away_is_counted_in_both_bounds(tail: float, tilt: floa
         assert lower <= exact <= upper
     if tail >= 0.0:
         assert after.points < loss.points
+
+
+def test_a_cut_above_keeps_what_is_below_the_first_knot_of_any_weight() -> None:
+    """After the tilt nearly all of the weight is where the cut is, and nearly all of the mass is far below it."""
+    law = {-8: 0.5, 0: 0.5 - 2.0**-30, 24: 2.0**-30}
+    after = _cut(tilted(laid(law), 20.0), -1.0)
+    for epsilon in (-2.0, -0.5):
+        assert exact_delta([law], epsilon) <= bounds(after, epsilon)[1]
 
 
 def test_a_cut_below_counts_what_it_raised_as_lost() -> None:

@@ -28,8 +28,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from flint import arb
 
 from ggdp._balls import power
+from ggdp.errors import ArgumentError
 from ggdp.proofs.crossing import crossing_estimates, loss, loss_estimate
 from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
+from ggdp.proofs.layouts import MOST_KNOTS
 from ggdp.proofs.loss_distribution import Masses
 from ggdp.proofs.survival import survivals
 
@@ -76,6 +78,8 @@ def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
 
 def laid_response(epsilon: float, delta: float, step: float) -> Masses:
     """Lay the loss of randomised response, with a mass of delta at infinity."""
+    if not epsilon <= MOST_KNOTS * step:
+        raise ArgumentError("step", step, f"must be at least a part of {MOST_KNOTS:,} of epsilon = {epsilon!r}")
     e = arb(epsilon)
     truth, finite = 1 / (1 + (-e).exp()), 1 - arb(delta)
     atoms = [_Atom(-e, (1 - truth) * finite), _Atom(e, truth * finite)]

@@ -10,8 +10,8 @@ A          the operator A phi = phi'' + phi', which takes 1 and e^(-l) to 0
 =========  ====================================================================================================
 
 Weights are integers that are rounded up, and their products are exact, so that there is no error of a transform. What
-the weights and the infinite mass bound, knot by knot, is a probability law: so two infinite masses are combined as those
-of two probability laws, and none is above 1.
+the weights and the infinite mass bound, knot by knot, is a probability law: so infinite masses are combined as those of
+two probability laws, and none is above 1.
 
 Claim (upper bound). No operation lowers the mean of a function that rises with the loss and is convex in e^(-loss);
 f_x is one, for every x. A loss is *split* between two knots so that its mass and its mean of e^(-loss) are kept, which

@@ -47,7 +47,7 @@ SABOTAGES = [
         DISTRIBUTION,
         "first = min(_first(loss, weights), last)",
         "first = _first(loss, weights)",
-        (f"{SUMS}test_what_a_cut_takes_away_is_counted_in_both_bounds",),
+        (f"{SUMS}test_a_cut_above_keeps_what_is_below_the_first_knot_of_any_weight",),
     ),
     Sabotage(
         "what is raised at a cut is not counted as lost",
@@ -68,7 +68,7 @@ SABOTAGES = [
         DISTRIBUTION,
         "penalty = growth / decline",
         "penalty = 0 * growth",
-        (f"{SUMS}test_a_coarser_grid_keeps_the_exact_delta_between_the_bounds_and_they_part",),
+        (f"{SUMS}test_the_splits_of_many_losses_are_all_counted_against_the_lower_bound",),
     ),
     Sabotage(
         "weights that may not be there are counted",
