@@ -94,8 +94,8 @@ SABOTAGES = [
     Sabotage(
         "what may be infinite is taken for infinite in a lower bound",
         DISTRIBUTION,
-        "- lost + loss.certain",
-        "- lost + loss.infinite",
+        "certain=_either(first.certain, second.certain),",
+        "certain=_either(first.infinite, second.infinite),",
         (f"{SUMS}test_only_what_is_certain_to_be_infinite_is_in_the_lower_bound",),
     ),
     Sabotage(
