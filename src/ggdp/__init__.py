@@ -20,6 +20,7 @@ from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration, calibrate, guarantee_of
+    from ggdp.composition import Composition, compose
     from ggdp.distributions import (
         BoundaryInflatedGeneralizedGaussian,
         GeneralizedGaussian,
@@ -41,6 +42,7 @@ __all__ = [
     "Calibration",
     "Certificate",
     "Column",
+    "Composition",
     "Domain",
     "ExponentialMechanism",
     "GeneralizedGaussian",
@@ -64,6 +66,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "check_table",
+    "compose",
     "guarantee_of",
     "plan",
     "plan_table",
@@ -78,6 +81,8 @@ _LAZY = {
     "calibrate": "ggdp.calibration",
     "guarantee_of": "ggdp.calibration",
     "verify": "ggdp.proofs.certificate",
+    "Composition": "ggdp.composition",
+    "compose": "ggdp.composition",
     "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
     "GeneralizedGaussian": "ggdp.distributions",
     "IntegerGeneralizedGaussian": "ggdp.distributions",

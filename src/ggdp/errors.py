@@ -26,10 +26,7 @@ value that comes from private data: only arguments, which are public, are quoted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 __all__ = [
     "ArgumentError",
@@ -150,24 +147,21 @@ class BudgetExceededError(LedgerError):
 
     Attributes
     ----------
-    requested : mapping
-        What the release would have cost, as plain values.
-    remaining : mapping
-        What remains, as plain values.
+    requested, remaining : Balance
+        What the release would have cost, and what remains (`ggdp.ledger.Balance`).
     """
 
-    def __init__(self, message: str, *, requested: Mapping[str, object], remaining: Mapping[str, object]) -> None:
-        self.requested = requested
-        self.remaining = remaining
+    def __init__(self, message: str, *, requested: object, remaining: object) -> None:
+        # Records of a package that imports this one.
+        self.requested: Any = requested
+        self.remaining: Any = remaining
         super().__init__(message)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _budget_exceeded, (str(self), self.requested, self.remaining)
 
 
-def _budget_exceeded(
-    message: str, requested: Mapping[str, object], remaining: Mapping[str, object]
-) -> BudgetExceededError:
+def _budget_exceeded(message: str, requested: object, remaining: object) -> BudgetExceededError:
     return BudgetExceededError(message, requested=requested, remaining=remaining)
 
 

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import ggdp
 from ggdp._rounding import rounded_up
-from ggdp.ledger import ChargeRequest
+from ggdp.composition.parts import calibrated_losses
+from ggdp.ledger import Balance, ChargeRequest
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.profile import NoisyQuery
+from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss
 
 NEIGHBOURS = "add-remove"
 
@@ -20,10 +21,10 @@ def pure(epsilon, **other):
 
 def laplace(scale, sensitivity=1, **other):
     """Return a request for a count with Laplace noise of a scale."""
-    query = ggdp.Sensitivity.disjoint(sensitivity)
-    noise = (NoisyQuery(NoiseLaw(order=1, scale=scale, support="integer"), query),)
+    law = NoiseLaw(order=1, scale=scale, support="integer")
+    losses = (CountedLoss(CoordinateLoss(law, sensitivity), 1),)
     epsilon = rounded_up(Fraction(sensitivity) / Fraction(scale), of="epsilon")
-    return ChargeRequest(guarantee=ggdp.PureDP(epsilon, NEIGHBOURS), noise=noise, **other)
+    return ChargeRequest(guarantee=ggdp.PureDP(epsilon, NEIGHBOURS), losses=losses, **other)
 
 
 def calibrated(goal, order, **query):
@@ -34,8 +35,7 @@ def calibrated(goal, order, **query):
 
 def asked(calibration, **other):
     """Return the request of a release with the noise of a calibration."""
-    noise = (NoisyQuery(calibration.law, calibration.sensitivity),)
-    return ChargeRequest(guarantee=calibration.guarantee, noise=noise, **other)
+    return ChargeRequest(guarantee=calibration.guarantee, losses=calibrated_losses(calibration), **other)
 
 
 def edit(path, statement, *values):
@@ -50,3 +50,8 @@ def query(path, statement):
     """Return rows of the file of a ledger."""
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(statement).fetchall()
+
+
+def balance(epsilon, delta=0):
+    """Return an exact balance, of numbers as they are typed."""
+    return Balance(epsilon=Fraction(str(epsilon)), delta=Fraction(str(delta)))

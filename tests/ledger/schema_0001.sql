@@ -21,7 +21,7 @@ CREATE TABLE ggdp_ledger (
  STRICT
 
 ;
-INSERT INTO "ggdp_ledger" VALUES(1,'cad69c5b-7e50-48d0-84f9-f9aaf87909e2',1,'2026-11-17T09:44:56.068746+00:00','3','0.000001','add-remove','person','sum','{}','{}',3,'27fdb04b4879f66178404b5b9dbe70646db6b868f658447332bec33a839a0e6d');
+INSERT INTO "ggdp_ledger" VALUES(1,'50b4a410-30f7-4087-86d5-e822a820ace0',1,'2026-11-17T09:50:23.748159+00:00','3','0.000001','add-remove','person','sum','{}','{}',3,'c6ea8b0807ea42fc37629f5bee06c715c5e44d65517c5e3a489ba04b384fd530');
 CREATE TABLE ggdp_ledger_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT ggdp_ledger_version_pkc PRIMARY KEY (version_num)
@@ -43,7 +43,7 @@ CREATE TABLE ggdp_records (
  STRICT
 
 ;
-INSERT INTO "ggdp_records" VALUES(1,'charge',1,'2026-11-17T09:44:56.223603+00:00','ana','{"charge":{"delta":"0","epsilon":"0.25"},"guarantee":{"delta":0.0,"epsilon":0.25,"neighbours":"add-remove","notion":"pure"},"noise":[{"order":1.0,"scale":4.0,"sensitivity":{"joint":null,"kind":"cells","moving":1,"neighbours":"add-remove","sizes":[1.0]},"support":"integer"}],"request":{"by":[["ward"]]},"statement":"These values are noisy.","unit":null}','{"analysts":{},"common":{"delta":"0","epsilon":"0.25"},"entries":1}','53217418c07dcb4e2c2ed6dee42f721ce9cd6d7a49bcc6b256fffaeb52368fbc','4835497331300e621a92a3d026432f35138b5ab5a685e68ea1dd44fe95902c7a');
-INSERT INTO "ggdp_records" VALUES(2,'publication',1,'2026-11-17T09:44:56.242648+00:00','ana','{"files":{"a.csv":"abababababababababababababababababababababababababababababababab"}}','{"analysts":{},"common":{"delta":"0","epsilon":"0.25"},"entries":1}','4835497331300e621a92a3d026432f35138b5ab5a685e68ea1dd44fe95902c7a','11b71fbf0e1095cb2b11f6898058fea24d49982c8f2168578353e8c2d674be1c');
-INSERT INTO "ggdp_records" VALUES(3,'charge',2,'2026-11-17T09:44:56.263748+00:00',NULL,'{"charge":{"delta":"0","epsilon":"0.25"},"guarantee":{"delta":0.0,"epsilon":0.25,"neighbours":"add-remove","notion":"pure"},"noise":[{"order":1.0,"scale":4.0,"sensitivity":{"joint":null,"kind":"cells","moving":1,"neighbours":"add-remove","sizes":[1.0]},"support":"integer"}],"request":{},"statement":"","unit":null}','{"analysts":{},"common":{"delta":"0","epsilon":"0.5"},"entries":2}','11b71fbf0e1095cb2b11f6898058fea24d49982c8f2168578353e8c2d674be1c','27fdb04b4879f66178404b5b9dbe70646db6b868f658447332bec33a839a0e6d');
+INSERT INTO "ggdp_records" VALUES(1,'charge',1,'2026-11-17T09:50:23.969086+00:00','ana','{"charge":{"delta":"0","epsilon":"0.25"},"guarantee":{"delta":0.0,"epsilon":0.25,"neighbours":"add-remove","notion":"pure"},"losses":[{"count":1,"kind":"noise","order":1.0,"scale":4.0,"size":1,"support":"integer"}],"request":{"by":[["ward"]]},"statement":"These values are noisy.","unit":null}','{"analysts":{},"common":{"delta":"0","epsilon":"0.25"},"entries":1}','c4eb53a06ce697a393d1df87ed90b5f8524c3cf1ba466a77d49574d1d146eb03','8b95ae9f6bda6896c97392bb65b6ad40974b9ea62a13c069d168da4d6d052b3c');
+INSERT INTO "ggdp_records" VALUES(2,'publication',1,'2026-11-17T09:50:23.996570+00:00','ana','{"files":{"a.csv":"abababababababababababababababababababababababababababababababab"}}','{"analysts":{},"common":{"delta":"0","epsilon":"0.25"},"entries":1}','8b95ae9f6bda6896c97392bb65b6ad40974b9ea62a13c069d168da4d6d052b3c','d7c29abaacd6e27398c7f9f4bd7bded05ab68f72f9dfd20a2f27204f63642b92');
+INSERT INTO "ggdp_records" VALUES(3,'charge',2,'2026-11-17T09:50:24.008474+00:00',NULL,'{"charge":{"delta":"0","epsilon":"0.25"},"guarantee":{"delta":0.0,"epsilon":0.25,"neighbours":"add-remove","notion":"pure"},"losses":[{"count":1,"kind":"noise","order":1.0,"scale":4.0,"size":1,"support":"integer"}],"request":{},"statement":"","unit":null}','{"analysts":{},"common":{"delta":"0","epsilon":"0.5"},"entries":2}','d7c29abaacd6e27398c7f9f4bd7bded05ab68f72f9dfd20a2f27204f63642b92','c6ea8b0807ea42fc37629f5bee06c715c5e44d65517c5e3a489ba04b384fd530');
 COMMIT;

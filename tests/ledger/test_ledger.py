@@ -5,9 +5,10 @@ import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime
+from fractions import Fraction
 
 import pytest
-from tests.ledger.books import edit, laplace, pure, query
+from tests.ledger.books import balance, edit, laplace, pure, query
 
 import ggdp
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, MissingExtraError
@@ -38,21 +39,21 @@ def test_opening_a_ledger_and_charging_it_loads_no_alembic(path, ledger):
     command = [sys.executable, "-c", code, str(path)]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert not {"alembic", "psycopg"} & set(loaded)
-    assert ledger.remaining()["epsilon"] == "0.5"
+    assert ledger.remaining().epsilon == Fraction("0.5")
 
 
 def test_charges_are_numbered_and_add_up(ledger):
     numbers = [ledger.charge(laplace(4.0)).number for _ in range(4)]
     assert numbers == [1, 2, 3, 4]
-    assert ledger.spent() == {"epsilon": "1", "delta": "0"}
-    assert ledger.remaining() == {"epsilon": "0", "delta": "0.000001"}
+    assert ledger.spent() == balance("1", "0")
+    assert ledger.remaining() == balance("0", "0.000001")
 
 
 def test_a_ledger_that_is_opened_again_is_the_same(path, ledger):
     ledger.charge(laplace(4.0))
     again = ggdp.Ledger(path)
     assert (again.identity, again.head, again.remaining()) == (ledger.identity, ledger.head, ledger.remaining())
-    assert again.budget == {"epsilon": "1", "delta": "0.000001"}
+    assert again.budget == balance("1", "0.000001")
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(path, ledger):
@@ -60,14 +61,14 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(path, ledger):
     before, content = ledger.head, path.read_bytes()
     with pytest.raises(BudgetExceededError, match=r"largest epsilon that fits at this delta is 0\.5$") as refused:
         ledger.charge(pure(0.75))
-    assert refused.value.requested == {"epsilon": "0.75", "delta": "0"}
-    assert refused.value.remaining == {"epsilon": "0.5", "delta": "0.000001"}
+    assert refused.value.requested == balance("0.75", "0")
+    assert refused.value.remaining == balance("0.5", "0.000001")
     assert ledger.head == before
     assert path.read_bytes() == content
 
 
 def test_an_error_of_the_budget_survives_pickling():
-    error = BudgetExceededError("too much", requested={"epsilon": "1"}, remaining={"epsilon": "0"})
+    error = BudgetExceededError("too much", requested=balance(1), remaining=balance(0))
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.requested, again.remaining) == ("too much", error.requested, error.remaining)
 
@@ -80,14 +81,14 @@ def test_would_allow_says_what_charge_does_and_charges_nothing(ledger):
     assert ledger.entries() == ()
 
 
-def test_an_entry_holds_request_noise_guarantee_charge_and_statement(ledger):
+def test_an_entry_holds_request_losses_guarantee_charge_and_statement(ledger):
     request = laplace(4.0, unit="person", request={"by": ["sex"]}, statement="These values are noisy.")
     ledger.charge(request, analyst="ana")
     (entry,) = ledger.entries()
     assert entry.request == request
     assert (entry.analyst, entry.charge, entry.files) == ("ana", {"epsilon": "0.25", "delta": "0"}, None)
     assert entry.guarantee == ggdp.PureDP(0.25, "add-remove")
-    assert entry.noise == request.noise
+    assert entry.losses == request.losses
     assert entry.reference.to_dict() == {"identity": ledger.identity, "entry": 1}
     assert abs((datetime.now(UTC) - datetime.fromisoformat(entry.time)).total_seconds()) < 3600
 
@@ -144,9 +145,9 @@ def test_caps_of_analysts_hold_under_the_common_budget(path):
     ledger.charge(laplace(2.0), analyst="ana")
     with pytest.raises(BudgetExceededError, match="cap of the analyst 'ana'") as refused:
         ledger.charge(laplace(8.0), analyst="ana")
-    assert refused.value.remaining["epsilon"] == "0"
+    assert refused.value.remaining.epsilon == Fraction("0")
     ledger.charge(laplace(2.0), analyst="ben")
-    assert ledger.remaining("ben")["epsilon"] == "0.25"
+    assert ledger.remaining("ben").epsilon == Fraction("0.25")
     with pytest.raises(BudgetExceededError, match="fit in the budget"):
         ledger.charge(laplace(4.0), analyst="ben")
     ledger.verify()
@@ -261,6 +262,16 @@ def test_a_request_must_be_ready_for_json():
             ChargeRequest(guarantee=ggdp.PureDP(1.0, "add-remove"), request=wrong)
 
 
-def test_noise_for_other_neighbours_than_the_guarantee_is_refused():
-    with pytest.raises(ArgumentError, match="noise"):
-        ChargeRequest(guarantee=ggdp.PureDP(1.0, "replace-one"), noise=laplace(1.0).noise)
+def test_losses_must_be_records_of_losses():
+    with pytest.raises(ArgumentError, match="losses"):
+        ChargeRequest(guarantee=ggdp.PureDP(1.0, "add-remove"), losses=[1.0])
+
+
+def test_releases_of_the_same_losses_have_the_same_law():
+    (first,), (second,) = laplace(4.0).losses, laplace(8.0).losses
+    both = [
+        ChargeRequest(guarantee=ggdp.PureDP(0.375, "add-remove"), losses=pair)
+        for pair in ((first, second), (second, first))
+    ]
+    assert both[0].law == both[1].law
+    assert len({laplace(4.0).law, laplace(8.0).law, both[0].law, pure(0.25).law}) == 4

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from tests.ledger.books import edit, laplace, query
+from tests.ledger.books import balance, edit, laplace, query
 
 import ggdp
 from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
@@ -58,7 +58,7 @@ def test_several_processes_never_overspend_and_lose_no_entry(path):
     made = [int(writer.communicate()[0]) for writer in writers]
     assert [writer.returncode for writer in writers] == [0] * 4
     assert sum(made) == len(ledger.entries()) == 64
-    assert ledger.remaining() == {"epsilon": "0", "delta": "0"}
+    assert ledger.remaining() == balance("0", "0")
     assert ledger.verify().number == 64
 
 
@@ -249,5 +249,5 @@ def test_a_ledger_that_the_first_schema_made_still_opens(tmp_path):
     ledger = ggdp.Ledger(path)
     assert ledger.verify().number == 3
     assert [entry.files for entry in ledger.entries()] == [{"a.csv": "ab" * 32}, None]
-    assert ledger.remaining() == {"epsilon": "2.5", "delta": "0.000001"}
+    assert ledger.remaining() == balance("2.5", "0.000001")
     assert ledger.charge(laplace(4.0)).number == 3

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ledger.books import asked, calibrated, laplace, pure
+from tests.ledger.books import asked, balance, calibrated, laplace, pure
 
 import ggdp
 from ggdp.ledger import ChargeRequest
@@ -29,7 +29,7 @@ def test_ten_releases_of_a_tenth_fit_in_a_budget_of_one_and_no_eleventh():
     for _ in range(10):
         totals = books.after(totals, charge)
         assert books.keeps(totals)
-    assert books.remaining(totals) == {"epsilon": "0", "delta": "0"}
+    assert books.remaining(totals) == balance("0", "0")
     assert not books.keeps(books.after(totals, charge))
 
 
@@ -69,8 +69,8 @@ def test_a_decimal_is_not_charged_where_it_leaves_no_room():
 
 
 def test_several_parts_of_one_release_are_charged_together():
-    part = laplace(4.0).noise[0]
-    request = ChargeRequest(guarantee=ggdp.PureDP(0.5, "add-remove"), noise=(part, part))
+    (part,) = laplace(4.0).losses
+    request = ChargeRequest(guarantee=ggdp.PureDP(0.5, "add-remove"), losses=(part, part))
     assert str(cost(request)) == "epsilon = 0.5, delta = 0"
 
 

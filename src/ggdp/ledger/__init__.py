@@ -6,14 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.ledger.entries import Entry, EntryReference, Head, Record
     from ggdp.ledger.ledger import Ledger
 
-__all__ = ["ChargeRequest", "Entry", "EntryReference", "Head", "Ledger", "Record"]
+__all__ = ["Balance", "ChargeRequest", "Entry", "EntryReference", "Head", "Ledger", "Record"]
 
 # Loaded when first used: a ledger brings SQLAlchemy along, which a release without one does not need.
 _LAZY = {
+    "Balance": "ggdp.ledger.budgets",
     "ChargeRequest": "ggdp.ledger.charge_request",
     "Entry": "ggdp.ledger.entries",
     "EntryReference": "ggdp.ledger.entries",

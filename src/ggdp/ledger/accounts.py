@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import BudgetExceededError, LedgerError
+from ggdp.errors import ArgumentTypeError, BudgetExceededError, LedgerError
 from ggdp.ledger.accounting import accounting_of
 from ggdp.ledger.amounts import Amount
 from ggdp.ledger.budgets import Budget
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ggdp.ledger.accounting import Accounting
     from ggdp.ledger.accounting.protocol import Charge
     from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.ledger.entries import Constitution
+    from ggdp.ledger.constitution import Constitution
 
 __all__ = ["Accounts", "State"]
 
@@ -64,6 +64,8 @@ class Accounts:
 
     def require_analyst(self, analyst: str | None) -> None:
         """Raise unless the analyst has a cap, in a ledger that has caps."""
+        if analyst is not None and (not isinstance(analyst, str) or not analyst.strip()):
+            raise ArgumentTypeError("analyst", analyst, "must be a name")
         if not self.caps or analyst in self.caps:
             return
         known = ", ".join(repr(name) for name in self.caps)
@@ -93,9 +95,11 @@ class Accounts:
         after = self.added(state, charge, analyst)
         if not self.common.keeps(after.common):
             message = f"the release does not fit in the budget: {self.common.refusal(state.common, charge)}"
-            raise BudgetExceededError(message, requested=charge, remaining=self.common.remaining(state.common))
+            raise BudgetExceededError(
+                message, requested=Budget.parse(charge).balance, remaining=self.common.remaining(state.common)
+            )
         if analyst in self.caps and not self.caps[analyst].keeps(after.analysts[analyst]):
             cap, spent = self.caps[analyst], state.analysts[analyst]
             message = f"the release does not fit in the cap of the analyst {analyst!r}: {cap.refusal(spent, charge)}"
-            raise BudgetExceededError(message, requested=charge, remaining=cap.remaining(spent))
+            raise BudgetExceededError(message, requested=Budget.parse(charge).balance, remaining=cap.remaining(spent))
         return after

@@ -1,10 +1,11 @@
-"""One text for plain values: what is hashed, and what is compared."""
+"""One text for plain values, which is what is stored, hashed and compared."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 
-__all__ = ["canonical"]
+__all__ = ["canonical", "digest_of"]
 
 
 def canonical(plain: object) -> str:
@@ -16,3 +17,8 @@ def canonical(plain: object) -> str:
     '{"a":"\\u00e9","b":[1,null]}'
     """
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest_of(plain: object) -> str:
+    """Return the SHA-256 of plain values, in hexadecimal digits."""
+    return hashlib.sha256(canonical(plain).encode()).hexdigest()

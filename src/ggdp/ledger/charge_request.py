@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from attrs import field, frozen
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
-from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.profile import NoisyQuery
+from ggdp.ledger.canonical import canonical, digest_of
+from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP
+from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from ggdp.privacy import Neighbours
 
-__all__ = ["ChargeRequest", "Chargeable", "charge_request_of", "guarantee_from", "noise_from", "noise_to_dict"]
+__all__ = ["Asked", "ChargeRequest", "Chargeable", "charge_request_of", "guarantee_from", "planned_request"]
 
 
 def _guarantee(guarantee: Guarantee) -> Guarantee:
@@ -29,13 +29,11 @@ def _guarantee(guarantee: Guarantee) -> Guarantee:
     return guarantee
 
 
-def _noise(noise: tuple[NoisyQuery, ...] | None) -> tuple[NoisyQuery, ...] | None:
-    if noise is None:
-        return None
-    parts = tuple(noise)
-    if not parts or not all(isinstance(part, NoisyQuery) and part.law.bounding is None for part in parts):
-        raise ArgumentTypeError("noise", type(noise).__name__, "must be unbounded NoisyQuery records, or None")
-    return parts
+def _losses(losses: Iterable[CountedLoss] | None) -> tuple[CountedLoss, ...]:
+    found = () if losses is None else tuple(losses)
+    if not all(isinstance(one, CountedLoss) for one in found):
+        raise ArgumentTypeError("losses", type(losses).__name__, "must be CountedLoss records, or None")
+    return found
 
 
 def _words(unit: str | None) -> str | None:
@@ -65,9 +63,9 @@ class ChargeRequest:
     ----------
     guarantee : PureDP, ProbabilisticDP or ApproxDP
         What is proved of the release, with its neighbours.
-    noise : tuple of NoisyQuery, optional
-        The noise of all that is released; None where only the guarantee is known, as of a selection, of noise kept in
-        bounds, or of keys above a threshold.
+    losses : tuple of CountedLoss
+        Independent losses that together dominate the release, as in its manifest: those of its noise, or of randomised
+        response where only the guarantee is known, as of a selection or of noise kept in bounds; the latter by default.
     unit : str, optional
         Who is protected, in the words of the ledger; None if the caller did not say.
     request : mapping
@@ -84,17 +82,15 @@ class ChargeRequest:
     """
 
     guarantee: Guarantee = field(converter=_guarantee)
-    noise: tuple[NoisyQuery, ...] | None = field(default=None, converter=_noise)
+    losses: tuple[CountedLoss, ...] = field(default=None, converter=_losses)
     unit: str | None = field(default=None, converter=_words)
     request: dict[str, Any] = field(factory=dict, converter=_plain)
     statement: str = ""
 
     def __attrs_post_init__(self) -> None:
-        for part in self.noise or ():
-            if part.sensitivity.neighbours != self.neighbours:
-                raise ArgumentError(
-                    "noise", str(part.sensitivity), f"the guarantee is for {self.neighbours} neighbours; both must be"
-                )
+        if not self.losses:
+            response = ResponseLoss(self.guarantee.epsilon, self.guarantee.delta)
+            object.__setattr__(self, "losses", (CountedLoss(response, 1),))
 
     @property
     def neighbours(self) -> Neighbours:
@@ -103,17 +99,16 @@ class ChargeRequest:
         return self.guarantee.neighbours
 
     @property
-    def law(self) -> dict[str, Any]:
-        """The noise as plain values, or the guarantee where that is all that is known."""
-        if self.noise is None:
-            return {"guarantee": self.guarantee.to_dict()}
-        return {"noise": [noise_to_dict(part) for part in self.noise]}
+    def law(self) -> str:
+        """The law of the release: the SHA-256 of its losses, in any order."""
+        losses = sorted(canonical(one.to_dict()) for one in self.losses)
+        return digest_of([self.neighbours, *losses])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, ready for JSON."""
         return {
             "guarantee": self.guarantee.to_dict(),
-            "noise": None if self.noise is None else [noise_to_dict(part) for part in self.noise],
+            "losses": [one.to_dict() for one in self.losses],
             "unit": self.unit,
             "request": self.request,
             "statement": self.statement,
@@ -122,10 +117,9 @@ class ChargeRequest:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> ChargeRequest:
         """Return the request that `to_dict` described."""
-        noise = plain["noise"]
         return cls(
             guarantee=guarantee_from(plain["guarantee"]),
-            noise=None if noise is None else tuple(noise_from(part) for part in noise),
+            losses=tuple(CountedLoss.from_dict(one) for one in plain["losses"]),
             unit=plain["unit"],
             request=plain["request"],
             statement=plain["statement"],
@@ -158,41 +152,22 @@ def charge_request_of(request: Asked) -> ChargeRequest:
     )
 
 
-def noise_to_dict(noisy: NoisyQuery) -> dict[str, Any]:
-    """Return a noisy query as plain values, without the bounds that its values were clamped to."""
-    law, query = noisy.law, noisy.sensitivity
-    return {
-        "order": law.order,
-        "scale": law.scale,
-        "support": law.support,
-        "sensitivity": {
-            "kind": query.kind,
-            "sizes": list(query.sizes),
-            "moving": query.moving,
-            "joint": None if query.joint is None else list(query.joint),
-            "neighbours": query.neighbours,
-        },
-    }
-
-
-def noise_from(plain: Mapping[str, Any]) -> NoisyQuery:
-    """Return the noisy query that `noise_to_dict` described."""
-    query = plain["sensitivity"]
-    return NoisyQuery(
-        NoiseLaw(order=plain["order"], scale=plain["scale"], support=plain["support"]),
-        Sensitivity(
-            kind=query["kind"],
-            sizes=tuple(query["sizes"]),
-            moving=query["moving"],
-            joint=None if query["joint"] is None else tuple(query["joint"]),
-            neighbours=query["neighbours"],
-        ),
-    )
-
-
 def guarantee_from(plain: Mapping[str, Any]) -> Guarantee:
     """Return the guarantee that its `to_dict` described."""
     if plain["notion"] == "pure":
         return PureDP(plain["epsilon"], plain["neighbours"])
     kind = ProbabilisticDP if plain["notion"] == "probabilistic" else ApproxDP
     return kind(plain["epsilon"], plain["delta"], plain["neighbours"])
+
+
+def planned_request(plain: object) -> ChargeRequest:
+    """Return the request of a plan of a table as plain values, or of a manifest; both have guarantee and losses."""
+    if not isinstance(plain, Mapping):
+        raise TypeError
+    request = plain.get("request") or plain.get("table", {}).get("request") or {}
+    return ChargeRequest(
+        guarantee=guarantee_from(plain["guarantee"]),
+        losses=tuple(CountedLoss.from_dict(one) for one in plain["losses"]),
+        unit=request.get("unit_name"),
+        request=request,
+    )

@@ -14,64 +14,20 @@ covers the constitution and every hash before it, two ledgers with the same head
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ggdp.ledger.canonical import canonical
+from ggdp.ledger.canonical import digest_of
 from ggdp.ledger.charge_request import ChargeRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ggdp.privacy import Guarantee
-    from ggdp.proofs.profile import NoisyQuery
+    from ggdp.proofs.total_loss import CountedLoss
 
-__all__ = ["FORMAT", "Constitution", "Entry", "EntryReference", "Head", "Kind", "Record", "chained"]
+__all__ = ["Entry", "EntryReference", "Head", "Kind", "Record", "chained"]
 
-# What the hashes cover; a number of its own, so that another schema can still hold records of this one.
-FORMAT = 1
 Kind: TypeAlias = Literal["charge", "publication", "reservation"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constitution:
-    """What is fixed when a ledger is made, column by column; amounts, parameters and caps are texts.
-
-    Attributes
-    ----------
-    identity : str
-        The UUID of the ledger, which manifests name.
-    format : int
-        What the hashes of records cover.
-    created : str
-        When it was made, in UTC.
-    epsilon, delta : str
-        The budget.
-    neighbours, unit : str
-        Whom it protects.
-    accounting, parameters : str
-        The kind of accounting, and what it fixed.
-    analysts : str
-        The cap of each analyst.
-    """
-
-    identity: str
-    format: int
-    created: str
-    epsilon: str
-    delta: str
-    neighbours: str
-    unit: str
-    accounting: str
-    parameters: str
-    analysts: str
-
-    @property
-    def genesis(self) -> str:
-        """The hash that the first record continues."""
-        return _digest({"constitution": asdict(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +79,12 @@ class Record:
         """Return the hash that the record must have."""
         columns = asdict(self)
         del columns["hash"]
-        return _digest({"ledger": genesis, **columns})
+        return digest_of({"ledger": genesis, **columns})
 
 
 def chained(record: Record, genesis: str) -> Record:
     """Return a record with its hash."""
     return replace(record, hash=record.hashed(genesis))
-
-
-def _digest(plain: Mapping[str, Any]) -> str:
-    return hashlib.sha256(canonical(plain).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +114,7 @@ class Entry:
     analyst : str, optional
         Who asked.
     request : ChargeRequest
-        What was asked for: guarantee, noise, unit, request and statement.
+        What was asked for: guarantee, losses, unit, request and statement.
     charge : dict
         What it cost.
     files : dict, optional
@@ -186,9 +138,9 @@ class Entry:
         return self.request.guarantee
 
     @property
-    def noise(self) -> tuple[NoisyQuery, ...] | None:
-        """The noise of the release; None where only its guarantee is known."""
-        return self.request.noise
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate the release in a composition (`ggdp.compose`)."""
+        return self.request.losses
 
     @property
     def reference(self) -> EntryReference:

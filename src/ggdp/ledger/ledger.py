@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
-from ggdp.ledger.accounting.kinds import checked_accounting, chosen_parameters
 from ggdp.ledger.accounts import Accounts, State
 from ggdp.ledger.budgets import Budget
 from ggdp.ledger.canonical import canonical
-from ggdp.ledger.charge_request import charge_request_of
-from ggdp.ledger.entries import FORMAT, Constitution, Entry, Head, Record, chained
+from ggdp.ledger.charge_request import ChargeRequest, charge_request_of
+from ggdp.ledger.constitution import drawn_up
+from ggdp.ledger.entries import Entry, Head, Record, chained
 from ggdp.ledger.store import Store
 from ggdp.ledger.verification import require_chain, require_head
 from ggdp.privacy.neighbours import validated_neighbours
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from ggdp.ledger.accounting import Accounting
-    from ggdp.ledger.charge_request import Asked, ChargeRequest
+    from ggdp.ledger.budgets import Balance
+    from ggdp.ledger.charge_request import Asked
+    from ggdp.ledger.constitution import Constitution
     from ggdp.ledger.store import Rows
     from ggdp.privacy import ApproxDP, Neighbours, PureDP
 
@@ -74,8 +77,8 @@ class Ledger:
     ...     ggdp.calibrate(ggdp.PureDP(0.1), ggdp.Sensitivity.histogram(), order=1, support="integer")
     ... )
     >>> release = counts.release([120, 3, 0, 57], ledger=ledger)
-    >>> ledger.remaining()
-    {'epsilon': '0.9', 'delta': '0'}
+    >>> print(ledger.remaining())
+    epsilon = 0.9, delta = 0
     >>> ledger.would_allow(ggdp.PureDP(0.95, "add-remove"))
     False
     >>> ledger.verify().number
@@ -125,26 +128,11 @@ class Ledger:
         >>> import ggdp, tempfile
         >>> path = tempfile.mkdtemp() + "/people.ledger"
         >>> ledger = Ledger.create(path, ggdp.ApproxDP(3.0, 1e-6), analysts={"ana": ggdp.ApproxDP(1.0, 1e-6)})
-        >>> ledger.remaining("ana")
-        {'epsilon': '1', 'delta': '0.000001'}
+        >>> print(ledger.remaining("ana"))
+        epsilon = 1, delta = 0.000001
         """
-        kind, total = checked_accounting(accounting), Budget.of(budget)
-        caps = _caps(analysts)
-        if not isinstance(unit, str) or not unit.strip():
-            raise ArgumentTypeError("unit", unit, "must be words, such as 'person'")
-        if budget.neighbours not in (None, neighbours):
-            raise ArgumentError("budget", str(budget), f"is not for {neighbours!r} neighbours; both must agree")
-        made = Constitution(
-            identity=str(uuid.uuid4()),
-            format=FORMAT,
-            created=_now(),
-            epsilon=str(total.epsilon),
-            delta=str(total.delta),
-            neighbours=validated_neighbours(neighbours),
-            unit=unit.strip(),
-            accounting=kind,
-            parameters=canonical(chosen_parameters(kind, total, caps)),
-            analysts=canonical({name: cap.to_dict() for name, cap in caps.items()}),
+        made = drawn_up(
+            budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=analysts or {}, created=_now()
         )
         Store(url).create(made)
         return cls(url)
@@ -181,15 +169,14 @@ class Ledger:
         return validated_neighbours(self._made.neighbours)
 
     @property
-    def budget(self) -> dict[str, str]:
-        """The epsilon and the delta that all releases together may cost, with all digits."""
-        return {"epsilon": self._made.epsilon, "delta": self._made.delta}
+    def budget(self) -> Balance:
+        """The epsilon and the delta that all releases together may cost, exactly."""
+        return Budget.parse({"epsilon": self._made.epsilon, "delta": self._made.delta}).balance
 
     @property
-    def analysts(self) -> dict[str, dict[str, str]]:
+    def analysts(self) -> dict[str, Balance]:
         """The cap of each analyst."""
-        caps: dict[str, dict[str, str]] = json.loads(self._made.analysts)
-        return caps
+        return {name: Budget.parse(cap).balance for name, cap in json.loads(self._made.analysts).items()}
 
     @property
     def head(self) -> Head:
@@ -197,16 +184,16 @@ class Ledger:
         with self._store.reading() as rows:
             return self._present(rows).head
 
-    def spent(self, analyst: str | None = None) -> dict[str, Any]:
-        """Return what all releases, or those of an analyst with a cap, have cost, with all digits."""
+    def spent(self, analyst: str | None = None) -> Balance:
+        """Return what all releases, or those of an analyst with a cap, have cost, exactly."""
         with self._store.reading() as rows:
             state = self._present(rows).state
         if analyst is None:
             return self._accounts.common.spent(state.common)
         return self._cap(analyst).spent(state.analysts[analyst])
 
-    def remaining(self, analyst: str | None = None) -> dict[str, Any]:
-        """Return what remains of the budget, or of the cap of an analyst, with all digits."""
+    def remaining(self, analyst: str | None = None) -> Balance:
+        """Return what remains of the budget, or of the cap of an analyst, exactly."""
         with self._store.reading() as rows:
             state = self._present(rows).state
         if analyst is None:
@@ -225,6 +212,14 @@ class Ledger:
         return tuple(
             Entry.of(self.identity, record, files.get(record.entry)) for record in found if record.kind == "charge"
         )
+
+    def burn_down(self) -> list[float]:
+        """Return what is left at the beginning and after each entry, as one number each: epsilon, or uses of laws."""
+        found = self.records()
+        states = [State.parse(record.totals) for record in found if record.kind == "charge"]
+        before = [State.parse(record.totals) for record in found if record.kind == "reservation"]
+        opening = before[-1] if before else self._accounts.opening()
+        return [self._accounts.common.left(state.common) for state in (opening, *states)]
 
     def would_allow(self, request: Asked, analyst: str | None = None) -> bool:
         """Return whether a release fits in what remains now. Nothing is charged.
@@ -245,7 +240,8 @@ class Ledger:
     def require_room(self, request: Asked, analyst: str | None = None) -> None:
         """Raise what `charge` would raise now, and charge nothing. The parameters are those of `charge`."""
         asked = charge_request_of(request)
-        self._require_same(asked, analyst)
+        self._require_same(asked)
+        self._accounts.require_analyst(analyst)
         charge = self._accounts.charge(asked)
         with self._store.reading() as rows:
             state = self._present(rows).state
@@ -273,7 +269,8 @@ class Ledger:
         It takes as long for the 10,000th entry as for the first. There is no refund.
         """
         asked = charge_request_of(request)
-        self._require_same(asked, analyst)
+        self._require_same(asked)
+        self._accounts.require_analyst(analyst)
         # Proved before the lock is taken: others need not wait for it.
         charge = self._accounts.charge(asked)
         with self._store.writing() as rows:
@@ -282,6 +279,66 @@ class Ledger:
             content = {**asked.to_dict(), "charge": charge}
             record = self._append(rows, present.head, "charge", state, content, entry=state.entries, analyst=analyst)
         return Entry.of(self.identity, record)
+
+    def reserve(self, laws: Iterable[Asked | tuple[Asked, int]]) -> float:
+        """Reserve laws of noise for later releases, before the first one, if all reserved ones keep the budget.
+
+        Parameters
+        ----------
+        laws : iterable
+            Mechanisms, plans of tables or requests whose noise will be used, or pairs of one and how many times.
+
+        Returns
+        -------
+        float
+            The proved delta of all reserved laws together, at the budget's epsilon.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has another accounting, or has charged a release already.
+        BudgetExceededError
+            If all laws together do not keep the budget; none was reserved.
+
+        Examples
+        --------
+        >>> import ggdp, tempfile
+        >>> budget = ggdp.ApproxDP(1.0, 1e-6)
+        >>> ledger = Ledger.create(tempfile.mkdtemp() + "/year.ledger", budget, accounting="reserved")
+        >>> weekly = ggdp.Mechanism(
+        ...     ggdp.calibrate(ggdp.PureDP(0.025), ggdp.Sensitivity.histogram(), order=1, support="integer")
+        ... )
+        >>> ledger.reserve([(weekly, 52)]) <= 1e-6  # the sum of the epsilons is 1.3
+        True
+        >>> ledger.charge(weekly).number
+        1
+        """
+        from ggdp.ledger.accounting.reserved import ReservedAccounting
+
+        if not isinstance(self._accounts.common, ReservedAccounting):
+            message = f"this ledger has {self.accounting} accounting; laws are reserved where it is reserved"
+            raise LedgerError(message)
+        books, added = self._accounts.common, [_counted(law) for law in laws]
+        if not added:
+            raise ArgumentError("laws", [], "must not be empty")
+        for request, _ in added:
+            self._require_same(request)
+        with self._store.writing() as rows:
+            present = self._present(rows)
+            if present.state.entries:
+                message = (
+                    "laws are reserved before the first release, and this ledger has charged one; make a new ledger"
+                )
+                raise LedgerError(message)
+            delta = books.require_budget([*_reserved(rows), *added])
+            common = books.reserved(present.state.common, [(request.law, count) for request, count in added])
+            content = {
+                "reserved": [{**request.to_dict(), "law": request.law, "count": count} for request, count in added],
+                "delta": delta,
+            }
+            state = State(0, common, present.state.analysts)
+            self._append(rows, present.head, "reservation", state, content)
+        return delta
 
     def record_publication(self, entry: Entry | int, files: Mapping[str, str]) -> None:
         """Record the SHA-256 of the files of a release, by their names; once for each entry.
@@ -382,10 +439,8 @@ class Ledger:
             message = f"{self.name} has another ledger now, {made.identity}; {self.identity} was opened"
             raise LedgerError(message)
 
-    def _require_same(self, asked: ChargeRequest, analyst: str | None) -> None:
+    def _require_same(self, asked: ChargeRequest) -> None:
         """Raise for a release that cannot be added to the others of this ledger."""
-        if analyst is not None and not isinstance(analyst, str):
-            raise ArgumentTypeError("analyst", analyst, "must be a name")
         if asked.neighbours != self.neighbours:
             message = (
                 f"the release is for {asked.neighbours} neighbours and the ledger for {self.neighbours}: their losses "
@@ -398,7 +453,6 @@ class Ledger:
                 "both mean the same, use the same words (`unit_name`), else use another ledger"
             )
             raise LedgerError(message)
-        self._accounts.require_analyst(analyst)
 
     def _cap(self, analyst: str) -> Accounting:
         if analyst not in self._accounts.caps:
@@ -411,15 +465,16 @@ def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
     return ledger if isinstance(ledger, Ledger) else Ledger(ledger)
 
 
-def _caps(analysts: Mapping[str, PureDP | ApproxDP] | None) -> dict[str, Budget]:
-    if analysts is None:
-        return {}
-    if not isinstance(analysts, Mapping):
-        raise ArgumentTypeError("analysts", type(analysts).__name__, "must be a mapping of names to guarantees")
-    for name in analysts:
-        if not isinstance(name, str) or not name.strip():
-            raise ArgumentError("analysts", name, "an analyst must have a name")
-    return {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}
+def _counted(law: Asked | tuple[Asked, int]) -> tuple[ChargeRequest, int]:
+    """Return a law with how many times it is reserved."""
+    request, count = law if isinstance(law, tuple) else (law, 1)
+    return charge_request_of(request), _validate.integer(count=count, at_least=1)
+
+
+def _reserved(rows: Rows) -> list[tuple[ChargeRequest, int]]:
+    """Return the laws that were reserved before."""
+    contents = [json.loads(record.content) for record in rows if record.kind == "reservation"]
+    return [(ChargeRequest.from_dict(part), part["count"]) for content in contents for part in content["reserved"]]
 
 
 def _digests(files: Mapping[str, str]) -> dict[str, str]:

@@ -32,7 +32,8 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
-from ggdp.ledger.entries import Constitution, Head, Record
+from ggdp.ledger.constitution import Constitution
+from ggdp.ledger.entries import Head, Record
 from ggdp.ledger.migrating import known_versions, migrate
 from ggdp.ledger.schema import APPLICATION, SCHEMA, constitution, records, versions
 from ggdp.ledger.store_errors import Stage, explained

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ggdp.errors import TamperingError
 from ggdp.ledger.accounts import Accounts, State
 from ggdp.ledger.canonical import canonical
-from ggdp.ledger.entries import FORMAT, Head
+from ggdp.ledger.constitution import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ggdp.ledger.entries import Constitution, Record
+    from ggdp.ledger.constitution import Constitution
+    from ggdp.ledger.entries import Head, Record
 
 __all__ = ["require_chain", "require_head"]
 

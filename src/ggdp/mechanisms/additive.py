@@ -34,6 +34,7 @@ from attrs import field, frozen
 from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.composition.parts import calibrated_losses
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge
@@ -41,7 +42,6 @@ from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
-from ggdp.proofs.profile import NoisyQuery
 from ggdp.releases.charge_description import described
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from ggdp.calibration import Certificate
     from ggdp.ledger import Ledger
     from ggdp.privacy import Guarantee, Sensitivity
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
 __all__ = ["Mechanism"]
@@ -150,6 +151,7 @@ class Mechanism:
             law=self.law,
             query_bounds=self.sensitivity.bounds,
             notes=self.calibration.notes,
+            losses=calibrated_losses(self.calibration),
         )
 
     @_noise.default
@@ -242,6 +244,11 @@ class Mechanism:
         return self._record
 
     @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition (`ggdp.compose`)."""
+        return self._record.losses
+
+    @property
     def _requested(self) -> Calibration:
         """The calibration as requested: on the reals for real values."""
         return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
@@ -250,13 +257,8 @@ class Mechanism:
         return f"Mechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {self.sensitivity}"
 
     def charge_request(self) -> ChargeRequest:
-        """Return what a release asks a ledger for; of noise kept in bounds only the guarantee is known."""
-        steps = self._steps
-        return ChargeRequest(
-            guarantee=self.guarantee,
-            noise=None if steps.bounds is not None else (NoisyQuery(steps.law, steps.sensitivity),),
-            **described(self.record, self.guarantee),
-        )
+        """Return what a release asks a ledger for."""
+        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
 
     def release(
         self,

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ggdp.ledger import Ledger
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
 __all__ = ["ExponentialMechanism", "labels_of", "pure", "scalar_array", "selection_probabilities"]
@@ -197,6 +198,11 @@ class ExponentialMechanism:
         return self.goal.under(self.neighbours)
 
     @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition (`ggdp.compose`)."""
+        return self.record.losses
+
+    @property
     def record(self) -> SelectionRecord:
         """The record of the mechanism that a release publishes."""
         count = len(self.candidates)
@@ -212,8 +218,8 @@ class ExponentialMechanism:
         )
 
     def charge_request(self) -> ChargeRequest:
-        """Return what a release asks a ledger for: its epsilon."""
-        return ChargeRequest(guarantee=self.guarantee, **described(self.record, self.guarantee))
+        """Return what a release asks a ledger for."""
+        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
 
     def release(
         self,

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import Ledger
     from ggdp.privacy import PureDP
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
 __all__ = ["RandomisedResponse"]
@@ -113,6 +114,11 @@ class RandomisedResponse:
         return self.goal.under("replace-one")
 
     @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition (`ggdp.compose`)."""
+        return self.record.losses
+
+    @property
     def record(self) -> SelectionRecord:
         """The record of the mechanism that a release publishes."""
         return SelectionRecord(
@@ -126,8 +132,8 @@ class RandomisedResponse:
         )
 
     def charge_request(self) -> ChargeRequest:
-        """Return what a release asks a ledger for: its epsilon."""
-        return ChargeRequest(guarantee=self.guarantee, **described(self.record, self.guarantee))
+        """Return what a release asks a ledger for."""
+        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
 
     def release(
         self,

@@ -59,12 +59,12 @@ from ggdp import _validate
 from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
+from ggdp.proofs.circular_sum import LossDistribution, sum_of
 from ggdp.proofs.corner import Corner, require_corner, require_whole
 from ggdp.proofs.crossing import at_most, crossing_estimates
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.integer_sums import tail
 from ggdp.proofs.layouts import AbsoluteSumLayout
-from ggdp.proofs.loss_distribution import LossDistribution, sum_of
 from ggdp.proofs.survival import survivals
 
 if TYPE_CHECKING:

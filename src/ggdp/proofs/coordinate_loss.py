@@ -38,9 +38,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from flint import arb
 
 from ggdp._balls import power
+from ggdp.proofs.circular_sum import LossDistribution
 from ggdp.proofs.crossing import at_most, crossing_estimates, loss, loss_estimate
 from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
-from ggdp.proofs.loss_distribution import LossDistribution
 from ggdp.proofs.survival import survivals
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ trade-off function of one coordinate falls as its shift grows, and the trade-off
 its factors; hence so does delta.
 
 The losses are laid on a grid (`ggdp.proofs.coordinate_loss`) and added by a transform in balls
-(`ggdp.proofs.loss_distribution`), sizes that are far smaller than the rest first on a finer grid of their own. In the
+(`ggdp.proofs.circular_sum`), sizes that are far smaller than the rest first on a finer grid of their own. In the
 upper version no step can lower delta, in the lower version none can raise it.
 
 References
@@ -33,13 +33,13 @@ from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
+from ggdp.proofs.circular_sum import coarser, coarser_below, delta_above, delta_below, mass_below, sum_of
 from ggdp.proofs.coordinate_loss import dominated, dominating
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.layouts import CornerLayout
-from ggdp.proofs.loss_distribution import coarser, coarser_below, delta_above, delta_below, mass_below, sum_of
 
 if TYPE_CHECKING:
-    from ggdp.proofs.loss_distribution import LossDistribution
+    from ggdp.proofs.circular_sum import LossDistribution
     from ggdp.proofs.noise_law import NoiseLaw
 
 __all__ = ["Corner", "CornerDelta", "require_corner", "require_whole"]

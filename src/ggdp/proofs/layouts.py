@@ -11,7 +11,7 @@ from typing import Any, Self
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 
-__all__ = ["AbsoluteSumLayout", "CornerLayout", "OtherLayout", "SizeLayout", "Window"]
+__all__ = ["AbsoluteSumLayout", "CornerLayout", "LossLayout", "OtherLayout", "SizeLayout", "Window"]
 
 # Limits on the work that a certificate from elsewhere can ask for.
 MOST_POINTS = 1 << 20
@@ -19,6 +19,8 @@ MOST_KNOTS = 1 << 18
 MOST_HALVINGS = 64
 # Knots far from 0 lie apart by a 150th of their loss where a grid is sparse.
 SPARSENESS = 150
+# Outside of the inner part of a grid the distance of knots doubles after so many.
+DOUBLED = 32
 
 
 def _integer_up_to(most: int, **named: object) -> None:
@@ -56,6 +58,51 @@ class Window:
     def from_dict(cls, record: dict[str, Any]) -> Self:
         """Return the window that `dataclasses.asdict` wrote."""
         return cls(**record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossLayout:
+    """Where one loss is laid on a grid.
+
+    Attributes
+    ----------
+    step : float
+        Step of the grid.
+    low, high : int
+        First and last knot, in steps.
+    inner_low, inner_high : int
+        Where most of the mass is, and every knot is in use; farther out their distance doubles again and again.
+    """
+
+    step: float
+    low: int
+    high: int
+    inner_low: int
+    inner_high: int
+
+    def __post_init__(self) -> None:
+        _validate.positive(step=self.step)
+        for name in ("low", "high", "inner_low", "inner_high"):
+            _integer_up_to(MOST_KNOTS, **{name: getattr(self, name)})
+        if not self.low <= self.inner_low < self.inner_high <= self.high:
+            raise ArgumentError("low", self.low, "`low`, `inner_low`, `inner_high` and `high` must rise")
+
+    def knots(self) -> list[int]:
+        """Return the indices of the knots in use, from low to high."""
+        above = _outwards(self.inner_high, self.high)
+        below = _outwards(-self.inner_low, -self.low)
+        return [*(-index for index in reversed(below)), *range(self.inner_low, self.inner_high + 1), *above]
+
+
+def _outwards(start: int, end: int) -> list[int]:
+    """Return indices from `start`, which is left out, to `end`, at distances that double every few."""
+    gap, found = 1, list[int]()
+    while start < end:
+        if len(found) % DOUBLED == DOUBLED - 1:
+            gap *= 2
+        start = min(start + gap, end)
+        found.append(start)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,169 +1,424 @@
-"""Privacy-loss distributions on a grid, in balls: sums of independent losses, and the delta of a sum.
+"""Privacy-loss distributions on a grid: sums of independent losses, and the delta of a sum, proved from both sides.
 
-=========  ====================================================================================
-h          step of the grid; masses lie on the knots (low + j) h
-window     the N knots that a sum keeps; it is computed on a circle of N knots
-delta      E (1 - e^(epsilon - loss))_+, the delta of approximate DP at epsilon
-=========  ====================================================================================
+=========  ====================================================================================================
+L          a privacy loss, log(P/Q) of an output under P; S is the sum of independent ones
+f_x(l)     (1 - e^(x - l))_+, so that delta(x) = E f_x(S), with f_x(infinity) = 1
+h          step of the grid: masses lie on the knots l_j = (low + j) h
+theta      tilt: weights are masses times e^(theta l_j), so that those which decide a small delta keep their digits
+w_j        weight of a knot, an integer: its mass is at most w_j 2^-50 e^(level - theta l_j)
+A          the operator A phi = phi'' + phi', which takes 1 and e^(-l) to 0
+=========  ====================================================================================================
 
-A distribution is either never below the truth, for an upper bound of delta, or never above it, for a lower bound.
+Weights are integers that are rounded up, and their products are exact, so that there is no error of a transform.
 
-Claim (sums). A circular sum brings what leaves the window back at its other end. Masses are not negative, so that at
-every knot of the window the circular mass is at least the true one. Upper version: what is below the window comes back
-at a larger loss, and what is above it is bounded by Chernoff, P(sum >= t) <= E e^(s (sum - t)) for s > 0, and counted
-as an infinite loss; the total may be above 1. Lower version: what is above the window comes back at a smaller loss,
-and a Chernoff bound of what is below it is subtracted by the caller (`mass_below`).
+Claim (upper bound). No operation lowers the mean of a function that rises with the loss and is convex in e^(-loss);
+f_x is one, for every x. A loss is *split* between two knots so that its mass and its mean of e^(-loss) are kept, which
+does not lower the mean of a convex function of e^(-loss); else a loss is only raised, and a mass only rounded up. What
+is cut off at the top becomes an infinite loss, what is cut off at the bottom is raised to the lowest knot. For
+independent losses one may be replaced after the other: with the others fixed, f_x(l + rest) is again such a function.
 
-Claim (coarser grids). Splitting a loss between the two neighbouring knots so that the mass and the mean of e^(-loss)
-are kept does not lower the mean of any function that is convex in e^(-loss), such as (1 - e^(epsilon - loss))_+. Moving
-it to the lower knot does not raise the mean of any function that rises with the loss.
+Claim (lower bound). What separates the upper distribution from the truth is counted, so that the truth is bounded from
+below by the same distribution. `Slack` holds: `raised`, by how much losses were raised in all; `excess` and `lost`,
+weights that may not be there, on each knot and in all; and `splits`, how many splits over which gap g, and their spread. Proof:
+
+1. A split moves l by eta with E e^(-eta) = 1, between two knots that are g apart. Taylor's formula for A gives
+   E phi(l + eta) - phi(l) = integral of G (A phi), where G >= 0 lies between the knots and integrates to E eta, the
+   spread v of the split; and E eta <= g^2 / 8, by Hoeffding's lemma for log E e^(-(eta - E eta)) = E eta.
+2. Let sigma(y) = 1 / (1 + e^(-y/s)) and phi(l) = (1 - e^(-y)) sigma(y) with y = l - x. Then phi <= f_x, since the first
+   factor has the sign of y. As A(1 - e^(-y)) = 0, A phi = 2 e^(-y) sigma' + (1 - e^(-y)) (sigma'' + sigma')
+   <= (1 + e^(-y)) sigma' =: b, since sigma'' has the sign of -y.
+3. A b >= -lambda b with lambda = 1/(2 s^2) + 1/6: with T = tanh(y / 2s), sigma''' +- sigma'' is sigma' times
+   (-1/2 + 3/2 T^2 -+ s T) / s^2 >= -1/(2 s^2) - 1/6. Also |b'| <= (1/s + 1) b. So a split over a gap g lowers the mean
+   of b at most by the factor 1 - lambda w with w = v e^(g (1/s + 1)), and raises that of phi by at most w b(l).
+4. Undo the splits one after the other. Each lowers E phi by at most w E b, where E b is at most that of all splits
+   divided by the product of 1 - lambda w over those that are undone. The sum of these is at most Lambda E b(S') with
+   Lambda = (product of 1 / (1 - lambda w) over all splits - 1) / lambda. Hence
+   delta(x) = E f_x(S) >= E phi(S) >= E phi(S') - Lambda E b(S'), S' being the split sum.
+5. Where losses were raised by at most r in all, x + r takes the place of x. A weight that may not be there is not
+   counted where phi > 0, and counted where phi < 0 and in b. What was cut off may count against us where it really is:
+   by at most 1 + 2 Lambda / s where it went to infinity, since phi >= -1 and b <= 2/s. Of what was raised to the lowest
+   knot, and of all lost weight, phi <= f_x <= c e^(theta y) with c = theta^theta / (1 + theta)^(1 + theta), and
+   phi >= -e^(theta y) and b <= (2/s) e^(theta y), since s (1 + theta) <= 1/4. Only mass that is `certain` to be at an
+   infinite loss is added. The bound holds for every such s > 0.
 
 References
 ----------
 Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots: Tighter Discrete Approximations of Privacy Loss
-Distributions", PETS 2022, Section 3 (the splitting).
+Distributions", PETS 2022, Section 3 (the splitting). The lower bound is new.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from flint import acb, arb
+from flint import arb, arb_poly, fmpz_poly
+
+from ggdp._balls import upper_float
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ggdp.proofs.layouts import Window
+    from collections.abc import Iterable
 
 __all__ = [
     "LossDistribution",
+    "Masses",
+    "Slack",
+    "added",
     "coarser",
-    "coarser_below",
     "delta_above",
     "delta_below",
-    "mass_below",
-    "sum_of",
+    "repeated",
+    "tilted",
 ]
 
-# Tilts of the Chernoff bound below a window, in units of the spread of the sum; the least bound is taken.
-_TILTS = (10, 20, 30, 40, 50, 60, 70, 80, 100, 130, 180, 300)
+# Weights have 50 bits: what rounding up adds to a sum of a thousand losses is a share of 1e-5 or less.
+BITS = 50
+ONE = 1 << BITS
+# Shares of a split are rounded up to so many bits.
+SHARE = 1 << 60
+# A cut that shortens a distribution by less than this part is not made.
+WORTH_CUTTING = 1 / 64
+# So many multiples of s away from x the functions phi and b are bounded rather than computed.
+FAR = 60
+# How much of the weight may be raised to the lowest knot at a cut.
+FLOOR = 2.0**-40
+# At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.
+WIDEST = 0.25
 
 
-@dataclass(frozen=True, slots=True)
+class Split(NamedTuple):
+    """Losses that were split between two knots: the distance of the knots, and the most by which the mean loss rose."""
+
+    gap: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slack:
+    """How far a distribution may be above the truth.
+
+    Attributes
+    ----------
+    excess : int
+        Weight on each knot that may not be there.
+    lost : int
+        Weight in all that may not be there, beside the excess.
+    raised : arb
+        By how much the losses of a sum were raised at most.
+    splits : tuple of (Split, count)
+        The kinds of splits, and how many there are of each.
+    """
+
+    excess: int
+    lost: int
+    raised: arb
+    splits: tuple[tuple[Split, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LossDistribution:
-    """Masses at the losses (low + j) * step, and the mass at an infinite loss."""
+    """Weights on the knots (low + j) * step, and the mass at an infinite loss."""
 
-    step: arb
+    step: float
+    tilt: float
+    low: int
+    weights: fmpz_poly
+    level: arb
+    infinite: arb
+    certain: arb
+    slack: Slack
+
+    @property
+    def points(self) -> int:
+        """Number of knots."""
+        return int(self.weights.length())
+
+    @property
+    def total(self) -> int:
+        """Sum of all weights."""
+        return int(self.weights(1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masses:
+    """Masses of one loss on the knots (low + j) * step, which dominate it.
+
+    Attributes
+    ----------
+    step : float
+        Step of the grid.
+    low : int
+        Index of the first knot.
+    masses : list of arb
+        Mass on each knot.
+    infinite, certain : arb
+        Mass at an infinite loss: at most, and at least.
+    spread : arb
+        By how much a split raised the mean loss at most.
+    misplaced : list of (index, mass)
+        Masses that were not split between neighbouring knots, but moved in another way.
+    raised : arb
+        By how much losses were raised, beside that.
+    """
+
+    step: float
     low: int
     masses: list[arb]
     infinite: arb
-
-    @property
-    def high(self) -> int:
-        """Index of the last knot."""
-        return self.low + len(self.masses) - 1
-
-
-def sum_of(parts: Sequence[tuple[LossDistribution, int]], window: Window) -> LossDistribution:
-    """Add `count` independent copies of each part on the window; all parts have the same step."""
-    step, points = parts[0][0].step, window.points
-    half = points // 2 + 1
-    product: list[acb] | None = None
-    for part, count in parts:
-        circular = [arb(0)] * points
-        for j, mass in enumerate(part.masses):
-            circular[(part.low + j) % points] += mass
-        # The input is real, so one half of the spectrum gives the other.
-        spectrum = acb.dft(circular)[:half]
-        if count > 1:
-            spectrum = [value**count for value in spectrum]
-        product = spectrum if product is None else [x * y for x, y in zip(product, spectrum, strict=True)]
-    assert product is not None
-    product += [value.conjugate() for value in reversed(product[1 : points - half + 1])]
-    result = acb.dft(product, inverse=True)
-    low = window.top - points + 1
-    masses = [result[index % points].real for index in range(low, window.top + 1)]
-    finite = arb(1)
-    for part, count in parts:
-        finite *= (1 - part.infinite) ** count
-    infinite = 1 - finite
-    if sum(count * part.high for part, count in parts) > window.top:
-        infinite += _mass_beyond(parts, window.top + 1, arb(window.tilt))
-    return LossDistribution(step, low, masses, infinite)
+    certain: arb
+    spread: arb
+    misplaced: list[tuple[int, arb]]
+    raised: arb
 
 
-def mass_below(parts: Sequence[tuple[LossDistribution, int]], low: int) -> arb:
-    """Bound the mass of finite sums below the knot `low`, which a circular sum brings back at its other end."""
-    if sum(count * part.low for part, count in parts) >= low:
-        return arb(0)
-    spread = max(part.step * len(part.masses) * math.sqrt(count) for part, count in parts)
-    return min((_mass_beyond(parts, low - 1, -tilt / spread) for tilt in _TILTS), key=float)
+def tilted(found: Masses, tilt: float) -> LossDistribution:
+    """Return masses as weights that are rounded up."""
+    step = arb(found.step) * arb(tilt)
+    ratio, factor = step.exp(), (step * found.low).exp()
+    weights = []
+    for mass in found.masses:
+        weights.append(mass * factor)
+        factor *= ratio
+    level = arb(math.log(math.fsum(float(weight) for weight in weights)))
+    unit = ONE * (-level).exp()
+    units = [weight * unit for weight in weights]
+    lost = sum((mass * (step * index).exp() for index, mass in found.misplaced), arb(0)) * unit
+    excess = 1 + _ceil(2 * max((weight.rad() for weight in units), key=float))
+    slack = Slack(
+        excess=excess,
+        lost=_ceil(lost),
+        raised=found.raised,
+        splits=((Split(found.step, upper_float(found.spread)), 1),),
+    )
+    return LossDistribution(
+        step=found.step,
+        tilt=tilt,
+        low=found.low,
+        weights=fmpz_poly([_ceil(weight) for weight in units]),
+        level=level,
+        infinite=found.infinite,
+        certain=found.certain,
+        slack=slack,
+    )
 
 
-def _mass_beyond(parts: Sequence[tuple[LossDistribution, int]], knot: int, s: arb) -> arb:
-    """Bound the mass of finite sums at or above a knot for s > 0, at or below it for s < 0, by Chernoff."""
-    exponent = sum((count * _log_moment(part, s) for part, count in parts), arb(0))
-    return (exponent - s * knot * parts[0][0].step).exp()
+def _ceil(x: arb) -> int:
+    """Return the least integer that no point of a ball is above, or the next one; at least 0."""
+    return max(int(x.upper().ceil().unique_fmpz()), 0)
 
 
-def _log_moment(part: LossDistribution, s: arb) -> arb:
-    """Enclose log E e^(s l) over the finite losses of the part."""
-    ratio = (s * part.step).exp()
-    # Horner's rule in e^(s h) takes the powers of one base only.
-    total = arb(0)
-    for mass in reversed(part.masses):
-        total = total * ratio + mass
-    return total.log() + s * part.low * part.step
+def added(first: LossDistribution, second: LossDistribution, *, tail: float, points: int) -> LossDistribution:
+    """Return the sum of two independent losses, with at most so many knots; e^tail is a mass that may be cut off."""
+    while first.step < second.step:
+        first = coarser(first)
+    while second.step < first.step:
+        second = coarser(second)
+    totals = first.total, second.total
+    mine, other = first.slack, second.slack
+    splits = Counter(dict(mine.splits))
+    splits.update(dict(other.splits))
+    total = LossDistribution(
+        step=first.step,
+        tilt=first.tilt,
+        low=first.low + second.low,
+        weights=_divided(first.weights * second.weights, ONE),
+        level=first.level + second.level,
+        infinite=first.infinite + second.infinite - first.infinite * second.infinite,
+        certain=first.certain + second.certain - first.certain * second.certain,
+        slack=Slack(
+            excess=_ratio(mine.excess * totals[1] + other.excess * totals[0], ONE) + 1,
+            lost=_ratio(mine.lost * totals[1] + other.lost * totals[0], ONE),
+            raised=mine.raised + other.raised,
+            splits=tuple(splits.items()),
+        ),
+    )
+    total = _cut(total, tail)
+    while total.points > points:
+        total = coarser(total)
+    return total
 
 
-def coarser(part: LossDistribution, factor: int) -> LossDistribution:
-    """Move an upper version to a grid `factor` times as coarse, keeping every mass and its mean of e^(-loss)."""
-    if factor == 1:
-        return part
-    step = part.step * factor
-    low = part.low // factor
-    masses = [arb(0)] * (part.high // factor - low + 2)
-    # The share that goes to the upper knot, by the distance from the lower one; only distances that occur are computed.
-    shares: dict[int, arb] = {}
-    for j, mass in enumerate(part.masses):
-        knot, over = divmod(part.low + j, factor)
-        if over not in shares:
-            shares[over] = (-over * part.step).expm1() / (-step).expm1()
-        moved = mass * shares[over]
-        masses[knot - low] += mass - moved
-        masses[knot - low + 1] += moved
-    return LossDistribution(step, low, masses, part.infinite)
+def repeated(loss: LossDistribution, count: int, *, tail: float, points: int) -> LossDistribution:
+    """Return the sum of `count` independent copies, by repeated doubling."""
+    total = None
+    while True:
+        count, odd = divmod(count, 2)
+        if odd:
+            total = loss if total is None else added(total, loss, tail=tail, points=points)
+        if not count:
+            assert total is not None
+            return total
+        loss = added(loss, loss, tail=tail, points=points)
 
 
-def coarser_below(part: LossDistribution, factor: int) -> LossDistribution:
-    """Move a lower version down to a grid that is `factor` times as coarse."""
-    low = part.low // factor
-    masses = [arb(0)] * (part.high // factor - low + 1)
-    for j, mass in enumerate(part.masses):
-        masses[(part.low + j) // factor - low] += mass
-    return LossDistribution(part.step * factor, low, masses, arb(0))
+def _divided(weights: fmpz_poly, by: int) -> fmpz_poly:
+    """Divide all weights, rounded up."""
+    return -((-weights) // by)
 
 
-def delta_above(total: LossDistribution, epsilon: arb) -> arb:
+def _ratio(numerator: int, denominator: int) -> int:
+    return -(-numerator // denominator)
+
+
+def coarser(loss: LossDistribution) -> LossDistribution:
+    """Return the distribution on every second knot; the others are split between their neighbours."""
+    step, slack = arb(loss.step), loss.slack
+    share = (-step).expm1() / (-2 * step).expm1()
+    tilt = (arb(loss.tilt) * step).exp()
+    up, down = _ceil(SHARE * share * tilt), _ceil(SHARE * (1 - share) / tilt)
+    weights = loss.weights.coeffs()
+    low, odd = divmod(loss.low, 2)
+    if odd:
+        weights.insert(0, 0)
+    kept, moved = fmpz_poly(weights[::2]), fmpz_poly(weights[1::2])
+    splits = Counter(dict(slack.splits))
+    # Every second knot is half-way: it goes up by a step with the probability `share`, else down by one.
+    splits[Split(2 * loss.step, upper_float((2 * share - 1) * step))] += 1
+    return replace(
+        loss,
+        step=2 * loss.step,
+        low=low,
+        weights=kept + _divided(moved * down, SHARE) + _divided(moved * up, SHARE).left_shift(1),
+        slack=replace(
+            slack,
+            excess=_ratio(slack.excess * (SHARE + up + down), SHARE) + 2,
+            lost=_ratio(slack.lost * max(SHARE, up + down), SHARE) + 1,
+            splits=tuple(splits.items()),
+        ),
+    )
+
+
+def _cut(loss: LossDistribution, tail: float) -> LossDistribution:
+    """Cut off knots at both ends that hardly matter. Floats propose where; what is cut is counted in balls."""
+    weights = loss.weights.coeffs()
+    first, last = _first(loss, weights), _last(loss, weights, tail)
+    if len(weights) - (last - first + 1) < WORTH_CUTTING * len(weights):
+        return loss
+    rise = (arb(loss.tilt) * arb(loss.step)).exp()
+    beyond, below = arb(0), arb(0)
+    for weight in reversed(weights[last + 1 :]):
+        beyond = beyond / rise + weight
+    for weight in weights[:first]:
+        below = (below + weight) * rise
+    raised = _ceil(below)
+    weights[first] += raised
+    place = arb(loss.tilt) * arb(loss.step) * (loss.low + last + 1)
+    return replace(
+        loss,
+        low=loss.low + first,
+        weights=fmpz_poly(weights[first : last + 1]),
+        infinite=loss.infinite + beyond * (loss.level - place).exp() / ONE,
+        slack=replace(loss.slack, lost=loss.slack.lost + raised),
+    )
+
+
+def _first(loss: LossDistribution, weights: list[int]) -> int:
+    """Return the first knot to keep: what is below it would be a small weight on it."""
+    rise, most, total = math.exp(loss.tilt * loss.step), FLOOR * ONE, 0.0
+    for j, weight in enumerate(weights):
+        total = (total + float(weight)) * rise
+        if total > most:
+            return j
+    return len(weights) - 1
+
+
+def _last(loss: LossDistribution, weights: list[int], tail: float) -> int:
+    """Return the last knot to keep: what is above it has a mass below e^tail."""
+    slope = loss.tilt * loss.step
+    fall, total = math.exp(-slope), 0.0
+    # The mass of all knots from j on is `total` times e^place.
+    place = float(loss.level) - BITS * math.log(2.0) - slope * (loss.low + len(weights))
+    for j in range(len(weights) - 1, 0, -1):
+        total, place = total * fall + float(weights[j]), place + slope
+        if total > 0.0 and math.log(total) + place > tail:
+            return j
+    return 0
+
+
+def delta_above(loss: LossDistribution, epsilon: arb) -> arb:
     """Bound delta from above: the mean of (1 - e^(epsilon - l))_+, and all of the mass at an infinite loss."""
-    size = len(total.masses)
-    first = next((j for j in range(size) if not (total.low + j) * total.step <= epsilon), size)
-    above, weighted = arb(0), arb(0)
-    fall = (-total.step).exp()
-    # Horner's rule in e^-h, from the largest loss down.
-    for mass in reversed(total.masses[first:]):
-        above += mass
-        weighted = weighted * fall + mass
-    return above - weighted * (epsilon - (total.low + first) * total.step).exp() + total.infinite
+    step = arb(loss.step)
+    first = max(math.floor(float(epsilon) / loss.step) - loss.low, 0)
+    while first < loss.points and (loss.low + first) * step <= epsilon:
+        first += 1
+    if first and not (loss.low + first - 1) * step <= epsilon:
+        first -= 1
+    mass, weighted = _sums_from(loss, first)
+    return mass - weighted * epsilon.exp() + loss.infinite
 
 
-def delta_below(total: LossDistribution, epsilon: arb) -> arb:
-    """Bound delta from below: a loss that is not certainly above epsilon adds nothing."""
-    value = arb(0)
-    for j, mass in enumerate(total.masses):
-        excess = (total.low + j) * total.step - epsilon
-        if excess > 0:
-            value -= mass * (-excess).expm1()
-    return value
+def _sums_from(loss: LossDistribution, first: int) -> tuple[arb, arb]:
+    """Return the mass on the knots from one on, and the sum of mass times e^(-loss)."""
+    step, tilt, weights = arb(loss.step), arb(loss.tilt), arb_poly(loss.weights.right_shift(first))
+    place, fall = (loss.low + first) * step, (-tilt * step).exp()
+    unit = (loss.level - tilt * place).exp() / ONE
+    return weights(fall) * unit, weights(fall * (-step).exp()) * unit * (-place).exp()
+
+
+def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
+    """Bound delta from below, with the smoothing length s (see the module's claim); a good one makes it tight."""
+    smooth, tilt, step = arb(s), arb(loss.tilt), arb(loss.step)
+    rate = 1 / smooth + 1
+    decline = 1 / (2 * smooth**2) + arb(1) / 6
+    growth = _growth(loss.slack.splits, decline, rate)
+    if growth is None or not s * (1.0 + loss.tilt) <= WIDEST:
+        return loss.certain
+    penalty = growth / decline
+    x = epsilon + loss.slack.raised
+    low = max(math.floor(float((x - FAR * smooth) / step)) - loss.low, 0)
+    high = min(math.ceil(float((x + FAR * smooth) / step)) - loss.low, loss.points - 1)
+    # Near x term by term.
+    total, missing = arb(0), arb(0)
+    unit = (loss.level - tilt * (loss.low + low) * step).exp() / ONE
+    fall = (-tilt * step).exp()
+    for j, weight in enumerate(loss.weights.coeffs()[low : high + 1], start=low):
+        y = (loss.low + j) * step - x
+        falling, logistic = (-y).exp(), 1 / (1 + (-y / smooth).exp())
+        excess = (1 - falling) * logistic
+        total += unit * weight * (excess - penalty * (1 + falling) * logistic * (1 - logistic) / smooth)
+        if not excess <= 0:
+            missing += unit * excess
+        unit *= fall
+    missing *= loss.slack.excess
+    if high < loss.points - 1:
+        # sigma >= 1 - e^(-y/s), and b <= (2/s) e^(-y/s).
+        place = (loss.low + high + 1) * step
+        near = (-(place - x) / smooth).exp()
+        mass, weighted = _sums_from(loss, high + 1)
+        ones = replace(loss, weights=fmpz_poly([1] * loss.points))
+        total += (mass - weighted * x.exp()) * (1 - near) - penalty * 2 / smooth * near * mass
+        missing += _sums_from(ones, high + 1)[0] * loss.slack.excess
+    if low > 0:
+        # phi >= -e^(-y) e^(y/s), and b <= (2/s) e^(-y) e^(y/s).
+        y = x - (loss.low + low - 1) * step
+        most = loss.total * (loss.level - tilt * x).exp() / ONE
+        total -= most * (-y * (1 / smooth - tilt - 1)).exp() * (1 + 2 * penalty / smooth)
+    beyond = (loss.infinite - loss.certain) * (1 + 2 * penalty / smooth)
+    lost = _lost(loss, x) * (_height(loss.tilt) + 1 + 2 * penalty / smooth)
+    return total - missing - beyond - lost + loss.certain
+
+
+def _growth(splits: Iterable[tuple[Split, int]], decline: arb, rate: arb) -> arb | None:
+    """Return the product of 1 / (1 - lambda w) over all splits, less 1; None where a factor is not positive."""
+    exponent = arb(0)
+    for (gap, spread), count in splits:
+        loss = decline * arb(spread) * (arb(gap) * rate).exp()
+        if not loss < 1:
+            return None
+        exponent -= count * (1 - loss).log()
+    return exponent.expm1()
+
+
+def _lost(loss: LossDistribution, x: arb) -> arb:
+    """Return the mean of e^(theta (l - x)) over the lost weight."""
+    return loss.slack.lost * (loss.level - arb(loss.tilt) * x).exp() / ONE
+
+
+def _height(theta: float) -> arb:
+    """Return the maximum of (1 - e^(-y)) e^(-theta y) over y > 0."""
+    if theta == 0.0:
+        return arb(1)
+    tilt = arb(theta)
+    return (tilt * tilt.log() - (1 + tilt) * (1 + tilt).log()).exp()

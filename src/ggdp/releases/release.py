@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import EntryReference
     from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases.adjustment_steps import Adjustment
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.mechanism_record import MechanismRecord
@@ -118,6 +119,11 @@ class Release:
     def neighbours(self) -> Neighbours:
         """The relation of neighbours that the guarantee is made for."""
         return self.mechanism.neighbours
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate the release in a composition (`ggdp.compose`)."""
+        return self.mechanism.losses
 
     @property
     def order(self) -> float | None:

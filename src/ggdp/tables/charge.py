@@ -12,33 +12,20 @@ from ggdp.tables.manifest import table_manifest
 from ggdp.tables.noisy_counts import adjusted_counts
 
 if TYPE_CHECKING:
-    from ggdp.proofs.profile import NoisyQuery
     from ggdp.tables.table_plan import TablePlan
 
 __all__ = ["table_charge_request"]
 
 
 def table_charge_request(plan: TablePlan) -> ChargeRequest:
-    """Return what a run of a plan asks for.
-
-    A threshold on cells that all have noise is post-processing. Where keys are not public, which cells have noise
-    depends on the data, so that the law of the noise says less than the guarantee.
-    """
+    """Return what a run of a plan asks for."""
     return ChargeRequest(
         guarantee=plan.guarantee,
-        noise=None if "open" in plan.request.regimes else _noise(plan),
+        losses=plan.losses,
         unit=plan.request.unit_name,
         request={"kind": "table", "regime": plan.request.regime, **plan.request.to_dict()},
         statement=_statement(plan),
     )
-
-
-def _noise(plan: TablePlan) -> tuple[NoisyQuery, ...] | None:
-    """Return the noise of the cells, and of the numbers of units that are cut."""
-    parts = [plan.mechanism.charge_request().noise]
-    if plan.cut is not None:
-        parts.append(plan.cut.mechanism.charge_request().noise)
-    return tuple(noisy for part in parts for noisy in part or ())
 
 
 def _statement(plan: TablePlan) -> str:

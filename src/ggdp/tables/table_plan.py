@@ -12,6 +12,7 @@ from ggdp.calibration import calibrate
 from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
+from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 from ggdp.releases.mechanism_record import LEVEL
 from ggdp.releases.threshold import Threshold, thresholded
 from ggdp.sampling.entropy import checked_source
@@ -23,7 +24,14 @@ from ggdp.tables.pictures import picture, picture_files, require_pictures
 from ggdp.tables.plan_summary import as_text
 from ggdp.tables.release import TableRelease
 from ggdp.tables.request import AUTO
-from ggdp.tables.thresholds import key_threshold, noise_share, open_guarantee, sparse_threshold, threshold_share
+from ggdp.tables.thresholds import (
+    key_delta,
+    key_threshold,
+    noise_share,
+    open_guarantee,
+    sparse_threshold,
+    threshold_share,
+)
 from ggdp.tables.unit_descriptions import table_properties
 from ggdp.tables.writing import contents, put, require_apart, require_writable, targets
 
@@ -75,8 +83,40 @@ class TablePlan:
     @property
     def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
-        described = replace(self.mechanism.record, goal=self.request.goal)
+        described = replace(self.mechanism.record, goal=self.request.goal, losses=self.losses)
         return described if self.threshold is None else thresholded(described, self.threshold)
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition: of the cells, the units cut, and keys that are shown.
+
+        Claim: keys that only one of two neighbours has are shown with a probability of at most delta; unless they are,
+        the release is that of the shared keys. For every epsilon, delta(epsilon) is then at most
+        (1 - delta) delta'(epsilon) + delta, delta' being that of the shared keys (`ggdp.tables.thresholds`): a loss that
+        is infinite with the probability delta, beside those of the noise.
+        """
+        found = self.mechanism.losses
+        if self.cut is not None:
+            found += self.cut.mechanism.losses
+        if self.threshold is not None and self.threshold.cells is None:
+            found += (CountedLoss(ResponseLoss(0.0, self._key_delta), 1),)
+        return found
+
+    @property
+    def _key_delta(self) -> float:
+        assert self.threshold is not None
+        return key_delta(
+            self.mechanism.order,
+            self.mechanism.scale,
+            threshold=self.threshold.value,
+            cells_of_a_unit=self.request.open_cells_of_a_unit,
+            most_in_a_cell=self.request.most_in_a_cell,
+        )
+
+    @property
+    def protected_unit(self) -> str:
+        """The column of the units that are protected, or "row"."""
+        return self.request.unit or "row"
 
     @property
     def half_width(self) -> int:
@@ -154,7 +194,7 @@ class TablePlan:
         return release
 
     def charge_request(self) -> ChargeRequest:
-        """Return what a run asks a ledger for; where keys are chosen privately, only the guarantee is known."""
+        """Return what a run asks a ledger for."""
         return table_charge_request(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,6 +214,7 @@ class TablePlan:
             "level": LEVEL,
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "guarantee": self.guarantee.to_dict(),
+            "losses": [counted.to_dict() for counted in self.losses],
             "cut": None if self.cut is None else {**self.cut.to_dict(), "plus_minus": self.cut.half_width},
             "sensitivity": str(self.mechanism.sensitivity),
             "warnings": list(self.request.warnings),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
 
 __all__ = ["Accounting", "Charge", "Totals"]
@@ -38,12 +39,16 @@ class Accounting(Protocol):
         """Return whether totals are within the budget."""
         ...
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
+    def spent(self, totals: Totals) -> Balance:
         """Return what totals amount to."""
         ...
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
+    def remaining(self, totals: Totals) -> Balance:
         """Return what is left."""
+        ...
+
+    def left(self, totals: Totals) -> float:
+        """Return what is left as one number, for a plot."""
         ...
 
     def refusal(self, totals: Totals, charge: Charge) -> str:

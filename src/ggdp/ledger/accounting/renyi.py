@@ -42,15 +42,16 @@ from ggdp.errors import ArgumentError, LedgerError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
 from ggdp.ledger.amounts import Amount
-from ggdp.proofs.divergences import renyi_between
-from ggdp.proofs.renyi import renyi_of_pure
+from ggdp.ledger.budgets import Balance
+from ggdp.proofs.renyi import renyi_of_pure, renyi_of_shift
+from ggdp.proofs.total_loss import ResponseLoss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.ledger.budgets import Budget
     from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.proofs.profile import NoisyQuery
+    from ggdp.proofs.total_loss import Loss
 
 __all__ = ["RenyiAccounting", "epsilon_of", "limits_of", "orders_for"]
 
@@ -131,18 +132,18 @@ class RenyiAccounting(Accounting):
         pairs = zip(_amounts(totals), self.limits, strict=True)
         return any(total is not None and limit is not None and total <= limit for total, limit in pairs)
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
-        """Return the least epsilon that would have allowed all this, at the budget's delta, and the sums."""
-        sums = _amounts(totals)
-        return {"epsilon": epsilon_of(self.budget, self.orders, sums), "delta": str(self.budget.delta), **totals}
+    def spent(self, totals: Totals) -> Balance:
+        """Return the least epsilon that would have allowed all this, at the budget's delta."""
+        epsilon = epsilon_of(self.budget, self.orders, _amounts(totals))
+        return Balance(epsilon=Fraction(epsilon), delta=self.budget.delta.exact)
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
-        """Return the largest epsilon of one more release of pure DP that fits, and what each order has left."""
-        left = [
-            None if total is None or limit is None or total > limit else str(limit - total)
-            for total, limit in zip(_amounts(totals), self.limits, strict=True)
-        ]
-        return {"epsilon": self._largest_pure(totals), "delta": "0", "divergences": left}
+    def remaining(self, totals: Totals) -> Balance:
+        """Return the largest epsilon, to nine digits, of one more release of pure DP that fits."""
+        return Balance(epsilon=Fraction(self._largest_pure(totals)), delta=Fraction(0))
+
+    def left(self, totals: Totals) -> float:
+        """Return what the budget's epsilon has above the least that would have allowed all this."""
+        return float(self.budget.epsilon) - epsilon_of(self.budget, self.orders, _amounts(totals))
 
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return what the orders lack, and the largest epsilon of pure DP that fits."""
@@ -151,7 +152,7 @@ class RenyiAccounting(Accounting):
         fits = f"releases of pure DP fit up to epsilon = {rounded_text(largest, 6)}" if largest else "nothing more fits"
         return (
             f"with it no Renyi order is within its limit for {self.budget}; what was released would have needed "
-            f"epsilon = {rounded_text(self.spent(totals)['epsilon'], 6)}; {fits}"
+            f"epsilon = {rounded_text(epsilon_of(self.budget, self.orders, _amounts(totals)), 6)}; {fits}"
         )
 
     def _largest_pure(self, totals: Totals) -> float:
@@ -178,27 +179,27 @@ def _texts(amounts: Any) -> list[str | None]:  # noqa: ANN401 - amounts, or None
 
 def _divergences(request: ChargeRequest, orders: tuple[float, ...]) -> list[Amount | None]:
     """Return an upper bound of the divergence of a release at each order; None where there is none."""
-    if request.noise is None and request.guarantee.delta > 0.0:
-        message = (
-            f"the ledger counts Renyi divergences, and of this release only {request.guarantee} is known, which has no "
-            "finite one (keys above a threshold, or noise that was not named); use a ledger with accounting sum"
-        )
-        raise LedgerError(message)
     exact: list[Fraction | None] = [Fraction(0)] * len(orders)
-    if request.noise is None:
-        exact = [Fraction(renyi_of_pure(request.guarantee.epsilon, alpha).upper) for alpha in orders]
-    for noisy in request.noise or ():
-        for place, upper in enumerate(_of_noise(noisy, orders)):
+    for counted in request.losses:
+        if isinstance(counted.loss, ResponseLoss) and counted.loss.delta > 0.0:
+            message = (
+                "the ledger counts Renyi divergences, and the release has none that is finite: a loss is infinite with "
+                f"a probability of {rounded_text(counted.loss.delta)} (keys above a threshold, or a guarantee whose "
+                "noise is not known); use a ledger with accounting sum"
+            )
+            raise LedgerError(message)
+        for place, upper in enumerate(_of_loss(counted.loss, orders)):
             total = exact[place]
-            exact[place] = total + Fraction(upper) if total is not None and math.isfinite(upper) else None
+            known = total is not None and math.isfinite(upper)
+            exact[place] = total + counted.count * Fraction(upper) if known else None  # type: ignore[operator]
     if all(total is None for total in exact):
-        message = (
-            "the Renyi divergences of this noise are beyond what can be computed; use a ledger with accounting sum"
-        )
+        message = "the Renyi divergences of this noise are too large to compute; use a ledger with accounting sum"
         raise LedgerError(message)
     return [None if total is None else Amount.up(total, places=PLACES) for total in exact]
 
 
-@lru_cache(maxsize=256)
-def _of_noise(noisy: NoisyQuery, orders: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(renyi_between(noisy, alpha)[1] for alpha in orders)
+@lru_cache(maxsize=1024)
+def _of_loss(loss: Loss, orders: tuple[float, ...]) -> tuple[float, ...]:
+    if isinstance(loss, ResponseLoss):
+        return tuple(renyi_of_pure(loss.epsilon, alpha).upper if loss.epsilon else 0.0 for alpha in orders)
+    return tuple(renyi_of_shift(loss.law, sensitivity=loss.size, alpha=alpha).upper for alpha in orders)

@@ -14,38 +14,35 @@ A release known by its guarantee alone is a law too: the pair of randomised resp
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
 from ggdp._rounding import rounded_up_text
+from ggdp.composition import Composition, Part
 from ggdp.errors import BudgetExceededError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
-from ggdp.ledger.canonical import canonical
+from ggdp.ledger.budgets import Balance
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ggdp.ledger.budgets import Budget
     from ggdp.ledger.charge_request import ChargeRequest
 
-__all__ = ["ReservedAccounting", "law_digest", "tight_delta"]
-
-Composed: TypeAlias = Callable[[Iterable[tuple[Any, int]]], Any]
+__all__ = ["ReservedAccounting", "composition_of"]
 
 
-def law_digest(request: ChargeRequest) -> str:
-    """Return the name of the law of a release: the SHA-256 of its plain values."""
-    return hashlib.sha256(canonical(request.law).encode()).hexdigest()
-
-
-def tight_delta(parts: Iterable[tuple[ChargeRequest, int]], epsilon: float) -> float:
-    """Return an upper bound of the delta, at epsilon, of all of these releases together."""
-    from ggdp.composition import compose
-
-    laws = [(law, count) for request, count in parts for law in (request.noise or (request.guarantee,))]
-    return float(compose(laws).delta(epsilon)[1])
+def composition_of(parts: Iterable[tuple[ChargeRequest, int]]) -> Composition:
+    """Return the total of releases, each so many times."""
+    return Composition(
+        tuple(
+            Part(name=f"law {place}", losses=request.losses, guarantee=request.guarantee, unit=None, count=count)
+            for place, (request, count) in enumerate(parts, 1)
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ class ReservedAccounting(Accounting):
 
     def charge(self, request: ChargeRequest) -> Charge:
         """Return the law of a release, with the epsilon and delta of its guarantee beside it."""
-        return {**cost(request).to_dict(), "law": law_digest(request)}
+        return {**cost(request).to_dict(), "law": request.law}
 
     def after(self, totals: Totals, charge: Charge) -> Totals:
         """Return the totals after one more use of a law."""
@@ -84,25 +81,34 @@ class ReservedAccounting(Accounting):
     def require_budget(self, parts: list[tuple[ChargeRequest, int]]) -> float:
         """Return the delta of all laws together at the budget's epsilon, or raise if it is above the budget's."""
         epsilon = _float_below(self.budget)
-        delta = tight_delta(parts, epsilon)
+        delta = composition_of(parts).delta(epsilon)[1]
         if delta > self.budget.delta.exact:
             message = (
                 f"the laws to be reserved have together, at epsilon = {self.budget.epsilon}, a delta of up to "
                 f"{rounded_up_text(delta)}, and the budget has {self.budget.delta}; reserve fewer of them, or noise "
                 "of a larger scale"
             )
-            raise BudgetExceededError(message, requested={"delta": delta}, remaining=self.budget.to_dict())
+            raise BudgetExceededError(
+                message,
+                requested=Balance(epsilon=self.budget.epsilon.exact, delta=Fraction(delta)),
+                remaining=self.budget.balance,
+            )
         return delta
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
+    def spent(self, totals: Totals) -> Balance:
         """Return the whole budget once laws are reserved, and how often each was used."""
-        laws = totals["laws"]
-        used = {"laws": {law: used for law, (_, used) in laws.items()}}
-        return {**(self.budget.to_dict() if laws else {"epsilon": "0", "delta": "0"}), **used}
+        used = {law: used for law, (_, used) in totals["laws"].items()}
+        whole = self.budget.balance if used else Balance(epsilon=Fraction(0), delta=Fraction(0))
+        return replace(whole, laws=used)
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
+    def remaining(self, totals: Totals) -> Balance:
         """Return how often each law can still be used."""
-        return {"laws": {law: count - used for law, (count, used) in totals["laws"].items()}}
+        left = {law: count - used for law, (count, used) in totals["laws"].items()}
+        return Balance(epsilon=None, delta=None, laws=left)
+
+    def left(self, totals: Totals) -> float:
+        """Return how many uses of all laws are left."""
+        return float(sum(count - used for count, used in totals["laws"].values()))
 
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return whether the law was never reserved or is used up, and how many uses of others are left."""

@@ -13,8 +13,8 @@ P(S) <= e^E Q(S) + D.
 Claim (charge). A release with the proved guarantee (e, d)-aDP is charged (e', d') with one of
 
 - e' = e, d' = d;
-- where all noise is of order 1 and d = 0: e' the sum of l_1 norm over scale, an exact fraction, which is the pure loss
-  (`ggdp.proofs.laplace`); 0.1 as a float is above 1/10, and the loss of its noise is 1/10;
+- where all losses are those of noise of order 1, and d = 0: e' the sum of moves over scales, an exact fraction, which
+  is the pure loss (`ggdp.proofs.laplace`); 0.1 as a float is above 1/10, and the loss of its noise is 1/10;
 - where e is above the decimal e' that was typed: d' = d + e^e - e^e', if that is still at most the decimal typed for d.
   Proof: P(S) - e^e' Q(S) = P(S) - e^e Q(S) + (e^e - e^e') Q(S) <= d + (e^e - e^e').
 
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb, fmpq
 
@@ -38,9 +38,10 @@ from ggdp._rounding import rounded_up
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.amounts import Amount, typed
 from ggdp.ledger.budgets import Budget
-from ggdp.proofs.attained import most_l1
+from ggdp.proofs.total_loss import CoordinateLoss
 
 if TYPE_CHECKING:
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
 
 __all__ = ["SumAccounting", "cost"]
@@ -72,13 +73,17 @@ class SumAccounting(Accounting):
         """Return whether neither sum is above the budget."""
         return self.budget.holds(Budget.parse(totals))
 
-    def spent(self, totals: Totals) -> dict[str, Any]:
+    def spent(self, totals: Totals) -> Balance:
         """Return the sums."""
-        return dict(totals)
+        return Budget.parse(totals).balance
 
-    def remaining(self, totals: Totals) -> dict[str, Any]:
+    def remaining(self, totals: Totals) -> Balance:
         """Return what is left of epsilon and delta."""
-        return (self.budget - Budget.parse(totals)).to_dict()
+        return (self.budget - Budget.parse(totals)).balance
+
+    def left(self, totals: Totals) -> float:
+        """Return the epsilon that is left."""
+        return float(self.budget.epsilon - Budget.parse(totals).epsilon)
 
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return what a charge costs, what is left, and the largest epsilon that fits."""
@@ -113,13 +118,14 @@ def cost(request: ChargeRequest) -> Budget:
 
 
 def _pure_loss(request: ChargeRequest) -> Fraction | None:
-    """Return the pure loss of noise of order 1, exactly; None where the noise is another, or unknown."""
-    if request.noise is None or any(part.law.order != 1.0 for part in request.noise):
-        return None
-    return sum(
-        (Fraction(most_l1(part.sensitivity, part.law.support)) / Fraction(part.law.scale) for part in request.noise),
-        Fraction(0),
-    )
+    """Return the sum of the losses of noise of order 1, exactly; None where a loss is another."""
+    found = Fraction(0)
+    for counted in request.losses:
+        loss = counted.loss
+        if not isinstance(loss, CoordinateLoss) or loss.law.order != 1.0:
+            return None
+        found += counted.count * Fraction(loss.size) / Fraction(loss.law.scale)
+    return found
 
 
 def _fits(larger: Fraction, smaller: Fraction, room: Fraction) -> bool:

@@ -5,7 +5,7 @@ from flint import arb, ctx
 
 from ggdp.proofs.coordinate_loss import _on_knots
 from ggdp.proofs.layouts import Window
-from ggdp.proofs.loss_distribution import LossDistribution, _mass_beyond, mass_below, sum_of
+from ggdp.proofs.circular_sum import LossDistribution, _mass_beyond, mass_below, sum_of
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,257 @@
+"""The loss of one coordinate, or of a mechanism known by its guarantee, laid on the knots of a grid so that it dominates.
+
+=========  ==========================================================================================
+h          step of the grid; the knots l_i are multiples of h, some of them left out
+P, Q       laws of the noise and of the shifted noise; dQ = e^(-L) dP
+t_i        a point at or just below which the loss L passes the knot l_i (on the integers: an integer)
+=========  ==========================================================================================
+
+Claim. The masses dominate the loss in the sense of `ggdp.proofs.loss_distribution`. Proof: cell i holds the noise
+between t_i and t_(i+1), whose losses are between L(t_i) and l_(i+1). Losses below l_i are raised to l_i, by at most
+l_i - L(t_i). The masses under P and Q of the cell then say how much of it a split moves to l_(i+1): splits keep the mass
+and the mean of e^(-loss). A smaller mass under Q moves more to the upper knot, down to all of it. Mass below the lowest
+t_i is raised to the first knot that is certainly not below its losses, mass above the highest to infinity. Single
+losses of a narrow law on the integers are split one by one.
+
+A mechanism known only by (epsilon, delta) is dominated by randomised response of epsilon with a mass of delta at an
+infinite loss (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.3; Murtagh and Vadhan, TCC 2016, Lemma 3.2).
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from flint import arb
+
+from ggdp._balls import power
+from ggdp.proofs.crossing import crossing_estimates, loss, loss_estimate
+from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
+from ggdp.proofs.loss_distribution import Masses
+from ggdp.proofs.survival import survivals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ggdp.proofs.layouts import LossLayout
+    from ggdp.proofs.noise_law import NoiseLaw
+
+__all__ = ["laid_coordinate", "laid_response"]
+
+# Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
+_FAR = 220.0
+# Near order 1 no noise of any weight has a loss as low as the lowest knots: it is cut off here instead.
+_FARTHEST = 1e3
+# A knot within this relative distance of the one loss of all noise above 0, at order 1, belongs at 0.
+_ON_KNOT = 1e-12
+# Tails at points so close share their far part; a sum afresh costs as much as some dozens of terms.
+_NEAR = 100
+# Losses that are raised by more than this part of a step are counted as misplaced.
+_NEGLIGIBLE = 2.0**-20
+
+
+class _Atom(NamedTuple):
+    loss: arb
+    mass: arb
+
+
+def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
+    """Lay the loss of a coordinate that moves by `shift`, in the unit of the scale."""
+    if law.support == "real":
+        return _cells(layout, *_real_tails(law, shift, layout))
+    whole = int(shift)
+    if law.order == 1.0:
+        return _atoms(layout.step, *_laplace_atoms(law, whole))
+    low, high = (_noise_at(law, whole, layout.step * end) for end in (layout.low, layout.high))
+    if high - low <= layout.high - layout.low:
+        return _atoms(layout.step, *_integer_atoms(law, whole, low, high))
+    return _cells(layout, *_integer_tails(law, whole, layout))
+
+
+def laid_response(epsilon: float, delta: float, step: float) -> Masses:
+    """Lay the loss of randomised response, with a mass of delta at infinity."""
+    e = arb(epsilon)
+    truth, finite = 1 / (1 + (-e).exp()), 1 - arb(delta)
+    atoms = [_Atom(-e, (1 - truth) * finite), _Atom(e, truth * finite)]
+    return _atoms(step, atoms, arb(delta), arb(delta), None)
+
+
+def _laplace_atoms(law: NoiseLaw, shift: int) -> tuple[list[_Atom], arb, arb, None]:
+    """Return the losses at order 1, where all noise from 0 on has one loss, and all noise up to -shift another."""
+    b = arb(law.scale)
+    tail = _integer_tail(law, range(1 - shift, 1))
+    inner = [_Atom((2 * k + shift) / b, tail[k] - tail[k + 1]) for k in range(1 - shift, 0)]
+    return [_Atom(-shift / b, 1 - tail[1 - shift]), *inner, _Atom(shift / b, tail[0])], arb(0), arb(0), None
+
+
+def _integer_atoms(law: NoiseLaw, shift: int, low: int, high: int) -> tuple[list[_Atom], arb, arb, arb]:
+    """Return the losses of the integers from low to high with their masses, and the masses above and below."""
+    p, b, normal = arb(law.order), law.scale, normaliser(law.order, law.scale)
+    unit = arb(b) ** p
+    powers = {k: power(arb(k), p) / unit for k in {abs(k) for k in range(low, high + shift + 1)}}
+    atoms = [
+        _Atom(powers[abs(k + shift)] - powers[abs(k)], (-powers[abs(k)]).exp() / normal) for k in range(low, high + 1)
+    ]
+    tail = _integer_tail(law, {low, high + 1})
+    return atoms, tail[high + 1], arb(0), 1 - tail[low]
+
+
+def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: arb | None) -> Masses:
+    """Split single losses, in rising order, between their neighbouring knots; mass below them goes to the first."""
+    h = arb(step)
+    width = (-h).expm1()
+    raised, spread, placed = arb(0), arb(0), []
+    for atom in atoms:
+        top = atom.loss.upper()
+        raised = max(raised, top - atom.loss.lower(), key=float)
+        index = math.floor(float(top / h))
+        while not index * h <= top:
+            index -= 1
+        while (index + 1) * h <= top:
+            index += 1
+        share = (index * h - top).expm1() / width
+        spread = max(spread, (index + share) * h - top, key=float)
+        placed.append((index, atom.mass, share))
+    low = placed[0][0]
+    masses = [arb(0)] * (placed[-1][0] - low + 2)
+    for index, mass, share in placed:
+        moved = mass * share
+        masses[index - low] += mass - moved
+        masses[index - low + 1] += moved
+    misplaced = []
+    if below is not None:
+        masses[1] += below
+        misplaced.append((low + 1, below))
+    return Masses(
+        step=step,
+        low=low,
+        masses=masses,
+        infinite=infinite,
+        certain=certain,
+        spread=spread,
+        misplaced=misplaced,
+        raised=raised,
+    )
+
+
+def _real_tails(law: NoiseLaw, shift: float, layout: LossLayout) -> tuple[list[arb], list[arb], list[arb]]:
+    """Return P and Q of the noise from each t_i on, and L(t_i)."""
+    p, d, step = arb(law.order), arb(shift) / arb(law.scale), arb(layout.step)
+    points, least = [], []
+    z = math.inf
+    for index, guess in zip(reversed(layout.knots()), reversed(_thresholds(law, shift, layout)), strict=True):
+        # Thresholds fall with the knots, whatever the rounding of the guesses.
+        z = min(z, guess)
+        found, back = loss(p, arb(z), d), math.ulp(z)
+        while not found <= index * step and z > -_FARTHEST:
+            z, back = z - back, 4.0 * back
+            found = loss(p, arb(z), d)
+        points.append(arb(z))
+        least.append(found)
+    first, second = survivals(p, points), survivals(p, [z + d for z in points])
+    return first[::-1], second[::-1], least[::-1]
+
+
+def _integer_tails(law: NoiseLaw, shift: int, layout: LossLayout) -> tuple[list[arb], list[arb], list[arb]]:
+    """The same on the integers, where t_i is the least noise that may have a loss above the knot."""
+    p, unit, step = arb(law.order), arb(law.scale) ** arb(law.order), arb(layout.step)
+
+    def loss_at(k: int) -> arb:
+        return (power(arb(abs(k + shift)), p) - power(arb(abs(k)), p)) / unit
+
+    guesses = [math.floor(z * law.scale) + 1 for z in _thresholds(law, float(shift), layout)]
+    bottom = min(guesses) - 2 * shift - 2
+    cuts: list[int] = []
+    for index, guess in zip(reversed(layout.knots()), reversed(guesses), strict=True):
+        k, jump = min(guess, cuts[-1]) if cuts else guess, 1
+        # All losses below the cut are at most the knot; an undecided tie is counted as above it.
+        while k > bottom and not loss_at(k - 1) <= index * step:
+            k, jump = k - jump, 4 * jump
+        cuts.append(max(k, bottom))
+    cuts.reverse()
+    tail = _integer_tail(law, {*cuts, *(k + shift for k in cuts)})
+    return [tail[k] for k in cuts], [tail[k + shift] for k in cuts], [loss_at(k) for k in cuts]
+
+
+def _thresholds(law: NoiseLaw, shift: float, layout: LossLayout) -> list[float]:
+    """Return about where the loss passes each knot, in units of the scale, in floats."""
+    d, h, knots = shift / law.scale, layout.step, layout.knots()
+    found = crossing_estimates(law.order, d, [h * index for index in knots], far=_FAR ** (1.0 / law.order))
+    if law.order == 1.0:
+        found = [0.0 if abs(h * index / d - 1.0) < _ON_KNOT else z for index, z in zip(knots, found, strict=True)]
+    return found
+
+
+def _noise_at(law: NoiseLaw, shift: int, level: float) -> int:
+    """Return about where the loss passes a level on the integers, in floats; any integer will do."""
+    far = math.ceil(_FAR ** (1.0 / law.order) * law.scale) + 1
+    low, high = -far - shift, far
+    while low < high:
+        middle = (low + high) // 2
+        if loss_estimate(law.order, middle / law.scale, shift / law.scale) < level:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _integer_tail(law: NoiseLaw, points: Iterable[int]) -> dict[int, arb]:
+    """Enclose P(K >= k) at each of the points."""
+    p, b = law.order, law.scale
+    last, total = 0, arb(0)
+    sums: dict[int, arb] = {}
+    normal = normaliser(p, b)
+    for k in sorted({k if k > 0 else 1 - k for k in points}, reverse=True):
+        near = last - k <= _NEAR and bool(sums)
+        total = total + partial_sum(p, b, k, last - 1) if near else tail_sum(p, b, k)
+        sums[k], last = total, k
+    return {k: sums[k] / normal if k > 0 else 1 - sums[1 - k] / normal for k in points}
+
+
+def _cells(layout: LossLayout, first: list[arb], second: list[arb], least: list[arb]) -> Masses:
+    """Split every cell between its knots; `first` and `second` are P and Q of the noise from t_i on, `least` L(t_i)."""
+    knots, step = layout.knots(), arb(layout.step)
+    low = knots[0]
+    masses = [arb(0)] * (knots[-1] - low + 1)
+    infinite, raised, negligible = first[-1], arb(0), step * _NEGLIGIBLE
+    misplaced: list[tuple[int, arb]] = []
+    # The losses of the noise below t_0 are at most L(t_0).
+    reached = next((index for index in knots if least[0] <= index * step), None)
+    if reached is None:
+        infinite += 1 - first[0]
+    else:
+        masses[reached - low] += 1 - first[0]
+        misplaced.append((reached, 1 - first[0]))
+    widths = {upper - lower: -((lower - upper) * step).expm1() for lower, upper in pairwise(knots)}
+    for i, (lower, upper) in enumerate(pairwise(knots)):
+        here, there = first[i] - first[i + 1], second[i] - second[i + 1]
+        knot = lower * step
+        short = (knot - least[i]).upper()
+        moved = here - knot.exp() * there
+        if short > 0:
+            # Less is seen under Q than under P times e^(-l_i), which would move more than a split does.
+            more = here * short.expm1()
+            moved += more
+            if short <= negligible:
+                misplaced.append((upper, more / widths[upper - lower]))
+                raised = max(raised, short, key=float)
+        moved /= widths[upper - lower]
+        # Where it is not certain that the split is one, all goes up.
+        if not moved <= here:
+            moved = here
+            misplaced.append((upper, here))
+        masses[lower - low] += here - moved
+        masses[upper - low] += moved
+        if upper - lower > 1 or short > negligible:
+            misplaced += [(lower, here - moved), (upper, moved)]
+    return Masses(
+        step=layout.step,
+        low=low,
+        masses=masses,
+        infinite=infinite,
+        certain=arb(0),
+        spread=step**2 / 8,
+        misplaced=misplaced,
+        raised=raised,
+    )

@@ -1,0 +1,127 @@
+"""The sum of the losses of several mechanisms, each with a number of coordinates that move.
+
+Claim. If the laws of the noise do not depend on earlier results, the queries may be chosen adaptively: the pair of
+products of dominating pairs dominates the whole, so that the losses add up as independent ones (Dong, Roth and Su, JRSS
+B 2022, Theorem 4; Zhu, Dong and Wang, AISTATS 2022, Theorem 10). The far corner of a query is a dominating pair for
+approximate DP, see `ggdp.proofs.corner`; a mechanism known by its guarantee has randomised response as one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import count as numbers
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError
+from ggdp.proofs.bound import require_unbounded
+from ggdp.proofs.laid_loss import laid_coordinate, laid_response
+from ggdp.proofs.loss_distribution import added, repeated, tilted
+from ggdp.proofs.noise_law import NoiseLaw
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ggdp.proofs.layouts import LossLayout
+    from ggdp.proofs.loss_distribution import LossDistribution, Masses
+
+__all__ = ["CoordinateLoss", "CountedLoss", "LaidLoss", "Loss", "ResponseLoss", "total_loss"]
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinateLoss:
+    """The loss of a coordinate that moves by `size` under noise of a law, without bounds."""
+
+    law: NoiseLaw
+    size: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.law, NoiseLaw):
+            raise ArgumentError("law", self.law, "must be a law of noise")
+        require_unbounded(self.law)
+        size = _validate.positive(size=self.size)
+        if self.law.support == "integer" and not size.is_integer():
+            raise ArgumentError("size", size, "on the integers sizes must be whole numbers")
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLoss:
+    """The largest loss of a mechanism of which only (epsilon, delta) is known."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if _validate.finite(epsilon=self.epsilon) < 0.0:
+            raise ArgumentError("epsilon", self.epsilon, "must be at least 0")
+        if not 0.0 <= _validate.finite(delta=self.delta) < 1.0:
+            raise ArgumentError("delta", self.delta, "must be at least 0 and below 1")
+
+
+Loss: TypeAlias = CoordinateLoss | ResponseLoss
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLoss:
+    """A loss, and how many independent ones there are of it."""
+
+    loss: Loss
+    count: int
+
+    def __post_init__(self) -> None:
+        _validate.integer(count=self.count, at_least=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, ready for JSON."""
+        if isinstance(self.loss, ResponseLoss):
+            return {"kind": "response", **asdict(self.loss), "count": self.count}
+        law = self.loss.law
+        noise = {"order": law.order, "scale": law.scale, "support": law.support}
+        return {"kind": "noise", **noise, "size": self.loss.size, "count": self.count}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
+        """Return the losses that `to_dict` wrote."""
+        names = {"response": {"epsilon", "delta"}, "noise": {"order", "scale", "support", "size"}}
+        kind = record.get("kind") if isinstance(record, Mapping) else None
+        if kind not in names or set(record) != {"kind", "count", *names[kind]}:
+            raise ArgumentError("losses", record, "is not a record of losses")
+        if kind == "response":
+            return cls(ResponseLoss(record["epsilon"], record["delta"]), record["count"])
+        law = NoiseLaw(order=record["order"], scale=record["scale"], support=record["support"])
+        return cls(CoordinateLoss(law, record["size"]), record["count"])
+
+
+@dataclass(frozen=True, slots=True)
+class LaidLoss:
+    """A loss, how many independent ones there are, and where they are laid."""
+
+    loss: Loss
+    count: int
+    layout: LossLayout
+
+
+def total_loss(parts: Sequence[LaidLoss], *, tilt: float, tail: float, points: int) -> LossDistribution:
+    """Add all losses, small ones first; e^tail is a mass that may be cut off at a time.
+
+    Rounding: see `ggdp.proofs.loss_distribution`; the layout decides how tight the bounds are, never whether they hold.
+    """
+    order = numbers()
+    heap = []
+    for part in parts:
+        single = tilted(_laid(part), tilt)
+        total = repeated(single, part.count, tail=tail, points=points)
+        heapq.heappush(heap, (total.step * total.points, next(order), total))
+    while len(heap) > 1:
+        (_, _, first), (_, _, second) = heapq.heappop(heap), heapq.heappop(heap)
+        total = added(first, second, tail=tail, points=points)
+        heapq.heappush(heap, (total.step * total.points, next(order), total))
+    return heap[0][2]
+
+
+def _laid(part: LaidLoss) -> Masses:
+    if isinstance(part.loss, ResponseLoss):
+        return laid_response(part.loss.epsilon, part.loss.delta, part.layout.step)
+    return laid_coordinate(part.loss.law, part.loss.size, part.layout)
