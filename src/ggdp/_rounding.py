@@ -19,8 +19,6 @@ __all__ = ["rounded_text", "rounded_up", "rounded_up_text"]
 
 # Powers of ten of the first digit at which a number is written with an exponent: below, and from here.
 _TINY, _HUGE = -4, 15
-# A sum of floats that is rounded up, such as 1.7000000000000002, is shown as 1.7.
-_FEW_ULPS = 1.0 + 2.0**-49
 
 
 def rounded_up(exact: Fraction, *, of: str) -> float:
@@ -48,7 +46,7 @@ def rounded_text(value: float, digits: int = 3) -> str:
 def rounded_up_text(value: float, digits: int = 3) -> str:
     """Return a number as text with this many significant digits, rounded up if it has more.
 
-    Claim: the float nearest to the text is not below the value, but for what rounding a few floats up may have added.
+    Claim: the float nearest to the text is not below the value.
 
     Examples
     --------
@@ -58,7 +56,7 @@ def rounded_up_text(value: float, digits: int = 3) -> str:
     if not math.isfinite(value):
         return f"{value:g}"
     nearest = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
-    if float(nearest) * _FEW_ULPS >= value:
+    if float(nearest) >= value:
         return _text(nearest)
     return _text(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
 

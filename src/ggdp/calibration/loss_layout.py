@@ -37,6 +37,8 @@ SINGLE = 0.6
 WINDOW = 15.0
 # Tilted mass outside of the inner part of a grid, and below the grid; mass above it, relative to delta.
 OUTSIDE, BELOW, ABOVE = 1e-8, 1e-11, 1e-9
+# Of the spread, all losses that hardly vary may have so much together.
+LEAST_SHARE = 0.05
 # The tilted variance is at least this part of the variance without a tilt.
 LEAST_VARIANCE = 0.02
 LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 17
@@ -79,11 +81,11 @@ def planned_total(
     points = WINDOW * math.sqrt(variance * levels / (8.0 * (1.0 - SINGLE) * spread))
     base = _base(losses, cumulants)
     lattice = all(_lattice(loss) == base for loss, _ in losses)
-    # Equal shares of the spread, by variance.
+    # Shares of the spread by variance.
     laid = []
-    for (loss, count), sample, (_, mean, part) in zip(losses, samples, cumulants, strict=True):
-        # A loss that is always 0 may be laid on any grid.
-        share = part / count / variance if part > 0.0 else 1.0
+    for (loss, count), sample, (_, _, part) in zip(losses, samples, cumulants, strict=True):
+        # A loss that hardly varies needs no grid as fine as that.
+        share = max(part / count / variance, LEAST_SHARE / number)
         step = base if lattice else base * 2.0 ** round(math.log2(math.sqrt(8.0 * SINGLE * spread * share) / base))
         laid.append(LaidLoss(loss, count, _layout(sample, theta, step, number, level + math.log(ABOVE / number))))
     points = min(max(math.ceil(points), LEAST_POINTS), MOST_POINTS)

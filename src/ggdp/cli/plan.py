@@ -55,6 +55,9 @@ def plan(
     cells: Annotated[
         int | None, typer.Option(help="Cells of the query, for --measure max; by default, the number that can move.")
     ] = None,
+    releases: Annotated[
+        int, typer.Option(metavar="K", help="Plan the noise of each of K equal releases that keep the goal together.")
+    ] = 1,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against order to a .png, .pdf or .svg file.")
     ] = None,
@@ -81,6 +84,7 @@ def plan(
             level=level,
             cells=cells,
             support=support,
+            releases=releases,
             plus_minus=plus_minus,
             delta=None if plus_minus is None else delta,
             progress=progress,
@@ -98,7 +102,9 @@ def plan(
     )
     for other in result.outside:
         typer.echo(f"outside the family: {other}")
-    typer.echo(f"query: {calibration.sensitivity}, noise on the {calibration.support}s")
+    typer.echo(f"query: {result.each.sensitivity}, noise on the {calibration.support}s")
+    if result.releases > 1:
+        typer.echo(f"{result.releases:,} such releases together keep the goal; each alone: {result.each.guarantee}")
     typer.echo(f"guarantee of the best: {calibration.guarantee}, certified")
     for note in (*result.notes, *filter(None, [calibration.caution])):
         typer.echo(f"note: {note}")

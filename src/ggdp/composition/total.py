@@ -4,8 +4,8 @@ Everything that is proved is in `ggdp.proofs`: here a layout is chosen, refined 
 for the epsilon.
 
 Claim (pure losses). Independent losses of at most e_i each add up to at most the sum of the e_i, where delta is 0; and
-randomised response and Laplace noise attain theirs. Claim (Gaussian noise on the reals). Independent shifts d_i in units
-of the scale are one shift by their l_2 norm: the law is rotation invariant.
+randomised response and Laplace noise attain theirs. Claim (Gaussian noise on the reals). Independent shifts d_i in
+units of the scale are one shift by their l_2 norm: the law is rotation invariant.
 """
 
 from __future__ import annotations
@@ -20,15 +20,22 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.calibration.loss_layout import planned_total, samples_of
 from ggdp.calibration.sampled_loss import log_delta, saddle
 from ggdp.calibration.search import passing_end
-from ggdp.calibration.loss_layout import planned_total, samples_of
 from ggdp.proofs.integer_shift import IntegerShiftDelta
 from ggdp.proofs.loss_distribution import delta_above, delta_below
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.profile import LEAST_EPSILON
 from ggdp.proofs.shift import ShiftDelta
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
+from ggdp.proofs.total_loss import (
+    CoordinateLoss,
+    CountedLoss,
+    ResponseLoss,
+    finite_losses,
+    infinite_between,
+    total_loss,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,6 +51,8 @@ PRECISION = 80
 CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
 # Grids are refined at most so often, each time by at most this factor.
 REFINEMENTS, FINEST = 3, 4.0
+# How much finer than usual the grid of a picture is.
+ROUGH = 0.2
 # Smoothing lengths that are tried: shares of the spread, and parts of the widest gap where losses lie on a lattice.
 SHARES = (0.9, 1.25, 2.0, 4.0)
 PARTS = (0.05, 0.1, 0.2)
@@ -58,28 +67,36 @@ class TotalLoss:
     Attributes
     ----------
     losses : tuple of CountedLoss
-        Distinct losses, and how many of each.
+        Distinct finite losses, and how many of each.
+    infinite : tuple of float
+        Two floats with the probability of an infinite loss between them; no epsilon has a smaller delta.
     """
 
     losses: tuple[CountedLoss, ...]
+    infinite: tuple[float, float] = (0.0, 0.0)
     _samples: list[Sample] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, losses: Iterable[CountedLoss]) -> TotalLoss:
         """Return the total of losses, equal ones together."""
+        given = tuple(losses)
         found: Counter[Loss] = Counter()
-        for counted in losses:
+        for counted in finite_losses(given):
             found[counted.loss] += counted.count
-        return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()))
+        return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()), infinite_between(given))
 
     def pure(self) -> Fraction | None:
         """Return the largest possible sum of all losses; None where it is infinite."""
+        if self.infinite[1] > 0.0:
+            return None
+        return self._largest()
+
+    def _largest(self) -> Fraction | None:
+        """Return the largest possible sum of finite losses; None where there is none."""
         total = Fraction(0)
         for counted in self.losses:
             loss = counted.loss
             if isinstance(loss, ResponseLoss):
-                if loss.delta > 0.0:
-                    return None
                 total += counted.count * Fraction(loss.epsilon)
             elif loss.law.order == 1.0:
                 total += counted.count * Fraction(loss.size) / Fraction(loss.law.scale)
@@ -89,12 +106,30 @@ class TotalLoss:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return two proved floats with delta(epsilon) between them, for an epsilon of at least 0."""
-        pure = self.pure()
-        if pure is not None and pure <= Fraction(epsilon):
+        return self._with_infinite(self._finite_delta(epsilon, refine=True))
+
+    def rough_delta(self, epsilon: float) -> tuple[float, float]:
+        """Return bounds as `delta` does, as good as a picture needs: within a percent or so."""
+        return self._with_infinite(self._finite_delta(epsilon, refine=False))
+
+    def _with_infinite(self, found: tuple[float, float]) -> tuple[float, float]:
+        """Return bounds of delta from those of the finite losses."""
+        if self.infinite[1] == 0.0:
+            return found
+        with BALLS, working_precision(PRECISION):
+            lower, upper = (q + (1 - q) * arb(delta) for q, delta in zip(map(arb, self.infinite), found, strict=True))
+            return max(lower_float(lower), 0.0), min(upper_float(upper), 1.0)
+
+    def _finite_delta(self, epsilon: float, *, refine: bool) -> tuple[float, float]:
+        largest = self._largest()
+        if largest is not None and largest <= Fraction(epsilon):
             return 0.0, 0.0
         exact = self._exact(epsilon)
         if exact is not None:
             return exact
+        if not refine:
+            total = self._sum(epsilon, ROUGH)
+            return _lower(total, epsilon), _upper(total, epsilon)
         lower, upper, finer = 0.0, 1.0, 1.0
         for _ in range(REFINEMENTS):
             total = self._sum(epsilon, finer)
@@ -107,24 +142,39 @@ class TotalLoss:
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return two proved floats with the least epsilon >= 0 for a delta above 0 between them."""
-        if self.delta(0.0)[1] <= delta:
+        # The delta that is left to the finite losses, for a lower and for an upper bound of epsilon.
+        with BALLS, working_precision(PRECISION):
+            left = [(arb(delta) - arb(q)) / (1 - arb(q)) for q in self.infinite]
+            most, least = upper_float(left[0]), lower_float(left[1])
+        lower = math.inf if most < 0.0 else self._finite_epsilon(most)[0]
+        if least == most:
+            return self._finite_epsilon(least) if least >= 0.0 else (math.inf, math.inf)
+        return lower, (math.inf if least < 0.0 else self._finite_epsilon(least)[1])
+
+    def _finite_epsilon(self, delta: float) -> tuple[float, float]:
+        largest = self._largest()
+        end = math.inf if largest is None else _up(largest)
+        if delta == 0.0:
+            return (end if largest is None or Fraction(end) == largest else math.nextafter(end, 0.0)), end
+        if not self.losses or self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
         near = self._estimate(delta)
         if self._exact(near) is not None:
-            upper = _crossing(lambda x: self.delta(x)[1], delta, near)
-            return _crossing(lambda x: self.delta(x)[0], delta, upper, passing=False), upper
-        found, finer = (0.0, math.inf), 1.0
+            upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
+            return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
+        found, finer = (0.0, end), 1.0
         for _ in range(REFINEMENTS):
             total = self._sum(near, finer)
             upper = _crossing(partial(_upper, total), delta, near)
+            if math.isinf(upper):
+                break
             lower = _crossing(partial(_lower, total), delta, upper, passing=False)
             found = max(found[0], lower), min(found[1], upper)
             further = _refinement(_lower(total, upper), delta)
             if further is None:
                 break
             near, finer = upper, finer * further
-        pure = self.pure()
-        return found if pure is None else (found[0], min(found[1], _up(pure)))
+        return min(found), found[1]
 
     def _exact(self, epsilon: float) -> tuple[float, float] | None:
         """Return the bounds where the total is one shift of one coordinate; None where it is not."""
@@ -136,11 +186,13 @@ class TotalLoss:
         losses = [counted.loss for counted in self.losses]
         if len(losses) == 1 == self.losses[0].count and isinstance(losses[0], CoordinateLoss):
             law, size = losses[0].law, losses[0].size
-            if law.support == "integer":
-                found = IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=at).enclose(law)
-            else:
-                found = ShiftDelta(notion="approximate", sensitivity=size, epsilon=at).enclose(law)
-            return found.lower, found.upper
+            exact = (
+                IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=at)
+                if law.support == "integer"
+                else ShiftDelta(notion="approximate", sensitivity=size, epsilon=at)
+            )
+            enclosure = exact.enclose(law)
+            return enclosure.lower, enclosure.upper
         if not all(isinstance(loss, CoordinateLoss) and _is_gaussian(loss.law) for loss in losses):
             return None
         with BALLS, working_precision(PRECISION):

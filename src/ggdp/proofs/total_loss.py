@@ -4,6 +4,10 @@ Claim. If the laws of the noise do not depend on earlier results, the queries ma
 products of dominating pairs dominates the whole, so that the losses add up as independent ones (Dong, Roth and Su, JRSS
 B 2022, Theorem 4; Zhu, Dong and Wang, AISTATS 2022, Theorem 10). The far corner of a query is a dominating pair for
 approximate DP, see `ggdp.proofs.corner`; a mechanism known by its guarantee has randomised response as one.
+
+Claim (infinite losses). Where losses are infinite with the probability q, independently of the rest, and finite ones
+have delta' at an epsilon, the total has delta = q + (1 - q) delta'. A loss that is either 0 or infinite is an upper
+bound only: keys above a threshold are one (`ggdp.TablePlan.losses`), and no mechanism need attain it beside its noise.
 """
 
 from __future__ import annotations
@@ -14,7 +18,10 @@ from dataclasses import asdict, dataclass
 from itertools import count as numbers
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from flint import arb
+
 from ggdp import _validate
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import require_unbounded
 from ggdp.proofs.laid_loss import laid_coordinate, laid_response
@@ -22,12 +29,23 @@ from ggdp.proofs.loss_distribution import added, repeated, tilted
 from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ggdp.proofs.layouts import LossLayout
     from ggdp.proofs.loss_distribution import LossDistribution, Masses
 
-__all__ = ["CoordinateLoss", "CountedLoss", "LaidLoss", "Loss", "ResponseLoss", "total_loss"]
+__all__ = [
+    "CoordinateLoss",
+    "CountedLoss",
+    "LaidLoss",
+    "Loss",
+    "ResponseLoss",
+    "finite_losses",
+    "infinite_between",
+    "total_loss",
+]
+
+_PRECISION = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +121,38 @@ class LaidLoss:
     layout: LossLayout
 
 
+def finite_losses(losses: Iterable[CountedLoss]) -> tuple[CountedLoss, ...]:
+    """Return the losses without the probability that they are infinite; those that are else 0 are left out."""
+    found = []
+    for counted in losses:
+        loss = counted.loss
+        if isinstance(loss, CoordinateLoss):
+            found.append(counted)
+        elif loss.epsilon > 0.0:
+            found.append(CountedLoss(ResponseLoss(loss.epsilon, 0.0), counted.count))
+    return tuple(found)
+
+
+def infinite_between(losses: Iterable[CountedLoss]) -> tuple[float, float]:
+    """Return two floats with the probability of an infinite loss between them."""
+    with BALLS, working_precision(_PRECISION):
+        attained, most = arb(0), arb(0)
+        for counted in losses:
+            if isinstance(counted.loss, ResponseLoss):
+                exponent = counted.count * (-arb(counted.loss.delta)).log1p()
+                most += exponent
+                if counted.loss.epsilon > 0.0:
+                    attained += exponent
+        return max(lower_float(-attained.expm1()), 0.0), min(upper_float(-most.expm1()), 1.0)
+
+
 def total_loss(parts: Sequence[LaidLoss], *, tilt: float, tail: float, points: int) -> LossDistribution:
     """Add all losses, small ones first; e^tail is a mass that may be cut off at a time.
 
     Rounding: see `ggdp.proofs.loss_distribution`; the layout decides how tight the bounds are, never whether they hold.
     """
     order = numbers()
-    heap = []
+    heap: list[tuple[float, int, LossDistribution]] = []
     for part in parts:
         single = tilted(_laid(part), tilt)
         total = repeated(single, part.count, tail=tail, points=points)

@@ -91,9 +91,12 @@ class TablePlan:
         """Losses that dominate a release in a composition: of the cells, the units cut, and keys that are shown.
 
         Claim: keys that only one of two neighbours has are shown with a probability of at most delta; unless they are,
-        the release is that of the shared keys. For every epsilon, delta(epsilon) is then at most
-        (1 - delta) delta'(epsilon) + delta, delta' being that of the shared keys (`ggdp.tables.thresholds`): a loss that
-        is infinite with the probability delta, beside those of the noise.
+        the release is that of the shared keys, of which delta' be delta at epsilon. Let P be the release with the keys
+        and Q the one without, or the other way round. If P = (1 - delta) P' + delta P'', then P(S) - e^epsilon Q(S) is
+        at most (1 - delta) delta' + delta for every set S. If Q = (1 - delta) Q' + delta Q'', then it is at most
+        P(S) - (1 - delta) e^epsilon Q'(S) = (1 - delta) (P(S) - e^epsilon Q'(S)) + delta P(S), which is again at most
+        (1 - delta) delta' + delta. That is a loss which is infinite with the probability delta, beside those of the
+        noise.
         """
         found = self.mechanism.losses
         if self.cut is not None:

@@ -17,8 +17,8 @@ of them occurs. On E_j the process is the one that stops by alpha_j alone, so th
 P(S and E_j) <= e^e Q(S and E_j) + d/n. Add up over j.
 
 Orders are chosen from the budget alone. Where alpha - 1 is below log(n/d) / e there is hardly a limit above 0; equal
-Gaussian releases want about twice that, few releases with heavy tails more. So they rise in equal ratios from 1.1 to
-`WIDEST` times log(n/d) / e.
+Gaussian releases want about twice that, few releases with heavy tails more. So they rise in equal ratios from 1.1 to 20
+times log(n/d) / e. There are only 8 of them: each more costs log(n) in every limit, and a denser grid gains less.
 
 References
 ----------
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RenyiAccounting", "epsilon_of", "limits_of", "orders_for"]
 
-NUMBER = 20
-NARROWEST, WIDEST = 1.1, 60.0
+NUMBER = 8
+NARROWEST, WIDEST = 1.1, 20.0
 # Decimal places of divergences: what is lost by rounding 10,000 of them is still below 1e-15.
 PLACES = 20
 _PRECISION = 128

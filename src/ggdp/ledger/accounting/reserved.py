@@ -80,8 +80,11 @@ class ReservedAccounting(Accounting):
 
     def require_budget(self, parts: list[tuple[ChargeRequest, int]]) -> float:
         """Return the delta of all laws together at the budget's epsilon, or raise if it is above the budget's."""
-        epsilon = _float_below(self.budget)
-        delta = composition_of(parts).delta(epsilon)[1]
+        total, epsilon = composition_of(parts), _float_below(self.budget)
+        if total.basic.epsilon <= epsilon and total.basic.delta <= self.budget.delta.exact:
+            # The plain sums fit already.
+            return total.basic.delta
+        delta = total.delta(epsilon)[1]
         if delta > self.budget.delta.exact:
             message = (
                 f"the laws to be reserved have together, at epsilon = {self.budget.epsilon}, a delta of up to "
