@@ -43,8 +43,8 @@ def audited(url: str, directory: Path) -> Audit:
     doubled = [word for word, number in Counter(entry.analyst for entry in entries).items() if number > 1]
     assert not doubled, f"charged twice: {doubled}"
     spent = sum((Fraction(entry.charge["epsilon"]) for entry in entries), Fraction(0))
-    assert spent == Fraction(ledger.spent()["epsilon"]), "the total is not the sum of the charges"
-    assert spent <= Fraction(ledger.budget["epsilon"]), f"{spent} was spent of {ledger.budget['epsilon']}"
+    assert spent == ledger.spent().epsilon, "the total is not the sum of the charges"
+    assert spent <= ledger.budget.epsilon, f"{spent} was spent of {ledger.budget}"
     charged = {entry.analyst: entry for entry in entries}
     words = set()
     # A hidden file is one that was not finished, and an empty one is a name that was reserved for one.

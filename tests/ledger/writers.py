@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 
 import ggdp
 from ggdp._files import write_together
+from ggdp.cli.app import app
 from ggdp.errors import BudgetExceededError
 from ggdp.ledger import Ledger
 
@@ -70,17 +72,12 @@ def charge_and_publish(ledger: Ledger, directory: Path, word: str) -> None:
 
 
 def release_table(ledger: Ledger, directory: Path, word: str) -> None:
-    """Release a table of a file, which writes the counts and their manifest."""
-    ggdp.release_table(
-        directory / PEOPLE,
-        by="smokes",
-        goal=ggdp.PureDP(STEP),
-        domain={"smokes": ["no", "yes"]},
-        order=1,
-        out=directory / f"{word}.csv",
-        ledger=ledger,
-        analyst=word,
-    )
+    """Release a table of a file by the command line, which writes the counts and their manifest."""
+    options = {"--by": "smokes", "--levels": "smokes=no,yes", "--epsilon": STEP, "--out": directory / f"{word}.csv"}
+    charged = {"--ledger": ledger.name, "--analyst": word}
+    arguments = [str(part) for option in (options | charged).items() for part in option]
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        app(["release", str(directory / PEOPLE), *arguments], standalone_mode=False)
 
 
 def charge(ledger: Ledger, directory: Path, word: str) -> None:

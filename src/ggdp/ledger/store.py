@@ -46,8 +46,9 @@ __all__ = ["Rows", "Store"]
 # Seconds that a writer waits for others.
 PATIENCE = 60
 _COLUMNS = [constitution.c[part.name] for part in fields(Constitution)]
-# A listener for new connections raises SQLite's own.
-_FAILURES = (sa.exc.SQLAlchemyError, sqlite3.Error)
+# A listener for new connections raises SQLite's own; where a damaged file has bytes that are no text, its message or a
+# column cannot be decoded.
+_FAILURES = (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
 _SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
 
 
@@ -59,8 +60,11 @@ class Rows:
 
     def constitution(self) -> tuple[Constitution, Head]:
         """Return what the ledger is, and its head."""
-        (row,) = self.connection.execute(sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash))
-        *columns, number, digest = row
+        found = self.connection.execute(sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash)).all()
+        if len(found) != 1:
+            message = f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
+            raise TamperingError(message)
+        *columns, number, digest = found[0]
         return Constitution(**dict(zip((part.name for part in fields(Constitution)), columns, strict=True))), Head(
             number, digest
         )

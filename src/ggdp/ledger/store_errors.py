@@ -43,8 +43,10 @@ _UNCERTAIN = (
 )
 
 
-def explained(name: str, failed: SQLAlchemyError | sqlite3.Error, stage: Stage) -> LedgerError:
+def explained(name: str, failed: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError, stage: Stage) -> LedgerError:
     """Return the error of a ledger for one of a database; no statement and no row is repeated."""
+    if isinstance(failed, UnicodeDecodeError):
+        return LedgerError(f"the ledger {name} {_OF_SQLITE['SQLITE_CORRUPT']}")
     cause = failed if isinstance(failed, sqlite3.Error) else getattr(failed, "orig", None)
     if isinstance(cause, sqlite3.Error):
         code = str(getattr(cause, "sqlite_errorname", ""))

@@ -1,0 +1,163 @@
+"""Thousands of random edits of a ledger, all of them found; and those that only a head finds that was kept elsewhere."""
+
+import random
+import sqlite3
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from tests.ledger.books import laplace, pure
+from tests.ledger.edits import PostgreSQLBase, SQLiteBase, random_bytes, random_edit
+
+import ggdp
+from ggdp.errors import LedgerError, TamperingError
+from ggdp.ledger import Record
+from ggdp.ledger.entries import chained
+
+DIGEST = "ab" * 32
+
+
+def fill(url, accounting="sum"):
+    """Make a ledger with charges of two analysts, and files of most of them."""
+    caps = {"ana": ggdp.ApproxDP(2.0, 5e-7), "ben": ggdp.PureDP(1.0)}
+    ledger = ggdp.Ledger.create(url, ggdp.ApproxDP(3.0, 1e-6), analysts=caps, accounting=accounting)
+    for number in range(8):
+        entry = ledger.charge(laplace(8.0, statement="Noisy counts."), analyst="ben" if number % 3 else "ana")
+        if number % 4:
+            ledger.record_publication(entry, {f"{number}.csv": DIGEST})
+    ledger.verify()
+    return ledger
+
+
+def outcome(url, head=None):
+    """Return what verifying a ledger finds: nothing, tampering, or that it is no ledger any more."""
+    try:
+        ggdp.Ledger(url).verify(head)
+    except TamperingError as found:
+        assert str(found)
+        return "tampering"
+    except LedgerError as refused:
+        assert str(refused)
+        return "not opened"
+    return "nothing"
+
+
+def seeded():
+    seed = random.SystemRandom().randrange(10**9)
+    print(f"seed {seed}")
+    return random.Random(seed)
+
+
+def assert_all_found(url, base, number):
+    chance, before, found, kinds = seeded(), base.tables(), Counter(), Counter()
+    while found.total() < number:
+        said, edited = random_edit(chance, before)
+        try:
+            base.replace(edited)
+        except Exception as refused:
+            # The tables themselves forbid it, such as two records of one number.
+            assert type(refused).__name__ in ("IntegrityError", "UniqueViolation"), said
+            continue
+        seen = outcome(url)
+        assert seen != "nothing", said
+        found[seen] += 1
+        kinds[said.split(":")[0].split()[0]] += 1
+    base.replace(before)
+    assert outcome(url) == "nothing"
+    print(f"{number} random edits, all found: {dict(found)}; {dict(kinds)}")
+
+
+@pytest.mark.parametrize("number", [300, pytest.param(3000, marks=pytest.mark.exhaustive)])
+def test_every_random_edit_of_rows_is_found(tmp_path, number):
+    path = tmp_path / "people.ledger"
+    fill(path)
+    assert_all_found(path, SQLiteBase(path), number)
+
+
+@pytest.mark.parametrize("number", [50, pytest.param(1000, marks=pytest.mark.exhaustive)])
+def test_every_random_edit_of_rows_on_postgresql_is_found(server, postgresql, number):
+    fill(postgresql)
+    assert_all_found(postgresql, PostgreSQLBase(server, postgresql), number)
+
+
+@pytest.mark.parametrize("number", [300, pytest.param(3000, marks=pytest.mark.exhaustive)])
+def test_every_random_edit_of_bytes_is_found_or_changes_nothing_that_the_ledger_says(tmp_path, number):
+    path = tmp_path / "people.ledger"
+    fill(path)
+    (tmp_path / "people.ledger-journal").unlink()
+    chance, content, rows = seeded(), path.read_bytes(), SQLiteBase(path).tables()
+    found = Counter()
+    while found.total() < number:
+        said, edited = random_bytes(chance, content)
+        path.write_bytes(edited)
+        seen = outcome(path)
+        if seen == "nothing":
+            # Free space of a page, and fields of the header that nobody reads.
+            assert SQLiteBase(path).tables() == rows, said
+            continue
+        found[seen] += 1
+    path.write_bytes(content)
+    assert outcome(path) == "nothing"
+    print(f"{number} random edits of bytes that change what is read, all found: {dict(found)}")
+
+
+def forged(base, edit):
+    """Write the records anew with right hashes after `edit` has changed the list of them, as only a forger does."""
+    tables = base.tables()
+    ledger = tables["ggdp_ledger"][0]
+    made = {name: value for name, value in ledger.items() if name not in ("id", "head_number", "head_hash")}
+    from ggdp.ledger.constitution import Constitution
+
+    genesis = previous = Constitution(**made).genesis
+    records = []
+    for number, row in enumerate(edit([Record(**row) for row in tables["ggdp_records"]]), 1):
+        records.append(chained(replace(row, number=number, previous=previous), genesis))
+        previous = records[-1].hash
+    tables["ggdp_records"] = [
+        {name: getattr(record, name) for name in tables["ggdp_records"][0]} for record in records
+    ]
+    ledger |= {"head_number": len(records), "head_hash": previous}
+    base.replace(tables)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda records: records[:-1],
+        lambda records: records[:1],
+        lambda _: [],
+        lambda records: [*records[:-1], replace(records[-1], time="2001-01-01T00:00:00.000000+00:00")],
+        lambda records: [replace(records[0], time="2001-01-01T00:00:00.000000+00:00"), *records[1:]],
+    ],
+    ids=["last one cut off", "all but one cut off", "emptied", "last one rewritten", "first one rewritten"],
+)
+def test_a_chain_that_was_written_anew_is_found_by_a_head_that_was_kept(tmp_path, edit):
+    path = tmp_path / "people.ledger"
+    kept = fill(path).head
+    assert outcome(path, kept) == "nothing"
+    forged(SQLiteBase(path), edit)
+    assert outcome(path) == "nothing"
+    assert outcome(path, kept) == "tampering"
+
+
+def test_a_charge_that_was_made_smaller_needs_new_totals_too(tmp_path):
+    path = tmp_path / "people.ledger"
+    fill(path)
+
+    def cheaper(records):
+        return [replace(records[0], content=records[0].content.replace('"epsilon":"0.125"', '"epsilon":"0.0125"'))] + records[1:]
+
+    forged(SQLiteBase(path), cheaper)
+    with pytest.raises(TamperingError, match="record 1 does not follow"):
+        ggdp.Ledger(path).verify()
+
+
+def test_an_older_copy_is_found_by_a_head_that_was_kept(url, server):
+    ledger = fill(url)
+    base = PostgreSQLBase(server, url) if url.startswith("postgresql") else SQLiteBase(url)
+    older = base.tables()
+    ledger.charge(laplace(8.0), analyst="ana")
+    kept = ledger.head
+    base.replace(older)
+    assert outcome(url) == "nothing"
+    assert outcome(url, kept) == "tampering"
