@@ -161,3 +161,61 @@ def test_an_older_copy_is_found_by_a_head_that_was_kept(url, server):
     base.replace(older)
     assert outcome(url) == "nothing"
     assert outcome(url, kept) == "tampering"
+
+
+SWALLOWS = {
+    "sqlite": [
+        "CREATE TRIGGER quiet BEFORE INSERT ON ggdp_records BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER still BEFORE UPDATE ON ggdp_ledger BEGIN SELECT RAISE(IGNORE); END",
+    ],
+    "triggers of postgresql": [
+        "CREATE FUNCTION swallow() RETURNS trigger AS 'BEGIN RETURN NULL; END' LANGUAGE plpgsql",
+        "CREATE TRIGGER quiet BEFORE INSERT ON ggdp_records FOR EACH ROW EXECUTE FUNCTION swallow()",
+        "CREATE TRIGGER still BEFORE UPDATE ON ggdp_ledger FOR EACH ROW EXECUTE FUNCTION swallow()",
+    ],
+    "rules of postgresql": [
+        "CREATE RULE quiet AS ON INSERT TO ggdp_records DO INSTEAD NOTHING",
+        "CREATE RULE still AS ON UPDATE TO ggdp_ledger DO INSTEAD NOTHING",
+    ],
+}
+
+
+@pytest.mark.parametrize("swallower", SWALLOWS)
+def test_a_database_that_swallows_what_is_written_charges_nothing_and_does_not_verify(tmp_path, request, swallower):
+    if swallower == "sqlite":
+        url = tmp_path / "people.ledger"
+        ledger = fill(url)
+        with sqlite3.connect(url) as connection:
+            for statement in SWALLOWS[swallower]:
+                connection.execute(statement)
+        connection.close()
+    else:
+        server, url = request.getfixturevalue("server"), request.getfixturevalue("postgresql")
+        ledger = fill(url)
+        for statement in SWALLOWS[swallower]:
+            server.execute(statement, url=url)
+    entries = ledger.entries()
+    with pytest.raises(TamperingError, match="nothing was charged; look for triggers and rules"):
+        ledger.charge(laplace(8.0), analyst="ana")
+    assert ledger.entries() == entries
+    assert outcome(url) == "tampering"
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("ALTER TABLE ggdp_records SET UNLOGGED", "'ggdp_records' is not logged: a crash of the server would empty it"),
+        ("ALTER TABLE ggdp_ledger ENABLE ROW LEVEL SECURITY", "'ggdp_ledger' has row-level security"),
+        (
+            "ALTER TABLE ggdp_ledger RENAME TO mine; CREATE VIEW ggdp_ledger AS SELECT * FROM mine",
+            "'ggdp_ledger' is no plain table",
+        ),
+    ],
+    ids=["unlogged", "row-level security", "view"],
+)
+def test_a_table_of_postgresql_that_is_none_of_a_ledger_is_found(server, postgresql, statement, said):
+    fill(postgresql)
+    for part in statement.split(";"):
+        server.execute(part, url=postgresql)
+    with pytest.raises(TamperingError, match=said):
+        ggdp.Ledger(postgresql).verify()

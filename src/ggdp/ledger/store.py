@@ -33,6 +33,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
 from ggdp.ledger.constitution import Constitution
+from ggdp.ledger.damage import file_damage, server_damage
 from ggdp.ledger.entries import Head, Record
 from ggdp.ledger.migrating import known_versions, migrate
 from ggdp.ledger.schema import APPLICATION, SCHEMA, constitution, records, versions
@@ -91,9 +92,16 @@ class Rows:
             yield Record(**row._mapping)
 
     def append(self, record: Record) -> None:
-        """Add a record, and make it the head."""
+        """Add a record, make it the head, and read both back: a trigger or a rule may have kept them from the tables."""
         self.connection.execute(records.insert().values(**asdict(record)))
         self.connection.execute(constitution.update().values(head_number=record.number, head_hash=record.hash))
+        _, head = self.constitution()
+        if head != Head(record.number, record.hash) or self.record(record.number) != record:
+            message = (
+                f"the database did not store record {record.number} as it was written, so nothing was charged; look "
+                "for triggers and rules, which no ledger has"
+            )
+            raise TamperingError(message)
 
 
 class Store:
@@ -180,16 +188,9 @@ class Store:
             raise explained(self.name, failed, "commit") from None
 
     def damage(self) -> str | None:
-        """Return what an SQLite file has that no ledger has; None if it is sound."""
-        if self.path is None:
-            return None
+        """Return what the database has that no ledger has; None if it is sound."""
         with self.reading() as rows:
-            found = rows.connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-            if found != ["ok"]:
-                return "the file is damaged"
-            kinds = rows.connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')")
-            added = kinds.scalars().all()
-            return f"the file has a trigger or a view, {added[0]!r}, which no ledger has" if added else None
+            return (server_damage if self.path is None else file_damage)(rows.connection)
 
     def _require_file(self) -> None:
         if self.path is None:
