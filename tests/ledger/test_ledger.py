@@ -11,7 +11,14 @@ import pytest
 from tests.ledger.books import balance, edit, laplace, pure, query
 
 import ggdp
-from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, MissingExtraError
+from ggdp.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetExceededError,
+    LedgerError,
+    MissingExtraError,
+    TamperingError,
+)
 from ggdp.ledger import ChargeRequest
 from ggdp.ledger import ledger as module
 
@@ -231,16 +238,23 @@ def test_a_ledger_that_was_exchanged_for_another_is_not_charged(path, ledger, tm
         ledger.charge(laplace(4.0))
 
 
-def test_a_charge_does_not_build_on_a_last_record_that_was_changed(path, ledger):
-    ledger.charge(laplace(2.0))
-    for change in (
+@pytest.mark.parametrize(
+    "change",
+    [
         "UPDATE ggdp_records SET totals = replace(totals, '0.5', '0.1')",
-        "UPDATE ggdp_ledger SET epsilon='9'",
-    ):
-        edit(path, change)
-        with pytest.raises(LedgerError, match="was changed"):
-            ledger.charge(laplace(4.0))
-    assert query(path, "SELECT count(*) FROM ggdp_records") == [(1,)]
+        "UPDATE ggdp_ledger SET epsilon = '9'",
+        "UPDATE ggdp_ledger SET unit = 'row'",
+        "DELETE FROM ggdp_records",
+    ],
+)
+def test_a_charge_does_not_build_on_a_last_record_or_a_budget_that_was_changed(path, ledger, change):
+    ledger.charge(laplace(2.0))
+    edit(path, change)
+    before = query(path, "SELECT count(*) FROM ggdp_records")
+    for opened in (ledger, ggdp.Ledger(path)):
+        with pytest.raises(TamperingError, match="was changed"):
+            opened.charge(laplace(4.0))
+    assert query(path, "SELECT count(*) FROM ggdp_records") == before
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])

@@ -22,7 +22,7 @@ times log(n/d) / e. There are only 8 of them: each more costs log(n) in every li
 
 References
 ----------
-Feldman and Zrnic, "Individual Privacy Accounting via a Renyi Filter", NeurIPS 2021, arXiv 2008.11193 v4, Theorem 4.1;
+Feldman and Zrnic, "Individual Privacy Accounting via a Renyi Filter", NeurIPS 2021, arXiv 2008.11193 v4 (one order);
 Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Proposition 12.
 """
 

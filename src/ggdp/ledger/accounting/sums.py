@@ -22,7 +22,7 @@ Rounding: up, to the decimal that was typed where that is enough. pDP is charged
 
 References
 ----------
-Rogers, Roth, Ullman and Vadhan, "Privacy Odometers and Filters", NeurIPS 2016, Theorem 3.6 (the filter by sums).
+Rogers, Roth, Ullman and Vadhan, "Privacy Odometers and Filters", NeurIPS 2016 (filters).
 """
 
 from __future__ import annotations
