@@ -34,6 +34,11 @@ def programs() -> Path | None:
     return max(Path(found.origin).parent.glob("pginstall*/bin"), default=None)
 
 
+def database_of(url: str) -> str:
+    """Return the name of the database of a URL."""
+    return url.partition("@/")[2].partition("?")[0]
+
+
 class Server:
     """A server with a directory of its own; `start` and `crash` may be called in turn."""
 

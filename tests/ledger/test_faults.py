@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.ledger.books import laplace
 from tests.ledger.outages import NOBODY, Cut, leave_free, ordinary_user, small_disk
-from tests.ledger.postgresql import Server
+from tests.ledger.postgresql import Server, database_of
 
 import ggdp
 from ggdp.errors import GgdpError, LedgerError
@@ -211,10 +211,9 @@ def test_a_postgresql_connection_that_is_lost_releases_nothing_and_leaves_one_wh
     server, postgresql, at, charged
 ):
     ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(100.0))
-    database = postgresql.partition("@/")[2].partition("?")[0]
     with TemporaryDirectory(prefix="ggdp-") as name, Cut(Path(name), server.directory, at) as way:
         cut = ggdp.Ledger(postgresql)
-        cut._store = store.Store(server.url(database, directory=Path(name)))
+        cut._store = store.Store(server.url(database_of(postgresql), directory=Path(name)))
         if at == "connect":
             assert_nothing_released(cut, "cannot be reached, or the connection was lost; check that the server runs")
         else:
@@ -245,8 +244,7 @@ def test_a_postgresql_server_that_ends_in_the_middle_releases_nothing(server, po
 
 
 def test_a_server_that_commits_late_by_default_commits_a_charge_at_once(postgresql, server):
-    database = postgresql.partition("@/")[2].partition("?")[0]
-    server.execute(f"ALTER DATABASE {database} SET synchronous_commit = off")
+    server.execute(f"ALTER DATABASE {database_of(postgresql)} SET synchronous_commit = off")
     ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
     with ledger._store.writing() as rows:
         assert rows.connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"

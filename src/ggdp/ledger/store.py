@@ -123,7 +123,7 @@ class Store:
         if not text or "\0" in text:
             raise ArgumentError("url", text, "must be the path of a file, or postgresql://...")
         self.path = None if separator else Path(text)
-        self.name = text if self.path else _server(text).render_as_string(hide_password=True)
+        self.name = text if self.path else _shown(_server(text))
         self._engine = _file_engine(self.path) if self.path else _server_engine(text)
 
     @contextmanager
@@ -170,6 +170,8 @@ class Store:
                 _write_file(self.path, made)
                 return
             with self._engine.begin() as connection:
+                # One at a time: of two who make a ledger in one database, the second finds the first one's.
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
                 if sa.inspect(connection).has_table(constitution.name):
                     message = f"{self.name} has a ledger already; open it, or name another database"
                     raise LedgerError(message)
@@ -295,6 +297,12 @@ def _server(text: str) -> sa.URL:
         raise ArgumentError("url", "postgresql://...", "must be postgresql://USER@HOST:PORT/DATABASE") from None
 
 
+def _shown(server: sa.URL) -> str:
+    """Return a URL as it is typed, without passwords; they may be among its options too."""
+    secret = [option for option in server.query if "pass" in option]
+    return server.set(drivername="postgresql").difference_update_query(secret).render_as_string(hide_password=True)
+
+
 def _server_engine(text: str) -> sa.Engine:
     try:
         import psycopg  # noqa: F401 - only to see whether it is there
@@ -304,8 +312,11 @@ def _server_engine(text: str) -> sa.Engine:
     engine = sa.create_engine(_server(text), poolclass=NullPool, connect_args={"connect_timeout": PATIENCE})
 
     @sa.event.listens_for(engine, "begin")
-    def one_state(connection: sa.Connection) -> None:
-        if not connection.get_execution_options().get("ggdp_writes", True):
-            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    def isolated(connection: sa.Connection) -> None:
+        # Whatever the server's default is. A reader sees one state; a writer that has waited for the lock sees what the
+        # one before it has written.
+        writes = connection.get_execution_options().get("ggdp_writes", True)
+        level = "READ COMMITTED" if writes else "REPEATABLE READ, READ ONLY"
+        connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {level}")
 
     return engine
