@@ -58,7 +58,9 @@ def audited(url: str, directory: Path) -> Audit:
         if file.name.endswith(MANIFEST):
             assert json.loads(content)["ledger"] == entry.reference.to_dict(), f"{file.name} names another entry"
         if entry.files is not None:
-            assert entry.files[file.name] == hashlib.sha256(content).hexdigest(), f"{file.name} is not what was recorded"
+            assert entry.files[file.name] == hashlib.sha256(content).hexdigest(), (
+                f"{file.name} is not what was recorded"
+            )
     recorded = {entry.analyst for entry in entries if entry.files is not None}
     assert recorded <= words, "files are recorded that were not written"
     return Audit(len(entries), len(words), len(recorded))

@@ -1,5 +1,8 @@
 """Ledgers on both kinds of store; the tests on PostgreSQL share one server."""
 
+import os
+import random
+
 import pytest
 from tests.ledger.postgresql import Server, programs
 
@@ -18,13 +21,27 @@ def server():
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request, tmp_path):
-    """Return where a ledger can be made: a path, and a new database of the server."""
+    """Return where a ledger can be made: a path, and a place on the server."""
     if request.param == "sqlite":
         return str(tmp_path / "people.ledger")
-    return request.getfixturevalue("server").database()
+    return request.getfixturevalue("server").schema()
 
 
 @pytest.fixture
 def postgresql(server):
+    """Return the URL of a new place on the server."""
+    return server.schema()
+
+
+@pytest.fixture
+def database(server):
     """Return the URL of a new database of the server."""
     return server.database()
+
+
+@pytest.fixture
+def seed():
+    """Return a new seed, which a failure shows; GGDP_FUZZ_SEED repeats one."""
+    drawn = int(os.environ.get("GGDP_FUZZ_SEED") or random.SystemRandom().randrange(10**9))
+    print(f"seed {drawn}")
+    return drawn

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import random
     from pathlib import Path
-
-    from tests.ledger.postgresql import Server
 
 TABLES = ("ggdp_ledger", "ggdp_records", "ggdp_ledger_version")
 DIGITS = "0123456789"
@@ -22,6 +20,10 @@ DIGITS = "0123456789"
 Value = str | int | None
 Row = dict[str, Value]
 Tables = dict[str, list[Row]]
+
+
+class ForbiddenError(Exception):
+    """An edit that the constraints of the tables forbid, such as two records of one number."""
 
 
 class Base(Protocol):
@@ -36,10 +38,15 @@ class Base(Protocol):
         ...
 
 
+def base_of(url: str | Path) -> Base:
+    """Return the database of a ledger."""
+    return PostgreSQLBase(str(url)) if str(url).startswith("postgresql://") else SQLiteBase(url)
+
+
 class SQLiteBase:
     """The file of a ledger."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
         self._path = path
 
     def tables(self) -> Tables:
@@ -50,40 +57,41 @@ class SQLiteBase:
     def replace(self, tables: Tables) -> None:
         with closing(sqlite3.connect(self._path)) as connection:
             connection.execute("PRAGMA synchronous = OFF")
-            # A forger is not held up by constraints.
-            connection.execute("PRAGMA ignore_check_constraints = ON")
-            for name, rows in tables.items():
-                connection.execute(f"DELETE FROM {name}")
-                for row in rows:
-                    connection.execute(_insertion(name, row, "?"), tuple(row.values()))
+            try:
+                for name, rows in tables.items():
+                    connection.execute(f"DELETE FROM {name}")
+                    for row in rows:
+                        connection.execute(_insertion(name, row, "?"), tuple(row.values()))
+            except sqlite3.IntegrityError as refused:
+                raise ForbiddenError from refused
             connection.commit()
 
 
 class PostgreSQLBase:
     """A ledger on a server."""
 
-    def __init__(self, server: Server, url: str) -> None:
-        self._server, self._url = server, url
+    def __init__(self, url: str) -> None:
+        self._url = url
 
     def tables(self) -> Tables:
+        import psycopg
         from psycopg.rows import dict_row
 
-        with self._connected() as connection:
-            connection.row_factory = dict_row
+        with psycopg.connect(self._url, row_factory=dict_row) as connection:
             return {name: connection.execute(_ordered(name)).fetchall() for name in TABLES}
 
     def replace(self, tables: Tables) -> None:
-        with self._connected() as connection:
-            connection.execute("SET LOCAL synchronous_commit = off")
-            for name, rows in tables.items():
-                connection.execute(f"DELETE FROM {name}")
-                for row in rows:
-                    connection.execute(_insertion(name, row, "%s"), tuple(row.values()))
-
-    def _connected(self) -> Any:
         import psycopg
 
-        return psycopg.connect(self._url)
+        try:
+            with psycopg.connect(self._url) as connection:
+                connection.execute("SET LOCAL synchronous_commit = off")
+                for name, rows in tables.items():
+                    connection.execute(f"DELETE FROM {name}")
+                    for row in rows:
+                        connection.execute(_insertion(name, row, "%s"), tuple(row.values()))
+        except psycopg.IntegrityError as refused:
+            raise ForbiddenError from refused
 
 
 def _ordered(table: str) -> str:
@@ -94,11 +102,12 @@ def _insertion(table: str, row: Row, mark: str) -> str:
     return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join([mark] * len(row))})"
 
 
-
 def random_edit(chance: random.Random, tables: Tables) -> tuple[str, Tables]:
     """Return what is edited, and all rows after it; they are others than before."""
     edited = {name: [dict(row) for row in rows] for name, rows in tables.items()}
-    kind = chance.choice([*["cell"] * 8, "ledger", "ledger", "swap", "swap cells", "remove", "cut", "add", "move", "head"])
+    kind = chance.choice(
+        [*["cell"] * 8, "ledger", "ledger", "swap", "swap cells", "remove", "cut", "add", "move", "head"]
+    )
     said = _EDITS[kind](chance, edited)
     return (said, edited) if edited != tables else random_edit(chance, tables)
 

@@ -105,7 +105,7 @@ class Cut:
 
     def _forward(self, client: socket.socket, server: socket.socket, committed: threading.Event) -> None:
         while content := _received(client):
-            if b"COMMIT" in content:
+            if b"COMMIT\0" in content:
                 self.commits += 1
                 committed.set()
                 if self._at == "before":

@@ -69,7 +69,7 @@ def test_caps_that_are_none_are_found(path, caps):
 
 def test_a_text_that_is_none_is_found(path):
     edit(path, "UPDATE ggdp_records SET content = CAST(x'ff' AS TEXT) WHERE number = 3")
-    with pytest.raises(ggdp.errors.LedgerError, match="is damaged|cannot be used"):
+    with pytest.raises(ggdp.errors.LedgerError, match=r"is damaged|cannot be used"):
         ggdp.Ledger(path).verify()
 
 

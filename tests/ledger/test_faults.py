@@ -18,9 +18,7 @@ from ggdp.errors import GgdpError, LedgerError
 from ggdp.ledger import ledger as module
 from ggdp.ledger import store
 
-HISTOGRAM = ggdp.Mechanism(
-    ggdp.calibrate(ggdp.PureDP(0.125), ggdp.Sensitivity.histogram(), order=1, support="integer")
-)
+HISTOGRAM = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(0.125), ggdp.Sensitivity.histogram(), order=1, support="integer"))
 
 
 class Watched:
@@ -97,6 +95,18 @@ def test_values_are_looked_at_after_a_charge(ledger):
     assert len(ledger.entries()) == 2
 
 
+def charged_until_full(ledger, statement):
+    """Charge until the disk is full, and return the head before the charge that failed."""
+    while True:
+        before = ledger.head
+        try:
+            ledger.charge(laplace(8.0, statement=statement))
+        except LedgerError as failed:
+            if "the disk is full; free some space" in str(failed):
+                return before
+            raise
+
+
 @pytest.mark.parametrize("statement", ["", "x" * 20_000], ids=["small", "large"])
 def test_a_full_disk_is_named_and_nothing_is_charged(disk, statement):
     url = disk / "people.ledger"
@@ -104,10 +114,7 @@ def test_a_full_disk_is_named_and_nothing_is_charged(disk, statement):
     # However much is free, down to nothing: the journal does not fit, or the file cannot grow.
     for free in (9, 5, 3, 2, 1, 0):
         leave_free(disk, free)
-        with pytest.raises(LedgerError, match="the disk is full; free some space"):
-            while True:
-                before = ledger.head
-                ledger.charge(laplace(8.0, statement=statement))
+        before = charged_until_full(ledger, statement)
         assert ggdp.Ledger(url).verify() == before
     (disk / "ballast").unlink()
     assert_goes_on(url, before)
@@ -141,7 +148,7 @@ def test_a_table_that_does_not_fit_on_its_disk_is_charged_and_not_written(disk, 
     people.write_text("smokes\n" + "no\nyes\n" * 10)
     ledger = ggdp.Ledger.create(tmp_path / "people.ledger", ggdp.PureDP(1.0))
     leave_free(disk, 0)
-    with pytest.raises(GgdpError, match="out = .*No space left") as failed:
+    with pytest.raises(GgdpError, match=r"out = .*No space left") as failed:
         ggdp.release_table(
             people,
             by="smokes",
@@ -169,7 +176,7 @@ def test_what_may_not_be_written_is_named_and_nothing_is_charged(shared, protect
         shared.chmod(0o555)
     try:
         with ordinary_user():
-            assert_nothing_released(ledger, "(read-only|cannot be opened|permissions)")
+            assert_nothing_released(ledger, "read-only|cannot be opened")
             assert ggdp.Ledger(url).verify() == before
     finally:
         shared.chmod(0o755)
@@ -182,11 +189,11 @@ def test_a_locked_ledger_is_waited_for_and_then_named(url, ledger, monkeypatch):
     monkeypatch.setattr(store, "PATIENCE", 0.1)
     impatient, before = ggdp.Ledger(url), ledger.head
     with ledger._store.writing():
-        assert_nothing_released(impatient, "is locked by another process.*try again, or end that process")
+        assert_nothing_released(impatient, r"is locked by another process.*try again, or end that process")
     assert_goes_on(url, before)
 
 
-def test_a_charge_waits_for_another_that_is_not_finished(url, ledger):
+def test_a_charge_waits_for_another_that_is_not_finished(ledger):
     number = []
     with ledger._store.writing():
         waiting = threading.Thread(target=lambda: number.append(ledger.charge(laplace(8.0)).number))
@@ -208,20 +215,20 @@ def test_a_clock_that_jumps_back_charges_in_order_and_verifies(url, ledger, monk
 
 @pytest.mark.parametrize(("at", "charged"), [("connect", 0), ("before", 0), ("after", 1)])
 def test_a_postgresql_connection_that_is_lost_releases_nothing_and_leaves_one_whole_state(
-    server, postgresql, at, charged
+    server, database, at, charged
 ):
-    ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(100.0))
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(100.0))
     with TemporaryDirectory(prefix="ggdp-") as name, Cut(Path(name), server.directory, at) as way:
-        cut = ggdp.Ledger(postgresql)
-        cut._store = store.Store(server.url(database_of(postgresql), directory=Path(name)))
+        cut = ggdp.Ledger(database)
+        cut._store = store.Store(server.url(database_of(database), directory=Path(name)))
         if at == "connect":
             assert_nothing_released(cut, "cannot be reached, or the connection was lost; check that the server runs")
         else:
-            with pytest.raises(LedgerError, match="connection was lost.*not known whether.*ggdp ledger show"):
+            with pytest.raises(LedgerError, match=r"connection was lost.*not known whether.*ggdp ledger show"):
                 cut.charge(laplace(8.0))
             assert way.commits == 1
     assert len(ledger.entries()) == charged
-    assert_goes_on(postgresql, ledger.head)
+    assert_goes_on(database, ledger.head)
 
 
 def test_a_postgresql_server_that_ends_in_the_middle_releases_nothing(server, postgresql, monkeypatch):
@@ -243,9 +250,9 @@ def test_a_postgresql_server_that_ends_in_the_middle_releases_nothing(server, po
     assert_goes_on(postgresql, before)
 
 
-def test_a_server_that_commits_late_by_default_commits_a_charge_at_once(postgresql, server):
-    server.execute(f"ALTER DATABASE {database_of(postgresql)} SET synchronous_commit = off")
-    ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
+def test_a_postgresql_server_that_commits_late_by_default_commits_a_charge_at_once(database, server):
+    server.execute(f"ALTER DATABASE {database_of(database)} SET synchronous_commit = off")
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(1.0))
     with ledger._store.writing() as rows:
         assert rows.connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
 

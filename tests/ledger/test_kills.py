@@ -1,13 +1,12 @@
 """Writers that are killed at random instants lose no charge, overspend nothing and leave a ledger that goes on."""
 
-import random
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 from tests.ledger.audit import Audit, audited
-from tests.ledger.writers import PEOPLE, STEP, Keeper, Task
+from tests.ledger.writers import STEP, Keeper, Task, people_in
 
 import ggdp
 
@@ -34,19 +33,16 @@ class Place:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request, tmp_path):
     if request.param == "postgresql":
-        return Place(request.getfixturevalue("server").database, pace=6.0)
+        return Place(request.getfixturevalue("server").schema, pace=6.0)
     return Place(lambda: str(tmp_path / f"{secrets.token_hex(6)}.ledger"), pace=2.0)
 
 
-def killed(keeper, place, directory, *, work, kills, entries):
+def killed(keeper, place, directory, seed, *, work, kills, entries):
     """Use up one ledger after another with writers that are killed and replaced, until there were so many kills."""
-    seed = random.SystemRandom().randrange(10**9)
-    print(f"seed {seed}")
     done, audits = 0, []
     while done < kills:
         url, files = place.new_url(), directory / f"round {len(audits)}"
-        (files / PEOPLE.parent).mkdir(parents=True)
-        (files / PEOPLE).write_text("smokes\n" + "no\nyes\nno\n" * 20)
+        people_in(files)
         ggdp.Ledger.create(url, ggdp.PureDP(STEP * (entries + 0.5)))
         found = keeper.ended(Task(url, str(files), work, WRITERS, place.pace, seed + len(audits)))
         audits.append(audited(url, files))
@@ -59,18 +55,21 @@ def killed(keeper, place, directory, *, work, kills, entries):
         again.verify()
         done += found.kills
     total = Audit(*(sum(counts) for counts in zip(*(audit.counts for audit in audits), strict=True)))
-    print(f"{done} kills among {WRITERS} writers, {len(audits)} ledgers: {total}; none uncharged, none overspent")
     assert total.published > 0
+    return f"{done} kills among {WRITERS} writers, {len(audits)} ledgers, {total}; none uncharged, none overspent"
 
 
 @pytest.mark.parametrize(("work", "entries"), [("publish", 30), ("release", 12)])
 def test_writers_that_are_killed_overspend_nothing_and_publish_nothing_uncharged(
-    keeper, place, tmp_path, work, entries
+    keeper, place, tmp_path, seed, record_property, work, entries
 ):
-    killed(keeper, place, tmp_path, work=work, kills=5, entries=entries)
+    counts = killed(keeper, place, tmp_path, seed, work=work, kills=5, entries=entries)
+    record_property("counts", counts)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("work", ["publish", "release"])
-def test_300_kills_overspend_nothing_and_publish_nothing_uncharged(keeper, place, tmp_path, work):
-    killed(keeper, place, tmp_path, work=work, kills=300, entries=200)
+def test_300_kills_overspend_nothing_and_publish_nothing_uncharged(
+    keeper, place, tmp_path, seed, record_property, work
+):
+    record_property("counts", killed(keeper, place, tmp_path, seed, work=work, kills=300, entries=200))

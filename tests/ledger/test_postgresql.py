@@ -43,9 +43,9 @@ def test_a_postgresql_server_ends_with_the_process_that_started_it():
 
 
 @pytest.mark.parametrize("level", ["serializable", "repeatable read"])
-def test_writers_wait_for_each_other_whatever_isolation_a_server_has_by_default(server, postgresql, level):
-    ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
-    server.execute(f"ALTER DATABASE {database_of(postgresql)} SET default_transaction_isolation = '{level}'")
+def test_writers_wait_for_each_other_whatever_isolation_a_server_has_by_default(server, database, level):
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    server.execute(f"ALTER DATABASE {database_of(database)} SET default_transaction_isolation = '{level}'")
     with ThreadPoolExecutor(4) as pool:
         numbers = sorted(pool.map(lambda _: ledger.charge(laplace(64.0)).number, range(12)))
     assert numbers == list(range(1, 13))
@@ -78,9 +78,9 @@ def test_a_name_that_a_database_cannot_hold_is_refused_by_every_store(url, word)
     ledger.verify()
 
 
-def test_a_postgresql_ledger_is_named_as_it_was_typed_without_its_passwords(postgresql):
-    ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
-    plain, _, options = postgresql.partition("?")
+def test_a_postgresql_ledger_is_named_as_it_was_typed_without_its_passwords(database):
+    ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    plain, _, options = database.partition("?")
     name = ggdp.Ledger(f"{plain.replace('@', ':secret1@')}?password=secret2&{options}").name
     assert name.startswith(f"{plain.replace('@', ':***@')}?host=")
     assert "secret" not in name
@@ -93,12 +93,12 @@ def test_a_postgresql_database_without_a_ledger_and_one_that_is_not_there_are_na
         ggdp.Ledger(server.url("nowhere"))
 
 
-def test_a_postgresql_user_who_may_only_read_is_told_so(server, postgresql):
-    ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
-    reader = f"reader_{database_of(postgresql)}"
+def test_a_postgresql_user_who_may_only_read_is_told_so(server, database):
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    reader = f"reader_{database_of(database)}"
     server.execute(f"CREATE ROLE {reader} LOGIN")
-    server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}", url=postgresql)
-    as_reader = ggdp.Ledger(postgresql.replace("ggdp@", f"{reader}@"))
+    server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}", url=database)
+    as_reader = ggdp.Ledger(database.replace("ggdp@", f"{reader}@"))
     assert as_reader.verify() == ledger.head
     with pytest.raises(LedgerError, match="the user has no permission"):
         as_reader.charge(laplace(8.0))

@@ -1,4 +1,4 @@
-"""Thousands of random edits of a ledger, all of them found; and those that only a head finds that was kept elsewhere."""
+"""Thousands of random edits of a ledger, all found; and what only a head finds that was kept elsewhere."""
 
 import random
 import sqlite3
@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from tests.ledger.books import laplace, pure
-from tests.ledger.edits import PostgreSQLBase, SQLiteBase, random_bytes, random_edit
+from tests.ledger.books import laplace
+from tests.ledger.edits import ForbiddenError, base_of, random_bytes, random_edit
 
 import ggdp
 from ggdp.errors import LedgerError, TamperingError
 from ggdp.ledger import Record
+from ggdp.ledger.constitution import Constitution
 from ggdp.ledger.entries import chained
 
 DIGEST = "ab" * 32
@@ -33,72 +34,65 @@ def outcome(url, head=None):
     """Return what verifying a ledger finds: nothing, tampering, or that it is no ledger any more."""
     try:
         ggdp.Ledger(url).verify(head)
-    except TamperingError as found:
-        assert str(found)
+    except TamperingError:
         return "tampering"
-    except LedgerError as refused:
-        assert str(refused)
+    except LedgerError:
         return "not opened"
     return "nothing"
 
 
-def seeded():
-    seed = random.SystemRandom().randrange(10**9)
-    print(f"seed {seed}")
-    return random.Random(seed)
-
-
-def assert_all_found(url, base, number):
-    chance, before, found, kinds = seeded(), base.tables(), Counter(), Counter()
+def counts_of_found(url, seed, number):
+    chance, base, found = random.Random(seed), base_of(url), Counter()
+    before = base.tables()
     while found.total() < number:
         said, edited = random_edit(chance, before)
         try:
             base.replace(edited)
-        except Exception as refused:
-            # The tables themselves forbid it, such as two records of one number.
-            assert type(refused).__name__ in ("IntegrityError", "UniqueViolation"), said
+        except ForbiddenError:
             continue
         seen = outcome(url)
         assert seen != "nothing", said
         found[seen] += 1
-        kinds[said.split(":")[0].split()[0]] += 1
     base.replace(before)
     assert outcome(url) == "nothing"
-    print(f"{number} random edits, all found: {dict(found)}; {dict(kinds)}")
+    return f"{number} random edits, all found: {dict(found)}"
 
 
-@pytest.mark.parametrize("number", [300, pytest.param(3000, marks=pytest.mark.exhaustive)])
-def test_every_random_edit_of_rows_is_found(tmp_path, number):
+@pytest.mark.parametrize("number", [600, pytest.param(3000, marks=pytest.mark.exhaustive)])
+def test_every_random_edit_of_rows_is_found(tmp_path, seed, record_property, number):
     path = tmp_path / "people.ledger"
     fill(path)
-    assert_all_found(path, SQLiteBase(path), number)
+    record_property("counts", counts_of_found(path, seed, number))
 
 
 @pytest.mark.parametrize("number", [50, pytest.param(1000, marks=pytest.mark.exhaustive)])
-def test_every_random_edit_of_rows_on_postgresql_is_found(server, postgresql, number):
+def test_every_random_edit_of_rows_on_postgresql_is_found(postgresql, seed, record_property, number):
     fill(postgresql)
-    assert_all_found(postgresql, PostgreSQLBase(server, postgresql), number)
+    record_property("counts", counts_of_found(postgresql, seed, number))
 
 
 @pytest.mark.parametrize("number", [300, pytest.param(3000, marks=pytest.mark.exhaustive)])
-def test_every_random_edit_of_bytes_is_found_or_changes_nothing_that_the_ledger_says(tmp_path, number):
+def test_every_random_edit_of_bytes_is_found_or_changes_nothing_that_the_ledger_says(
+    tmp_path, seed, record_property, number
+):
     path = tmp_path / "people.ledger"
     fill(path)
     (tmp_path / "people.ledger-journal").unlink()
-    chance, content, rows = seeded(), path.read_bytes(), SQLiteBase(path).tables()
-    found = Counter()
+    chance, content, rows = random.Random(seed), path.read_bytes(), base_of(path).tables()
+    found, idle = Counter(), 0
     while found.total() < number:
         said, edited = random_bytes(chance, content)
         path.write_bytes(edited)
         seen = outcome(path)
         if seen == "nothing":
             # Free space of a page, and fields of the header that nobody reads.
-            assert SQLiteBase(path).tables() == rows, said
+            assert base_of(path).tables() == rows, said
+            idle += 1
             continue
         found[seen] += 1
     path.write_bytes(content)
     assert outcome(path) == "nothing"
-    print(f"{number} random edits of bytes that change what is read, all found: {dict(found)}")
+    record_property("counts", f"{number} random edits of bytes that count, all found: {dict(found)}; {idle} others")
 
 
 def forged(base, edit):
@@ -106,16 +100,12 @@ def forged(base, edit):
     tables = base.tables()
     ledger = tables["ggdp_ledger"][0]
     made = {name: value for name, value in ledger.items() if name not in ("id", "head_number", "head_hash")}
-    from ggdp.ledger.constitution import Constitution
-
     genesis = previous = Constitution(**made).genesis
     records = []
     for number, row in enumerate(edit([Record(**row) for row in tables["ggdp_records"]]), 1):
         records.append(chained(replace(row, number=number, previous=previous), genesis))
         previous = records[-1].hash
-    tables["ggdp_records"] = [
-        {name: getattr(record, name) for name in tables["ggdp_records"][0]} for record in records
-    ]
+    tables["ggdp_records"] = [{name: getattr(record, name) for name in tables["ggdp_records"][0]} for record in records]
     ledger |= {"head_number": len(records), "head_hash": previous}
     base.replace(tables)
 
@@ -135,7 +125,7 @@ def test_a_chain_that_was_written_anew_is_found_by_a_head_that_was_kept(tmp_path
     path = tmp_path / "people.ledger"
     kept = fill(path).head
     assert outcome(path, kept) == "nothing"
-    forged(SQLiteBase(path), edit)
+    forged(base_of(path), edit)
     assert outcome(path) == "nothing"
     assert outcome(path, kept) == "tampering"
 
@@ -145,16 +135,17 @@ def test_a_charge_that_was_made_smaller_needs_new_totals_too(tmp_path):
     fill(path)
 
     def cheaper(records):
-        return [replace(records[0], content=records[0].content.replace('"epsilon":"0.125"', '"epsilon":"0.0125"'))] + records[1:]
+        content = records[0].content.replace('"epsilon":"0.125"', '"epsilon":"0.0125"')
+        return [replace(records[0], content=content), *records[1:]]
 
-    forged(SQLiteBase(path), cheaper)
+    forged(base_of(path), cheaper)
     with pytest.raises(TamperingError, match="record 1 does not follow"):
         ggdp.Ledger(path).verify()
 
 
-def test_an_older_copy_is_found_by_a_head_that_was_kept(url, server):
+def test_an_older_copy_is_found_by_a_head_that_was_kept(url):
     ledger = fill(url)
-    base = PostgreSQLBase(server, url) if url.startswith("postgresql") else SQLiteBase(url)
+    base = base_of(url)
     older = base.tables()
     ledger.charge(laplace(8.0), analyst="ana")
     kept = ledger.head

@@ -12,7 +12,6 @@ import json
 import os
 import random
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +34,13 @@ if TYPE_CHECKING:
 STEP = 0.0625
 # Where the data are, within the directory of a task.
 PEOPLE = Path("people", "people.csv")
+
+
+def people_in(directory: Path) -> None:
+    """Write the data that writers release into the directory of a task."""
+    file = directory / PEOPLE
+    file.parent.mkdir(parents=True)
+    file.write_text("smokes\n" + "no\nyes\nno\n" * 20)
 
 
 @dataclass(frozen=True)
@@ -80,14 +86,7 @@ def release_table(ledger: Ledger, directory: Path, word: str) -> None:
         app(["release", str(directory / PEOPLE), *arguments], standalone_mode=False)
 
 
-def charge(ledger: Ledger, directory: Path, word: str) -> None:
-    """Charge a release, and write nothing."""
-    del directory
-    ledger.charge(ggdp.PureDP(STEP, "add-remove"), analyst=word)
-
-
 WORK: dict[str, Callable[[Ledger, Path, str], None]] = {
-    "charge": charge,
     "publish": charge_and_publish,
     "release": release_table,
 }
@@ -107,7 +106,7 @@ def alone(task: Task) -> float:
     """Do the work once, on a ledger of its own, and return how long it took; what it loads, forked writers have."""
     with TemporaryDirectory() as name:
         directory, work = Path(name), WORK[task.work]
-        shutil.copytree(Path(task.directory) / PEOPLE.parent, directory / PEOPLE.parent)
+        people_in(directory)
         ledger = Ledger.create(directory / "alone.ledger", ggdp.PureDP(1.0))
         work(ledger, directory, "first")
         begun = time.perf_counter()
@@ -169,7 +168,8 @@ class Keeper:
 
     def ended(self, task: Task) -> Ended:
         """Return how the writers of a task ended."""
-        print(json.dumps(asdict(task)), file=self._process.stdin, flush=True)
+        self._process.stdin.write(json.dumps(asdict(task)) + "\n")
+        self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
             raise RuntimeError(f"{task} failed: its traceback was printed")
@@ -181,7 +181,8 @@ def main() -> None:
     # Blocked, so that the end of a writer is waited for with a limit, and not missed.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     for line in sys.stdin:
-        print(json.dumps(asdict(carried_out(Task(**json.loads(line))))), flush=True)
+        sys.stdout.write(json.dumps(asdict(carried_out(Task(**json.loads(line))))) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -61,7 +61,8 @@ class Rows:
 
     def constitution(self) -> tuple[Constitution, Head]:
         """Return what the ledger is, and its head."""
-        found = self.connection.execute(sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash)).all()
+        asked = sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash)
+        found = self.connection.execute(asked).all()
         if len(found) != 1:
             message = f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
             raise TamperingError(message)
@@ -92,7 +93,7 @@ class Rows:
             yield Record(**row._mapping)
 
     def append(self, record: Record) -> None:
-        """Add a record, make it the head, and read both back: a trigger or a rule may have kept them from the tables."""
+        """Add a record, make it the head, and read both back: a trigger or a rule may have swallowed them."""
         self.connection.execute(records.insert().values(**asdict(record)))
         self.connection.execute(constitution.update().values(head_number=record.number, head_hash=record.hash))
         _, head = self.constitution()
