@@ -20,7 +20,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from environments import ROOT
 from pages import machine, row, table
@@ -97,8 +97,8 @@ def copied() -> Iterator[Path]:
         yield folder
 
 
-def report(python: Path) -> str:
-    """Run all commands and return the page."""
+def report(python: Path, warm: dict[str, Any]) -> str:
+    """Run all commands and return the page; `warm` is what `warm_calibrations.py` printed."""
     ggdp, before = python.parent / "ggdp", json.loads(BEFORE.read_text(encoding="utf-8"))
     with copied() as folder:
         lines = [
@@ -118,6 +118,16 @@ def report(python: Path) -> str:
         for page in PAGES:
             lines += ["", f"## Every command of {page}", *table("command", "CPU s")]
             lines += [row(f"`{command}`", f"{measured(command, folder, ggdp):.1f}") for command in commands(page)]
+    lines += [
+        "",
+        "## Calibrations in a process that has made one before",
+        "",
+        "Approximate DP with epsilon = 1; one person is in so many cells.",
+        *table("noise", "delta", "order", *(f"{cells:,} cells" for cells in warm["cells"])),
+    ]
+    for found in warm["rows"]:
+        seconds = (f"{value:.2f}" for value in found["seconds"])
+        lines.append(row(found["support"], f"{found['delta']:g}", f"{found['order']:g}", *seconds))
     return "\n".join(lines) + "\n"
 
 

@@ -93,7 +93,8 @@ def part(name: str) -> str:
     if name == "tables":
         return tables(tables_rounds.Sizes())
     if name == "latency":
-        return latency.report(plots_python())
+        python = plots_python()
+        return latency.report(python, printed(python, "warm_calibrations.py"))
     if name == "ledger":
         return ledger_report.report(printed(ggdp_python(), "ledger.py"))
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())

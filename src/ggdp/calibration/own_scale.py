@@ -118,7 +118,7 @@ def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float)
     >>> from ggdp import Sensitivity
     >>> law = NoiseLaw(order=3, scale=20.0, support="integer")
     >>> print(calibration_of_law(law, Sensitivity.histogram(), delta=1e-6).guarantee)
-    (0.541, 1e-06)-aDP under add-remove neighbours
+    (0.595, 1e-06)-aDP under add-remove neighbours
     """
     kept = guarantee_of(order=law.order, scale=law.scale, sensitivity=sensitivity, support=law.support, delta=delta)
     goal = kept if delta == 0.0 else ApproxDP(kept.epsilon * _ABOVE, delta)

@@ -378,7 +378,7 @@ class Mechanism:
         values = self.grid.values_of_exact(noisy)
         if self.calibration.bounds is None:
             return values
-        # A bound that is no point of the grid may lie inside the one it was rounded to.
+        # A bound that is not a point of the grid may lie inside the one it was rounded to.
         lows, highs = zip(*self.calibration.bounds, strict=True)
         return np.clip(values, lows if len(lows) > 1 else lows[0], highs if len(highs) > 1 else highs[0])
 
