@@ -112,3 +112,16 @@ def test_what_does_not_fit_is_refused_on_postgresql_and_changes_nothing(postgres
     with pytest.raises(BudgetExceededError, match=r"the largest epsilon that fits at this delta is 0\.5$"):
         ledger.charge(laplace(1.0))
     assert ledger.verify() == before
+
+
+def test_a_postgresql_server_that_does_not_sync_is_not_charged(server):
+    del server
+    careless = Server(fsync="off")
+    try:
+        careless.start()
+        ledger = ggdp.Ledger.create(careless.schema(), ggdp.PureDP(1.0))
+        with pytest.raises(LedgerError, match=r"its server has fsync off.*turn it on"):
+            ledger.charge(laplace(8.0))
+        assert ledger.entries() == ()
+    finally:
+        careless.stop()

@@ -3,7 +3,8 @@
 ===============  ====================================================================================================
 SQLite           rollback journal that stays as a file (``PERSIST``), ``synchronous=EXTRA``; a charge begins with
                  ``BEGIN IMMEDIATE``, which one writer at a time has
-PostgreSQL       the one row of the ledger is locked (``FOR UPDATE``), ``synchronous_commit = on``
+PostgreSQL       the one row of the ledger is locked (``FOR UPDATE``), ``synchronous_commit = on``; a server with
+                 ``fsync`` off is refused
 ===============  ====================================================================================================
 
 A charge is one transaction: when `writing` has returned, it is on disk, and if it raises, nothing is.
@@ -138,6 +139,12 @@ class Store:
         """Open the one transaction that writes; when the block has ended, it is on disk."""
         with self._transaction(writes=True) as connection:
             if self.path is None:
+                if connection.execute(sa.text("SHOW fsync")).scalar() != "on":
+                    message = (
+                        f"the ledger {self.name} cannot be charged: its server has fsync off, so that a power failure "
+                        "could undo a charge; turn it on"
+                    )
+                    raise LedgerError(message)
                 connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
                 connection.execute(sa.select(constitution.c.id).with_for_update())
