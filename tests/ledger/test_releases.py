@@ -181,6 +181,13 @@ def test_an_analyst_without_a_ledger_is_refused():
         ggdp.release_table(PEOPLE, **TABLE, analyst="ana")
 
 
+@pytest.mark.parametrize("wrong", [3, "mysql://host/base"])
+def test_an_argument_that_is_no_ledger_is_refused_by_its_name(wrong):
+    with pytest.raises(ArgumentError) as refused:
+        ggdp.release_table(PEOPLE, **TABLE, ledger=wrong)
+    assert refused.value.argument == "ledger"
+
+
 def test_a_ledger_may_be_named_by_its_path_and_an_analyst_is_recorded(path, ledger):
     ggdp.release_table(PEOPLE, **TABLE, ledger=str(path), analyst="ana")
     assert ledger.entries()[0].analyst == "ana"

@@ -461,8 +461,13 @@ class Ledger:
 
 
 def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
-    """Return a ledger that was passed, or the one at a URL."""
-    return ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    """Return a ledger that was passed, or the one at a URL; errors name `ledger`."""
+    if isinstance(ledger, Ledger):
+        return ledger
+    try:
+        return Ledger(ledger)
+    except ArgumentError as refused:
+        raise type(refused)("ledger", refused.value, refused.expected) from None
 
 
 def _counted(law: Asked | tuple[Asked, int]) -> tuple[ChargeRequest, int]:
