@@ -58,7 +58,7 @@ def counts_of_found(url, seed, number):
     return f"{number} random edits, all found: {dict(found)}"
 
 
-@pytest.mark.parametrize("number", [600, pytest.param(3000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("number", [400, pytest.param(3000, marks=pytest.mark.exhaustive)])
 def test_every_random_edit_of_rows_is_found(tmp_path, seed, record_property, number):
     path = tmp_path / "people.ledger"
     fill(path)
@@ -71,7 +71,7 @@ def test_every_random_edit_of_rows_on_postgresql_is_found(postgresql, seed, reco
     record_property("counts", counts_of_found(postgresql, seed, number))
 
 
-@pytest.mark.parametrize("number", [300, pytest.param(3000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("number", [200, pytest.param(3000, marks=pytest.mark.exhaustive)])
 def test_every_random_edit_of_bytes_is_found_or_changes_nothing_that_the_ledger_says(
     tmp_path, seed, record_property, number
 ):
