@@ -26,6 +26,7 @@ from environments import (
     ROOT,
     frames_python,
     ggdp_python,
+    ledger_python,
     peers_python,
     plots_python,
     scratch,
@@ -96,7 +97,7 @@ def part(name: str) -> str:
         python = plots_python()
         return latency.report(python, printed(python, "warm_calibrations.py"))
     if name == "ledger":
-        return ledger_report.report(printed(ggdp_python(), "ledger.py"))
+        return ledger_report.report(printed(ledger_python(), "ledger.py"))
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 

@@ -118,7 +118,7 @@ def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--accounting", "renyi"], "needs a budget with a delta"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "ana"], "--analyst = 'ana'"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "ana=x"], "--analyst = 'ana=x'"),
-        (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "=1"], "must have a name"),
+        (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "=1"], "must be text that is not blank"),
         (["ledger", "verify", "people.ledger", "--head", "abc"], "--head = 'abc'"),
         (["ledger", "verify", "people.ledger", "--head", "0" * 64], "older copy, or written anew"),
         (["ledger", "reserve", "people.ledger", "people.csv"], "is no plan"),

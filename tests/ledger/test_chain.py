@@ -54,6 +54,25 @@ def test_an_edit_of_what_the_ledger_is_is_found(path, column):
         opened.verify()
 
 
+def test_a_ledger_without_its_own_row_is_found(path):
+    edit(path, "DELETE FROM ggdp_ledger")
+    with pytest.raises(TamperingError, match="there 0 times and not once"):
+        ggdp.Ledger(path)
+
+
+@pytest.mark.parametrize("caps", ["NaN", "[]", "null", '{"ana": 1}', '{"ana":{"delta":"0","epsilon":"1/0"}}'])
+def test_caps_that_are_none_are_found(path, caps):
+    edit(path, "UPDATE ggdp_ledger SET analysts = ?", caps)
+    with pytest.raises(TamperingError, match="what the ledger says of itself"):
+        ggdp.Ledger(path)
+
+
+def test_a_text_that_is_none_is_found(path):
+    edit(path, "UPDATE ggdp_records SET content = CAST(x'ff' AS TEXT) WHERE number = 3")
+    with pytest.raises(ggdp.errors.LedgerError, match=r"is damaged|cannot be used"):
+        ggdp.Ledger(path).verify()
+
+
 @pytest.mark.parametrize("column", RECORD_COLUMNS)
 @pytest.mark.parametrize("number", [1, 2, 5, 8])
 def test_an_edit_of_any_column_of_any_record_is_found(path, column, number):

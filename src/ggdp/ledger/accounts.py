@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import ArgumentTypeError, BudgetExceededError, LedgerError
+from ggdp import _validate
+from ggdp.errors import BudgetExceededError, LedgerError
 from ggdp.ledger.accounting import accounting_of
 from ggdp.ledger.amounts import Amount
 from ggdp.ledger.budgets import Budget
@@ -64,8 +65,8 @@ class Accounts:
 
     def require_analyst(self, analyst: str | None) -> None:
         """Raise unless the analyst has a cap, in a ledger that has caps."""
-        if analyst is not None and (not isinstance(analyst, str) or not analyst.strip()):
-            raise ArgumentTypeError("analyst", analyst, "must be a name")
+        if analyst is not None:
+            _validate.words(analyst=analyst)
         if not self.caps or analyst in self.caps:
             return
         known = ", ".join(repr(name) for name in self.caps)

@@ -14,6 +14,7 @@ False
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ __all__ = ["PLACES", "Amount", "typed"]
 
 PLACES = 40
 _UNITS = 10**PLACES
+_WRITTEN = re.compile(rf"[0-9]+(\.[0-9]{{1,{PLACES}}})?")
 
 
 def typed(number: float) -> Fraction:
@@ -61,8 +63,9 @@ class Amount:
     @classmethod
     def parse(cls, text: str) -> Amount:
         """Return the amount that `str` has written."""
-        amount = cls(int(Fraction(text) * _UNITS))
-        if str(amount) != text:
+        # Digits only: a fraction may also be written as 1/0, or with an exponent that takes all memory.
+        amount = cls(int(Fraction(text) * _UNITS)) if _WRITTEN.fullmatch(text) else None
+        if amount is None or str(amount) != text:
             message = f"{text!r} is not how an amount is written"
             raise ValueError(message)
         return amount

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.accounting.kinds import checked_accounting, chosen_parameters
 from ggdp.ledger.budgets import Budget
@@ -72,8 +73,7 @@ def drawn_up(
 ) -> Constitution:
     """Return the constitution of a new ledger, with an identity of its own."""
     kind, total, caps = checked_accounting(accounting), Budget.of(budget), _caps(analysts)
-    if not isinstance(unit, str) or not unit.strip():
-        raise ArgumentTypeError("unit", unit, "must be words, such as 'person'")
+    protected = _validate.words(unit=unit).strip()
     relation = validated_neighbours(neighbours)
     if budget.neighbours not in (None, relation):
         raise ArgumentError("budget", str(budget), f"is not for {relation!r} neighbours; both must agree")
@@ -84,7 +84,7 @@ def drawn_up(
         epsilon=str(total.epsilon),
         delta=str(total.delta),
         neighbours=relation,
-        unit=unit.strip(),
+        unit=protected,
         accounting=kind,
         parameters=canonical(chosen_parameters(kind, total, caps)),
         analysts=canonical({name: cap.to_dict() for name, cap in caps.items()}),
@@ -95,6 +95,5 @@ def _caps(analysts: Mapping[str, PureDP | ApproxDP]) -> dict[str, Budget]:
     if not isinstance(analysts, Mapping):
         raise ArgumentTypeError("analysts", type(analysts).__name__, "must be a mapping of names to guarantees")
     for name in analysts:
-        if not isinstance(name, str) or not name.strip():
-            raise ArgumentError("analysts", name, "an analyst must have a name")
+        _validate.words(analysts=name)
     return {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}

@@ -91,7 +91,7 @@ class Ledger:
             self._made, _ = rows.constitution()
         try:
             self._accounts = Accounts.of(self._made)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             message = f"{self._store.name}: what the ledger says of itself, such as its budget, was changed"
             raise TamperingError(message) from None
 

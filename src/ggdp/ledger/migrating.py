@@ -6,6 +6,7 @@ a newer schema with the advice to update ggdp. So no process changes tables unde
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SCRIPTS", "known_versions", "migrate"]
 
 SCRIPTS = Path(__file__).parent / "migrations"
+_ALEMBIC = threading.Lock()
 
 
 def migrate(connection: Connection, scripts: Path = SCRIPTS) -> None:
@@ -30,7 +32,8 @@ def migrate(connection: Connection, scripts: Path = SCRIPTS) -> None:
     def steps(revision: Any, _: object) -> Any:  # noqa: ANN401 - Alembic is loosely typed here
         return directory._upgrade_revs("heads", revision)
 
-    with EnvironmentContext(Config(), directory, fn=steps, destination_rev="heads") as environment:
+    # Alembic has one environment in a process, whatever thread enters it.
+    with _ALEMBIC, EnvironmentContext(Config(), directory, fn=steps, destination_rev="heads") as environment:
         environment.configure(connection=connection, version_table=VERSIONS, transactional_ddl=True)
         environment.run_migrations()
 

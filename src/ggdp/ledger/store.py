@@ -3,7 +3,8 @@
 ===============  ====================================================================================================
 SQLite           rollback journal that stays as a file (``PERSIST``), ``synchronous=EXTRA``; a charge begins with
                  ``BEGIN IMMEDIATE``, which one writer at a time has
-PostgreSQL       the one row of the ledger is locked (``FOR UPDATE``), ``synchronous_commit = on``
+PostgreSQL       the one row of the ledger is locked (``FOR UPDATE``), ``synchronous_commit = on``; a server with
+                 ``fsync`` off is refused
 ===============  ====================================================================================================
 
 A charge is one transaction: when `writing` has returned, it is on disk, and if it raises, nothing is.
@@ -33,6 +34,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
 from ggdp.ledger.constitution import Constitution
+from ggdp.ledger.damage import file_damage, server_damage
 from ggdp.ledger.entries import Head, Record
 from ggdp.ledger.migrating import known_versions, migrate
 from ggdp.ledger.schema import APPLICATION, SCHEMA, constitution, records, versions
@@ -46,8 +48,9 @@ __all__ = ["Rows", "Store"]
 # Seconds that a writer waits for others.
 PATIENCE = 60
 _COLUMNS = [constitution.c[part.name] for part in fields(Constitution)]
-# A listener for new connections raises SQLite's own.
-_FAILURES = (sa.exc.SQLAlchemyError, sqlite3.Error)
+# A listener for new connections raises SQLite's own; where a damaged file has bytes that are no text, its message or a
+# column cannot be decoded.
+_FAILURES = (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
 _SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
 
 
@@ -59,8 +62,12 @@ class Rows:
 
     def constitution(self) -> tuple[Constitution, Head]:
         """Return what the ledger is, and its head."""
-        (row,) = self.connection.execute(sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash))
-        *columns, number, digest = row
+        asked = sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash)
+        found = self.connection.execute(asked).all()
+        if len(found) != 1:
+            message = f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
+            raise TamperingError(message)
+        *columns, number, digest = found[0]
         return Constitution(**dict(zip((part.name for part in fields(Constitution)), columns, strict=True))), Head(
             number, digest
         )
@@ -87,9 +94,16 @@ class Rows:
             yield Record(**row._mapping)
 
     def append(self, record: Record) -> None:
-        """Add a record, and make it the head."""
+        """Add a record, make it the head, and read both back: a trigger or a rule may have swallowed them."""
         self.connection.execute(records.insert().values(**asdict(record)))
         self.connection.execute(constitution.update().values(head_number=record.number, head_hash=record.hash))
+        _, head = self.constitution()
+        if head != Head(record.number, record.hash) or self.record(record.number) != record:
+            message = (
+                f"the database did not store record {record.number} as it was written, so nothing was charged; look "
+                "for triggers and rules, which no ledger has"
+            )
+            raise TamperingError(message)
 
 
 class Store:
@@ -111,8 +125,7 @@ class Store:
         if not text or "\0" in text:
             raise ArgumentError("url", text, "must be the path of a file, or postgresql://...")
         self.path = None if separator else Path(text)
-        shown = None if self.path else _server(text).set(drivername="postgresql")
-        self.name = text if shown is None else shown.render_as_string(hide_password=True)
+        self.name = text if self.path else _shown(_server(text))
         self._engine = _file_engine(self.path) if self.path else _server_engine(text)
 
     @contextmanager
@@ -126,6 +139,12 @@ class Store:
         """Open the one transaction that writes; when the block has ended, it is on disk."""
         with self._transaction(writes=True) as connection:
             if self.path is None:
+                if connection.execute(sa.text("SHOW fsync")).scalar() != "on":
+                    message = (
+                        f"the ledger {self.name} cannot be charged: its server has fsync off, so that a power failure "
+                        "could undo a charge; turn it on"
+                    )
+                    raise LedgerError(message)
                 connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
                 connection.execute(sa.select(constitution.c.id).with_for_update())
@@ -159,6 +178,8 @@ class Store:
                 _write_file(self.path, made)
                 return
             with self._engine.begin() as connection:
+                # One at a time: of two who make a ledger in one database, the second finds the first one's.
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
                 if sa.inspect(connection).has_table(constitution.name):
                     message = f"{self.name} has a ledger already; open it, or name another database"
                     raise LedgerError(message)
@@ -177,16 +198,9 @@ class Store:
             raise explained(self.name, failed, "commit") from None
 
     def damage(self) -> str | None:
-        """Return what an SQLite file has that no ledger has; None if it is sound."""
-        if self.path is None:
-            return None
+        """Return what the database has that no ledger has; None if it is sound."""
         with self.reading() as rows:
-            found = rows.connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-            if found != ["ok"]:
-                return "the file is damaged"
-            kinds = rows.connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')")
-            added = kinds.scalars().all()
-            return f"the file has a trigger or a view, {added[0]!r}, which no ledger has" if added else None
+            return (server_damage if self.path is None else file_damage)(rows.connection)
 
     def _require_file(self) -> None:
         if self.path is None:
@@ -291,6 +305,12 @@ def _server(text: str) -> sa.URL:
         raise ArgumentError("url", "postgresql://...", "must be postgresql://USER@HOST:PORT/DATABASE") from None
 
 
+def _shown(server: sa.URL) -> str:
+    """Return a URL as it is typed, without passwords; they may be among its options too."""
+    secret = [option for option in server.query if "pass" in option]
+    return server.set(drivername="postgresql").difference_update_query(secret).render_as_string(hide_password=True)
+
+
 def _server_engine(text: str) -> sa.Engine:
     try:
         import psycopg  # noqa: F401 - only to see whether it is there
@@ -300,8 +320,11 @@ def _server_engine(text: str) -> sa.Engine:
     engine = sa.create_engine(_server(text), poolclass=NullPool, connect_args={"connect_timeout": PATIENCE})
 
     @sa.event.listens_for(engine, "begin")
-    def one_state(connection: sa.Connection) -> None:
-        if not connection.get_execution_options().get("ggdp_writes", True):
-            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    def isolated(connection: sa.Connection) -> None:
+        # Whatever the server's default is. A reader sees one state; a writer that has waited for the lock sees what the
+        # one before it has written.
+        writes = connection.get_execution_options().get("ggdp_writes", True)
+        level = "READ COMMITTED" if writes else "REPEATABLE READ, READ ONLY"
+        connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {level}")
 
     return engine

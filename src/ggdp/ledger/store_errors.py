@@ -32,19 +32,22 @@ _OF_POSTGRESQL = {
     "53100": "cannot be written: the disk of the server is full",
     "25006": "cannot be written: the server is read-only, perhaps a standby",
     "42501": "cannot be used: the user has no permission for its tables",
-    "3D000": "cannot be opened: there is no such database; create it first",
     "42P07": "has a ledger already; open it, or name another database",
 }
 # Classes of SQLSTATE for a connection that failed, or that the server ended.
 _LOST = ("08", "57P")
+# psycopg's errors without a state that are about a connection; the others are about what was to be written.
+_OF_CONNECTIONS = ("OperationalError", "InterfaceError", "ConnectionTimeout")
 _UNCERTAIN = (
     ". It is not known whether the last step was written: see `ggdp ledger show`. If an entry was charged, the charge "
     "stays; nothing was released"
 )
 
 
-def explained(name: str, failed: SQLAlchemyError | sqlite3.Error, stage: Stage) -> LedgerError:
+def explained(name: str, failed: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError, stage: Stage) -> LedgerError:
     """Return the error of a ledger for one of a database; no statement and no row is repeated."""
+    if isinstance(failed, UnicodeDecodeError):
+        return LedgerError(f"the ledger {name} {_OF_SQLITE['SQLITE_CORRUPT']}")
     cause = failed if isinstance(failed, sqlite3.Error) else getattr(failed, "orig", None)
     if isinstance(cause, sqlite3.Error):
         code = str(getattr(cause, "sqlite_errorname", ""))
@@ -55,8 +58,13 @@ def explained(name: str, failed: SQLAlchemyError | sqlite3.Error, stage: Stage) 
         certain = stage != "commit" or not code.startswith("SQLITE_IOERR")
         return LedgerError(f"the ledger {name} {what}" + ("" if certain else _UNCERTAIN))
     state = getattr(cause, "sqlstate", None)
+    if cause is None or (state is None and type(cause).__name__ not in _OF_CONNECTIONS):
+        return LedgerError(f"the ledger {name} cannot be used: {type(cause or failed).__name__} in its database")
     if state is None or state.startswith(_LOST):
-        what = "cannot be reached, or the connection was lost; check that the server runs and has the database"
+        what = (
+            "cannot be reached, or the connection was lost; check that the server runs, and that it has this database "
+            "and lets this user in"
+        )
         return LedgerError(f"the ledger {name} {what}" + (_UNCERTAIN if stage == "commit" else ""))
     what = _OF_POSTGRESQL.get(state, f"cannot be used: the server reports SQLSTATE {state}")
     return LedgerError(f"the ledger {name} {what}")

@@ -49,7 +49,7 @@ def require_chain(made: Constitution, head: Head, records: Iterable[Record], kep
     try:
         accounts = Accounts.of(made)
         state = accounts.opening()
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         message = "what the ledger says of itself, such as its budget, is not what it was made with"
         raise TamperingError(message) from None
     number, seen, published = 0, {genesis}, set[int]()

@@ -7,6 +7,8 @@ LEDGER = "tests/ledger/test_ledger.py::"
 CHAIN = "tests/ledger/test_chain.py::"
 STORE = "tests/ledger/test_store.py::"
 SUMS = "tests/ledger/test_sums.py::"
+TAMPERING = "tests/ledger/test_tampering.py::"
+FAULTS = "tests/ledger/test_faults.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -167,5 +169,63 @@ SABOTAGES = [
         '    if accounting == "composed":\n',
         '    if accounting == "none":\n',
         (f"{LEDGER}test_stopping_by_the_composed_loss_is_refused_with_the_reason",),
+    ),
+    Sabotage(
+        "a record that the database swallowed is charged",
+        "ledger/store.py",
+        "        if head != Head(record.number, record.hash) or self.record(record.number) != record:\n",
+        "        if False:\n",
+        (f"{TAMPERING}test_a_database_that_swallows_what_is_written_charges_nothing_and_does_not_verify[sqlite]",),
+    ),
+    Sabotage(
+        "triggers on a server are not looked for",
+        "ledger/damage.py",
+        "        if found is not None:\n",
+        "        if False:\n",
+        (f"{TAMPERING}test_a_table_of_postgresql_that_is_none_of_a_ledger_is_found[unlogged]",),
+    ),
+    Sabotage(
+        "writers on a server do not wait for each other",
+        "ledger/store.py",
+        "                connection.execute(sa.select(constitution.c.id).with_for_update())\n",
+        "",
+        (f"{FAULTS}test_a_locked_ledger_is_waited_for_and_then_named[postgresql]",),
+    ),
+    Sabotage(
+        "writers on a server see the state from before they waited",
+        "ledger/store.py",
+        'level = "READ COMMITTED" if writes else',
+        'level = "REPEATABLE READ" if writes else',
+        (
+            "tests/ledger/test_postgresql.py::test_writers_wait_for_each_other_whatever_isolation_a_server_has_by_default",
+        ),
+    ),
+    Sabotage(
+        "a server commits a charge when it likes",
+        "ledger/store.py",
+        '                connection.execute(sa.text("SET LOCAL synchronous_commit = on"))\n',
+        "",
+        (f"{FAULTS}test_a_postgresql_server_that_commits_late_by_default_commits_a_charge_at_once",),
+    ),
+    Sabotage(
+        "a lost answer to a commit is reported as nothing charged",
+        "ledger/store.py",
+        '                    stage = "commit" if writes else stage\n',
+        "",
+        (f"{FAULTS}test_a_postgresql_connection_that_is_lost_releases_nothing_and_leaves_one_whole_state[after-1]",),
+    ),
+    Sabotage(
+        "a password among the options of a URL is shown",
+        "ledger/store.py",
+        '[option for option in server.query if "pass" in option]',
+        "[]",
+        ("tests/ledger/test_postgresql.py::test_a_postgresql_ledger_is_named_as_it_was_typed_without_its_passwords",),
+    ),
+    Sabotage(
+        "a server that does not sync is charged",
+        "ledger/store.py",
+        '                if connection.execute(sa.text("SHOW fsync")).scalar() != "on":\n',
+        "                if False:\n",
+        ("tests/ledger/test_postgresql.py::test_a_postgresql_server_that_does_not_sync_is_not_charged",),
     ),
 ]
