@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ggdp
 from ggdp.proofs.total_loss import CountedLoss
-from timing import processor_time
+from timing import TooLongError, processor_time
 from worker import serve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # The delta of the guarantee that a part states of itself; only the plain sum uses it.
 STATED = 1e-9
@@ -24,7 +27,7 @@ class Known:
     guarantee: ggdp.PureDP | ggdp.ApproxDP
 
 
-@lru_cache(maxsize=None)
+@cache
 def guarantee(order: float, scale: float, support: str, cells: int) -> ggdp.PureDP | ggdp.ApproxDP:
     """Return a guarantee of noise on so many cells that all move by 1: the plain sum of those of one cell."""
     one = ggdp.guarantee_of(
@@ -46,18 +49,27 @@ def part(record: dict[str, Any]) -> tuple[Any, int]:
     return Known((counted,), kept), record["releases"]
 
 
-def epsilon(*, losses: list[dict[str, Any]], delta: float) -> dict[str, float]:
-    """Return the bounds of the epsilon for a delta, and the time of finding them from the laws."""
-    parts = [part(record) for record in losses]
-    (lower, upper), seconds = processor_time(lambda: ggdp.compose(parts).epsilon(delta))
+def bounds(call: Callable[[], tuple[float, float]], most: float) -> dict[str, Any]:
+    """Return the bounds that a call finds and its time; or how it failed, as the page must say."""
+    try:
+        (lower, upper), seconds = processor_time(call, most=most)
+    except TooLongError:
+        return {"failed": f"more than {most:g} s"}
+    except Exception as failed:
+        return {"failed": f"{type(failed).__name__}: {failed}"}
     return {"lower": lower, "upper": upper, "seconds": seconds}
 
 
-def delta(*, losses: list[dict[str, Any]], epsilon: float) -> dict[str, float]:
-    """Return the bounds of the delta at an epsilon, and the time of finding them from the laws."""
+def epsilon(*, losses: list[dict[str, Any]], delta: float, most: float) -> dict[str, Any]:
+    """Return the bounds of the epsilon for a delta, found from the laws."""
     parts = [part(record) for record in losses]
-    (lower, upper), seconds = processor_time(lambda: ggdp.compose(parts).delta(epsilon))
-    return {"lower": lower, "upper": upper, "seconds": seconds}
+    return bounds(lambda: ggdp.compose(parts).epsilon(delta), most)
+
+
+def delta(*, losses: list[dict[str, Any]], epsilon: float, most: float) -> dict[str, Any]:
+    """Return the bounds of the delta at an epsilon, found from the laws."""
+    parts = [part(record) for record in losses]
+    return bounds(lambda: ggdp.compose(parts).delta(epsilon), most)
 
 
 def versions() -> dict[str, str]:

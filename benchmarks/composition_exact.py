@@ -35,7 +35,7 @@ def gaussian(mu: mpf, epsilon: mpf) -> mpf:
 def binomial(losses: list[dict[str, Any]], epsilons: list[float]) -> list[mpf]:
     """Return the deltas of Gaussian noise on the reals beside equal randomised responses.
 
-    Independent Gaussian losses are one Gaussian loss, and n responses lose (2 j - n) e with the probability of j truths.
+    Independent Gaussian losses are one Gaussian loss; n responses of which j are true lose (2 j - n) e.
     """
     normal = [record for record in losses if record.get("order") == 2.0 and record["support"] == "real"]
     square = sum(2 * record["count"] * record["releases"] / mpf(record["scale"]) ** 2 for record in normal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
 import subprocess
 import sys
@@ -53,8 +54,28 @@ def calls_time(call: Callable[[], object], calls: int) -> float:
     return statistics.median(times)
 
 
-def processor_time(call: Callable[[], Found]) -> tuple[Found, float]:
-    """Return what a call returns, and the processor time of this one call; waiting for other programs is not in it."""
-    start = time.process_time()
-    found = call()
-    return found, time.process_time() - start
+class TooLongError(Exception):
+    """A call took more processor time than it was given."""
+
+
+def processor_time(call: Callable[[], Found], *, most: float | None = None) -> tuple[Found, float]:
+    """Return what a call returns, and the processor time of this one call; waiting for other programs is not in it.
+
+    Raises
+    ------
+    TooLongError
+        If the call needs more than `most` seconds.
+    """
+
+    def stop(*_: object) -> None:
+        raise TooLongError
+
+    if most is not None:
+        signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, most)
+    try:
+        start = time.process_time()
+        found = call()
+        return found, time.process_time() - start
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
