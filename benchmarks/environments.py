@@ -23,6 +23,8 @@ _PEERS = (
 )
 # Its polars is the one that this version of OpenDP asks for.
 _TABLE_PEERS = ("opendp[polars]==0.16.0", "numpy==2.4.6", "pyarrow==26.0.1")
+_GOOGLE = ("dp-accounting==0.6.0", "mpmath==1.4.1", "numpy==2.4.6", "scipy==1.17.1")
+_PRV = ("prv-accountant==0.2.0", "numpy==2.4.6", "scipy==1.17.1")
 _FRAMES = ("pandas", "polars")
 
 
@@ -52,6 +54,16 @@ def frames_python() -> Path:
 def table_peers_python() -> Path:
     """Return the Python of an environment with the other that releases tables."""
     return _python("table-peers", "\n".join(_TABLE_PEERS), *_TABLE_PEERS)
+
+
+def google_python() -> Path:
+    """Return the Python of an environment with dp-accounting, and mpmath for values in 50 digits."""
+    return _python("google", "\n".join(_GOOGLE), *_GOOGLE)
+
+
+def prv_python() -> Path:
+    """Return the Python of an environment with prv-accountant."""
+    return _python("prv", "\n".join(_PRV), *_PRV)
 
 
 def scratch() -> TemporaryDirectory[str]:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import calibration_report
+import composition_report
+import composition_rounds
 import latency
 import ledger_report
 import releases_report
@@ -26,9 +28,11 @@ from environments import (
     ROOT,
     frames_python,
     ggdp_python,
+    google_python,
     ledger_python,
     peers_python,
     plots_python,
+    prv_python,
     scratch,
     table_peers_python,
 )
@@ -75,6 +79,17 @@ def releases(ggdp: Path, others: Path) -> str:
         return releases_report.report(releases_rounds.document(ours, peers))
 
 
+def composition() -> str:
+    google = google_python()
+    with (
+        Worker(ggdp_python(), SCRIPTS / "composition.py") as ours,
+        Worker(google, SCRIPTS / "composition_google.py") as theirs,
+        Worker(prv_python(), SCRIPTS / "composition_prv.py") as prv,
+        Worker(google, SCRIPTS / "composition_exact.py") as exact,
+    ):
+        return composition_report.report(composition_rounds.document(ours, theirs, prv, exact))
+
+
 def tables(sizes: tables_rounds.Sizes) -> str:
     def fresh() -> Worker:
         return Worker(ggdp, SCRIPTS / "tables.py", threads=tables_rounds.CORES)
@@ -91,6 +106,8 @@ def tables(sizes: tables_rounds.Sizes) -> str:
 
 def part(name: str) -> str:
     """Run a part and return its page."""
+    if name == "composition":
+        return composition()
     if name == "tables":
         return tables(tables_rounds.Sizes())
     if name == "latency":
@@ -101,7 +118,7 @@ def part(name: str) -> str:
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 
-PARTS = ("calibration", "latency", "ledger", "sampling", "releases", "tables")
+PARTS = ("calibration", "composition", "latency", "ledger", "sampling", "releases", "tables")
 
 
 def main() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    Found = TypeVar("Found")
 
 GOALS = {
     "epsilon 1, delta 1e-6": (1.0, 1e-6),
@@ -49,3 +52,30 @@ def calls_time(call: Callable[[], object], calls: int) -> float:
         call()
         times.append(time.perf_counter() - start)
     return statistics.median(times)
+
+
+class TooLongError(Exception):
+    """A call took more processor time than it was given."""
+
+
+def processor_time(call: Callable[[], Found], *, most: float | None = None) -> tuple[Found, float]:
+    """Return what a call returns, and the processor time of this one call; waiting for other programs is not in it.
+
+    Raises
+    ------
+    TooLongError
+        If the call needs more than `most` seconds.
+    """
+
+    def stop(*_: object) -> None:
+        raise TooLongError
+
+    if most is not None:
+        signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, most)
+    try:
+        start = time.process_time()
+        found = call()
+        return found, time.process_time() - start
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
