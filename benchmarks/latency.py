@@ -20,7 +20,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from environments import ROOT
 from pages import machine, row, table
@@ -59,7 +59,8 @@ def commands(page: str) -> list[str]:
         lines = block.replace("\\\n", " ").splitlines()
         for line in lines:
             command = re.sub(r"\s+#.*$", "", line.removeprefix("$ ").strip())
-            if command.startswith("ggdp ") and not command.startswith(LEFT_OUT):
+            # A ledger is made once and charged each time: its commands cannot be repeated.
+            if command.startswith("ggdp ") and not command.startswith(LEFT_OUT) and "ledger" not in command:
                 found.append(" ".join(command.split()))
     return found
 
@@ -96,8 +97,8 @@ def copied() -> Iterator[Path]:
         yield folder
 
 
-def report(python: Path) -> str:
-    """Run all commands and return the page."""
+def report(python: Path, warm: dict[str, Any]) -> str:
+    """Run all commands and return the page; `warm` is what `warm_calibrations.py` printed."""
     ggdp, before = python.parent / "ggdp", json.loads(BEFORE.read_text(encoding="utf-8"))
     with copied() as folder:
         lines = [
@@ -117,6 +118,16 @@ def report(python: Path) -> str:
         for page in PAGES:
             lines += ["", f"## Every command of {page}", *table("command", "CPU s")]
             lines += [row(f"`{command}`", f"{measured(command, folder, ggdp):.1f}") for command in commands(page)]
+    lines += [
+        "",
+        "## Calibrations in a process that has made one before",
+        "",
+        "Approximate DP with epsilon = 1; one person is in so many cells.",
+        *table("noise", "delta", "order", *(f"{cells:,} cells" for cells in warm["cells"])),
+    ]
+    for found in warm["rows"]:
+        seconds = (f"{value:.2f}" for value in found["seconds"])
+        lines.append(row(found["support"], f"{found['delta']:g}", f"{found['order']:g}", *seconds))
     return "\n".join(lines) + "\n"
 
 

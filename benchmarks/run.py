@@ -16,6 +16,7 @@ from typing import Any
 
 import calibration_report
 import latency
+import ledger_report
 import releases_report
 import releases_rounds
 import sampling_report
@@ -92,11 +93,14 @@ def part(name: str) -> str:
     if name == "tables":
         return tables(tables_rounds.Sizes())
     if name == "latency":
-        return latency.report(plots_python())
+        python = plots_python()
+        return latency.report(python, printed(python, "warm_calibrations.py"))
+    if name == "ledger":
+        return ledger_report.report(printed(ggdp_python(), "ledger.py"))
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 
-PARTS = ("calibration", "latency", "sampling", "releases", "tables")
+PARTS = ("calibration", "latency", "ledger", "sampling", "releases", "tables")
 
 
 def main() -> None:

@@ -20,12 +20,14 @@ from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration, calibrate, guarantee_of
+    from ggdp.composition import Composition, compose
     from ggdp.distributions import (
         BoundaryInflatedGeneralizedGaussian,
         GeneralizedGaussian,
         IntegerGeneralizedGaussian,
         TruncatedGeneralizedGaussian,
     )
+    from ggdp.ledger import Ledger
     from ggdp.mechanisms import ExponentialMechanism, Mechanism, RandomisedResponse
     from ggdp.planning import Plan, plan
     from ggdp.privacy.grid import Grid
@@ -40,6 +42,7 @@ __all__ = [
     "Calibration",
     "Certificate",
     "Column",
+    "Composition",
     "Domain",
     "ExponentialMechanism",
     "GeneralizedGaussian",
@@ -47,6 +50,7 @@ __all__ = [
     "Grid",
     "IntegerGeneralizedGaussian",
     "IntegerNoise",
+    "Ledger",
     "Mechanism",
     "Plan",
     "ProbabilisticDP",
@@ -62,6 +66,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "check_table",
+    "compose",
     "guarantee_of",
     "plan",
     "plan_table",
@@ -76,12 +81,15 @@ _LAZY = {
     "calibrate": "ggdp.calibration",
     "guarantee_of": "ggdp.calibration",
     "verify": "ggdp.proofs.certificate",
+    "Composition": "ggdp.composition",
+    "compose": "ggdp.composition",
     "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
     "GeneralizedGaussian": "ggdp.distributions",
     "IntegerGeneralizedGaussian": "ggdp.distributions",
     "TruncatedGeneralizedGaussian": "ggdp.distributions",
     "Grid": "ggdp.privacy.grid",
     "IntegerNoise": "ggdp.sampling",
+    "Ledger": "ggdp.ledger",
     "ExponentialMechanism": "ggdp.mechanisms",
     "Mechanism": "ggdp.mechanisms",
     "RandomisedResponse": "ggdp.mechanisms",

@@ -50,7 +50,7 @@ def write_together(contents: dict[Path, bytes], *, overwrite: bool) -> None:
                 os.fsync(file.fileno())
         for target, source in beside.items():
             if not overwrite:
-                # Refused where the target is there already, also when another run has just made it.
+                # Refused where the target already exists, also when another run has just made it.
                 os.close(_created(target))
                 made.append(target)
             source.replace(target)

@@ -61,7 +61,7 @@ def answered(goal, sensitivity, **how):
 
 
 def fast(arguments):
-    """Tell whether a call takes no convolution and no branch and bound, which may take seconds."""
+    """Return whether a call takes no convolution and no branch and bound, which may take seconds."""
     if arguments["bounds"] is not None or arguments["sensitivity"].moving > 1:
         return arguments["order"] == 1.0 and arguments["goal"].delta == 0.0 and arguments["bounds"] is None
     return arguments["order"] in (1.0, 1.5, 2.0, 3.0, 100.0) and arguments["goal"].delta < 0.9

@@ -1,4 +1,4 @@
-"""Every scale is enough and not a hair more, by 50-digit arithmetic that shares no code with the library."""
+"""Every scale is enough and slightly less is not, by 50-digit arithmetic that shares no code with the library."""
 
 import pytest
 from mpmath import mpf

@@ -31,7 +31,7 @@ def approximate_delta(laws, others, epsilon):
 
 
 def probabilistic_delta(laws, others, epsilon):
-    """The least delta that (epsilon, delta)-pDP could have: the probability of a loss above epsilon in size."""
+    """The least delta that (epsilon, delta)-pDP could have: the probability that |loss| is above epsilon."""
     p_lower, p_upper, q_lower, q_upper = jointly(laws, others)
     above = p_lower > math.exp(epsilon + TIE) * q_upper
     below = p_upper * math.exp(epsilon + TIE) < q_lower

@@ -260,7 +260,7 @@ def test_the_printed_integer_scales_are_where_delta_is_passed(printed, mark, ord
 
 
 def test_the_share_of_outputs_that_only_one_value_can_give(says):
-    """Below 1/2 in size 1 + noise is a multiple of 2^-53 or 2^-52 (Sterbenz); NumPy's noise itself is mostly not."""
+    """Where |1 + noise| < 1/2 it is a multiple of 2^-53 or 2^-52 (Sterbenz); NumPy's noise itself is mostly not."""
     y = np.random.default_rng(3).laplace(size=400_000)
     unit = np.where(y > 0, 2.0**-53, 2.0**-52)
     says("unreachable-from-one", np.mean((np.abs(y) < 0.5) & (y / unit != np.floor(y / unit))))

@@ -40,7 +40,7 @@ def test_the_attack_tells_neighbours_apart_under_naive_floating_point_noise(s, t
 
 
 def cannot_come_from_one(y):
-    """Tell which outputs no floating-point sampler whatever can give at the true value 1.
+    """Return which outputs no floating-point sampler whatever can give at the true value 1.
 
     For 0 < y < 1/2 the noise is in (-1, -1/2), a multiple of 2^-53, and 1 + noise is exact (Sterbenz): y would be such
     a multiple too. Below 0 the same holds with 2^-52.

@@ -96,7 +96,7 @@ def test_a_child_forked_inside_a_block_leaves_it_as_its_parent_does():
 
 
 def free_elsewhere():
-    """Tell whether another thread can take the lock, as it could not if an interrupt had left it held."""
+    """Return whether another thread can take the lock, as it could not if an interrupt had left it held."""
     found = []
 
     def take():

@@ -73,7 +73,7 @@ def test_laplace_noise_at_the_pure_scale_has_no_delta(notion):
         (3.0, 1.0, 1, 7.0, 2),
         (1.5, 1.0, 4, 8.0, 1),
         (1.0, 2.0, 5, 1.5, 0),
-        # And a hair above the tie.
+        # And just above the tie.
         (2.0, 1.0, 1, math.nextafter(7.0, 0), 3),
     ],
 )

@@ -102,7 +102,7 @@ def test_whatever_the_law_its_intervals_cover(bounding, order, scale, width, lev
     assert coverage(law, level).min() >= level - HAIR
 
 
-def inverted(law, level, hair=1e-12):
+def inverted(law, level, margin=1e-12):
     """The definition: d(s) for every s, and for every y the least and the largest s with |y - s| <= d(s)."""
     low, high = law.index_bounds[0]
     x = np.arange(low, high + 1)
@@ -110,7 +110,7 @@ def inverted(law, level, hair=1e-12):
     weights = np.exp(-((apart / law.scale) ** law.order))
     beyond = np.array([[row[gap > d].sum() for d in range(x.size)] for row, gap in zip(weights, apart, strict=True)])
     shares = beyond / weights.sum(axis=1, keepdims=True)
-    assume(np.abs(shares - (1 - level)).min() > hair)
+    assume(np.abs(shares - (1 - level)).min() > margin)
     distance = np.argmax(shares <= 1 - level, axis=1)
     fits = apart <= distance[:, None]
     return x[np.argmax(fits, axis=0)], x[::-1][np.argmax(fits[::-1], axis=0)], distance

@@ -1,7 +1,7 @@
 import copy
-import dataclasses
 import pickle
 
+import attrs
 import numpy as np
 import pytest
 
@@ -38,8 +38,8 @@ def test_a_release_made_by_hand_has_no_guarantee():
 def test_a_release_that_is_changed_by_hand_loses_its_guarantee(mechanism):
     release = mechanism.release([1.0, 2.0])
     assert release.guarantee == mechanism.guarantee
-    assert dataclasses.replace(release, values=np.zeros(2)).guarantee is None
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    assert attrs.evolve(release, values=np.zeros(2)).guarantee is None
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
         release.guarantee = ggdp.PureDP(1e-9)
 
 

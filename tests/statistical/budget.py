@@ -55,7 +55,7 @@ COMPARISONS: dict[str, int] = {
 
 def share() -> float:
     """The level of one comparison."""
-    # A hair less, so that the sum is not above the total by its rounding.
+    # Slightly less, so that the sum is not above the total by its rounding.
     return TOTAL * (1.0 - 1e-9) / sum(COMPARISONS.values())
 
 

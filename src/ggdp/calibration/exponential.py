@@ -124,7 +124,7 @@ def exponential_calibration(
     Raises
     ------
     ArgumentError
-        If an argument is wrong; on the integers also where sensitivities or bounds are no whole numbers.
+        If an argument is wrong; on the integers also where sensitivities or bounds are not whole numbers.
     UnattainableError
         If there are no bounds at an order above 1.
     UnprovedError

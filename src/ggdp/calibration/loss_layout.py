@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ggdp.calibration.sampled_loss import Sample, clipped_at, log_delta, saddle, sample_of
+from ggdp.calibration.sampled_loss import Sample, clipped_at, log_delta, saddle, sample_of, summed
 from ggdp.proofs.layouts import MOST_KNOTS, LossLayout
 from ggdp.proofs.total_loss import LaidLoss, ResponseLoss
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PlannedTotal", "planned_total", "planned_upper", "samples_of"]
 
 # Relative distance of the upper from the lower bound of delta that is aimed at.
-DISTANCE = 8e-5
+DISTANCE = 3.5e-5
 # Distance over theta (1 + theta) W.
 PER_SPREAD = 6.0
 # Losses so many times as large as those that are as good as infinite are counted as infinite.
@@ -45,6 +45,8 @@ OUTSIDE, OUTSIDE_OF_ONE = 1e-8, 1e-2
 # Tilted mass below the grid; mass above it, relative to delta.
 BELOW, ABOVE, ABOVE_UPPER = 1e-11, 1e-9, 1e-7
 LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 17
+# The tilted variance is at least this part of the variance without a tilt.
+LEAST_VARIANCE = 0.02
 # Steps from 0 to the largest loss of a coordinate.
 MOST_STEPS = 1 << 17
 # The tilt times the largest loss: a steeper tilt cannot be needed.
@@ -94,7 +96,7 @@ def planned_total(
     `ratio` is the density of the sum at epsilon over delta, where it is known.
     """
     samples = _clipped(samples, epsilon, FAR_ABOVE)
-    theta = _tilt(samples, epsilon)
+    theta = _spread_out(samples, _tilt(samples, epsilon))
     slope = max(theta, 1.0 / math.sqrt(sum(sample.cumulants(theta)[2] for sample in samples)))
     spread = DISTANCE / (PER_SPREAD * max(slope * (1.0 + slope), ratio)) / finer**2
     number = sum(count for _, count in losses)
@@ -123,6 +125,18 @@ def _clipped(samples: Sequence[Sample], epsilon: float, farther: float) -> list[
 
 def _tilt(samples: Sequence[Sample], epsilon: float) -> float:
     return min(saddle(samples, epsilon), MOST_TILTED / max(float(np.abs(sample.losses).max()) for sample in samples))
+
+
+def _spread_out(samples: Sequence[Sample], theta: float) -> float:
+    """Return a tilt that leaves some variance: near the largest possible sum the saddle point puts all mass on it."""
+    least = LEAST_VARIANCE * summed(samples, 0.0)[2]
+    if summed(samples, theta)[2] >= least:
+        return theta
+    low, high = 0.0, theta
+    while high - low > 0.01 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if summed(samples, middle)[2] >= least else (low, middle)
+    return low
 
 
 def _planned(
@@ -160,8 +174,8 @@ def _steps(
 ) -> list[float]:
     """Return steps that differ by powers of two, none far below the least, with few knots for the spread."""
     # With knots in proportion to deviation / step, and count * step^2 / 8 adding up to the spread.
-    spreads = [math.sqrt(sample.cumulants(theta)[2] / sample.count) + 1e-300 for sample in samples]
-    shares = [(deviation / sample.count) ** (1.0 / 3.0) for deviation, sample in zip(spreads, samples, strict=True)]
+    deviations = [math.sqrt(sample.cumulants(theta)[2] / sample.count) + 1e-300 for sample in samples]
+    shares = [(deviation / sample.count) ** (1.0 / 3.0) for deviation, sample in zip(deviations, samples, strict=True)]
     added = sum(sample.count * share**2 for share, sample in zip(shares, samples, strict=True))
     height = math.sqrt(8.0 * SINGLE * spread / added)
     wanted = [max(height * share, floor) for share, floor in zip(shares, least, strict=True)]
@@ -174,10 +188,10 @@ def _steps(
         exact = all(unit.lattice for unit in known)
         powers = [(0 if power <= FINER else power) if exact else min(power, 0) for power in powers]
     else:
-        weight = {unit.value: 0.0 for unit in known}
-        for unit, sample in zip(units, samples, strict=True):
-            if unit is not None:
-                weight[unit.value] += sample.cumulants(theta)[2]
+        weight = {one.value: 0.0 for one in known}
+        for one, sample in zip(units, samples, strict=True):
+            if one is not None:
+                weight[one.value] += sample.cumulants(theta)[2]
         common = max(weight, key=lambda value: weight[value], default=1.0)
         powers = [round(math.log2(step / common)) for step in wanted]
     return [math.ldexp(common, max(power, max(powers) - FARTHEST)) for power in powers]

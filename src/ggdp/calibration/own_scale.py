@@ -6,17 +6,24 @@ import math
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
+from ggdp.calibration.calibration import Calibration, calibration_of
+from ggdp.calibration.corner import laid_out
 from ggdp.calibration.profile import delta_between, epsilon_between
+from ggdp.calibration.search import Proposal
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
+from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.profile import NoisyQuery
-from ggdp.proofs.requirements import require_integers
+from ggdp.proofs.requirements import Question, require_integers
 
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import Support
 
-__all__ = ["guarantee_of"]
+__all__ = ["calibration_of_law", "guarantee_of"]
+
+# A bound that is proved by a convolution is stated a little above what was found.
+_ABOVE = 1.0 + 1e-8
 
 
 def guarantee_of(
@@ -96,3 +103,34 @@ def guarantee_of(
     if slack == 0.0:
         return PureDP(kept, sensitivity.neighbours)
     return ApproxDP(kept, slack, sensitivity.neighbours)
+
+
+def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float) -> Calibration:
+    """Return the calibration of a noise without bounds whose scale is given: what it keeps at a delta, with its proof.
+
+    Raises
+    ------
+    UnattainableError
+        If nothing is proved of it.
+
+    Examples
+    --------
+    >>> from ggdp import Sensitivity
+    >>> law = NoiseLaw(order=3, scale=20.0, support="integer")
+    >>> print(calibration_of_law(law, Sensitivity.histogram(), delta=1e-6).guarantee)
+    (0.595, 1e-06)-aDP under add-remove neighbours
+    """
+    kept = guarantee_of(order=law.order, scale=law.scale, sensitivity=sensitivity, support=law.support, delta=delta)
+    goal = kept if delta == 0.0 else ApproxDP(kept.epsilon * _ABOVE, delta)
+    question = Question(goal=goal, sensitivity=sensitivity, order=law.order, support=law.support)
+    for requirement in question.requirements():
+        bound = requirement.bound
+        if isinstance(bound, CornerDelta):
+            laid, bits = laid_out(bound, law)
+            proposal = Proposal(laid, law, laid.at_precision(law, bits))
+        else:
+            proposal = Proposal(bound, law, bound.enclose(law))
+        if proposal.bound.stated(proposal.found, requirement.target) is not None:
+            return calibration_of(question, requirement, proposal, method="tight")
+    message = f"nothing is proved of noise of order {law.order!r} and scale {law.scale!r} for this query"
+    raise UnattainableError(message)

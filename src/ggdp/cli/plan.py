@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from ggdp._files import write_together
 from ggdp._rounding import rounded_text
 from ggdp.cli.output import print_json, print_table
+from ggdp.cli.pictures import require_picture, write_picture
 from ggdp.cli.query import (
     Box,
     Delta,
@@ -34,7 +34,6 @@ __all__ = ["plan"]
 
 # The words of `ggdp.planning.measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
-FORMATS = (".png", ".pdf", ".svg")
 DOTS_PER_INCH = 300
 
 
@@ -56,6 +55,9 @@ def plan(
     cells: Annotated[
         int | None, typer.Option(help="Cells of the query, for --measure max; by default, the number that can move.")
     ] = None,
+    releases: Annotated[
+        int, typer.Option(metavar="K", help="Plan the noise of each of K equal releases that keep the goal together.")
+    ] = 1,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against order to a .png, .pdf or .svg file.")
     ] = None,
@@ -71,7 +73,7 @@ def plan(
     goal = None if epsilon is None else goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, neighbours)
     if plot is not None:
-        _require_writable(plot, overwrite=overwrite)
+        require_picture(plot, overwrite=overwrite)
     from ggdp.planning import plan as planned
 
     with _progress() as progress:
@@ -82,6 +84,7 @@ def plan(
             level=level,
             cells=cells,
             support=support,
+            releases=releases,
             plus_minus=plus_minus,
             delta=None if plus_minus is None else delta,
             progress=progress,
@@ -99,7 +102,9 @@ def plan(
     )
     for other in result.outside:
         typer.echo(f"outside the family: {other}")
-    typer.echo(f"query: {calibration.sensitivity}, noise on the {calibration.support}s")
+    typer.echo(f"query: {result.each.sensitivity}, noise on the {calibration.support}s")
+    if result.releases > 1:
+        typer.echo(f"{result.releases:,} such releases together keep the goal; each alone: {result.each.guarantee}")
     typer.echo(f"guarantee of the best: {calibration.guarantee}, certified")
     for note in (*result.notes, *filter(None, [calibration.caution])):
         typer.echo(f"note: {note}")
@@ -129,23 +134,9 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, expected: bar.update(task, completed=done, total=max(done, expected))
 
 
-def _require_writable(plot: Path, *, overwrite: bool) -> None:
-    """Raise if the file cannot be written, before the work is done."""
-    if plot.suffix.lower() not in FORMATS:
-        raise ArgumentError("plot", str(plot), "must end in " + ", ".join(FORMATS))
-    if not plot.parent.is_dir():
-        raise ArgumentError("plot", str(plot), f"{str(plot.parent)!r} is not a directory; create it first")
-    if plot.exists() and not overwrite:
-        raise ArgumentError("plot", str(plot), "already exists; pass --overwrite to replace it, or name another file")
-
-
 def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:
     from ggdp.plots.plans import plot_plan
 
     picture = io.BytesIO()
     plot_plan(result).savefig(picture, format=plot.suffix.lower()[1:], dpi=DOTS_PER_INCH)
-    try:
-        write_together({plot: picture.getvalue()}, overwrite=overwrite)
-    except OSError as failed:
-        why = failed.strerror or str(failed)
-        raise ArgumentError("plot", str(plot), f"cannot be written ({why}); name another file") from None
+    write_picture(plot, picture.getvalue(), overwrite=overwrite)

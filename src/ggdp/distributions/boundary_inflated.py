@@ -145,7 +145,7 @@ class BoundaryInflatedGeneralizedGaussian(BoundedLaw):
         return self._unclamped.sf(self.bounds[1])
 
     def pdf(self, x: Values) -> Values:
-        """Return the density at x of the part between the bounds, 0 elsewhere; the atoms are no part of it.
+        """Return the density at x of the part between the bounds, 0 elsewhere; the atoms are not part of it.
 
         Its integral is ``1 - lower_atom - upper_atom``.
         """

@@ -75,7 +75,7 @@ def real_numbers(**named: object) -> Floats:
         if given.dtype.kind in "biuf" or (given.dtype == object and all(isinstance(x, Real) for x in given.flat)):
             return given.astype(np.float64)
     except (TypeError, ValueError):
-        # Uneven lists are no array.
+        # Uneven lists are not an array.
         pass
     except OverflowError:
         raise ArgumentError(name, value, "does not fit in a 64-bit float") from None

@@ -352,7 +352,7 @@ def _nearest(value: Callable[[], arb]) -> float:
 
 
 def _between(value: Callable[[], arb]) -> tuple[float, float]:
-    """Return the ends of a narrow ball around a probability, as floats that are no probability's loss."""
+    """Return the ends of a narrow ball around a probability, as floats within [0, 1]."""
     ball = _sharp(value)
     return max(lower_float(ball), 0.0), min(upper_float(ball), 1.0)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
 from ggdp.calibration import Calibration, calibrate
+from ggdp.calibration.own_scale import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.choices import Choice, Plan
 from ggdp.planning.half_width import calibration_for_half_width
@@ -54,6 +56,7 @@ def plan(
     level: float = 0.95,
     cells: int | None = None,
     support: Support = "real",
+    releases: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
     """Return the order in [1, 50] whose noise, of the least scale that keeps the goal, has the least error.
@@ -78,6 +81,9 @@ def plan(
         Number of cells of the query, for "max"; by default as many as can move.
     support : {"real", "integer"}, default "real"
         Where the noise lives.
+    releases : int, default 1
+        How many equal releases of the same people shall keep the goal together. The noise of each is `Plan.each`; the
+        queries may be chosen adaptively, but not the noise.
     progress : callable, optional
         Called after each order with the number of orders tried and about how many there will be.
 
@@ -112,6 +118,12 @@ def plan(
     >>> print(plan.outside[0])
     truncated Laplace 2.309 (0.910 times the best)
 
+    Twelve monthly histograms that keep the goal together:
+
+    >>> year = ggdp.plan(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.histogram(), support="integer", releases=12)
+    >>> print(year.each.guarantee)
+    (0.211, 8.34e-08)-aDP under add-remove neighbours
+
     Plus or minus 10 with 95 percent, and the epsilon that it takes:
 
     >>> within = ggdp.plan(None, ggdp.Sensitivity.histogram(), plus_minus=10, delta=1e-6, support="integer")
@@ -120,8 +132,11 @@ def plan(
     """
     if not isinstance(sensitivity, Sensitivity):
         raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+    number = _validate.integer(releases=releases, at_least=1)
+    if number > 1 and goal is not None and goal.notion == "probabilistic":
+        raise ArgumentError("goal", str(goal), "several releases keep approximate DP together; use ApproxDP")
     if plus_minus is not None:
-        for name, value, unused in (("measure", measure, "rmse"), ("cells", cells, None)):
+        for name, value, unused in (("measure", measure, "rmse"), ("cells", cells, None), ("releases", number, 1)):
             if value != unused and (name, value) != ("measure", "quantile"):
                 raise ArgumentError(
                     name, value, "is not used with plus_minus, whose measure is the quantile; leave it out"
@@ -138,7 +153,11 @@ def plan(
             f"the largest error is taken over {sought.cells:,} cells, as many as can move; a query with more cells has "
             "a larger one, and maybe another best order: give their number as cells"
         )
-    return _plan_for_goal(goal, sensitivity, support, sought, notes, progress)
+    found = _plan_for_goal(goal, sensitivity.repeated(number), support, sought, notes, progress)
+    if number == 1:
+        return found
+    slack = goal.delta / number
+    return replace(found, releases=number, each=calibration_of_law(found.calibration.law, sensitivity, delta=slack))
 
 
 def _plan_for_goal(
@@ -276,6 +295,7 @@ def _plan_among(proved: dict[float, Calibration], measure: Measure, tried: list[
     outside = noise_outside(calibration.goal, calibration.sensitivity, calibration.support, measure, best.error)
     return Plan(
         outside=outside,
+        each=calibration,
         best=choice("best", best.law.order),
         alternatives=tuple(choice(name, order) for order, name in NAMES.items()),
         calibration=calibration,

@@ -65,6 +65,11 @@ class Plan:
         not proved.
     notes : tuple of str
         What a reader should know, such as how closely the orders were searched.
+    releases : int
+        For how many equal releases the noise was planned: all of them together keep the goal.
+    each : Calibration
+        What one of the releases keeps by itself, ready for `ggdp.Mechanism`; the same as `calibration` where there is
+        one. Of several releases `calibration` is about all of them together.
     outside : tuple of Outside
         Noise outside the family with a smaller error, for one moving coordinate; ggdp does not draw it.
 
@@ -85,6 +90,8 @@ class Plan:
     curve: tuple[tuple[float, float], ...] = field(repr=False)
     notes: tuple[str, ...] = ()
     outside: tuple[Outside, ...] = ()
+    releases: int = 1
+    each: Calibration
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -95,7 +102,7 @@ class Plan:
         calibration = self.calibration
         lines = [
             f"Plan for {calibration.goal.under(calibration.sensitivity.neighbours)}",
-            f"  query: {calibration.sensitivity}, noise on the {calibration.support}s",
+            f"  query: {self.each.sensitivity}, noise on the {calibration.support}s",
             f"  error: {self.measure}",
         ]
         for choice in self.choices:
@@ -107,6 +114,8 @@ class Plan:
                 f"  {choice.name:<9} order {choice.order:<8.6g} scale {choice.scale:<12.7g} "
                 f"error {choice.error:.7g}{gain}"
             )
+        if self.releases > 1:
+            lines.insert(2, f"  releases: {self.releases:,} together keep the goal; each alone {self.each.guarantee}")
         lines += [f"  outside the family: {other}" for other in self.outside]
         return "\n".join(lines)
 
@@ -122,7 +131,9 @@ class Plan:
             "support": self.calibration.support,
             "sensitivity": str(self.calibration.sensitivity),
             "goal": self.calibration.goal.under(self.calibration.sensitivity.neighbours).to_dict(),
+            "releases": self.releases,
             "calibration": self.calibration.to_dict(),
+            "each": self.each.to_dict(),
             "curve": [list(point) for point in self.curve],
             "notes": list(self.notes),
         }

@@ -132,8 +132,8 @@ class Grid:
 
         For |y| >= 1 the difference y - f is exact by Sterbenz's lemma, for 0 <= y < 1 since f = 0. For -1 < y < 0 it is
         y + 1: exact by the lemma for y <= -1/2, and for y > -1/2 above 1/2 before rounding, so not below it after.
-        Last, f + 1 is only taken if y is no integer, so |f| < 2^52 and the sum is exact. (The sum x/g + 1/2 itself is
-        not: 0.49999999999999994 + 0.5 gives 1.0.) Integers are shifted; fractions and Python's large integers go
+        Last, f + 1 is only taken if y is not an integer, so |f| < 2^52 and the sum is exact. (The sum x/g + 1/2 itself
+        is not: 0.49999999999999994 + 0.5 gives 1.0.) Integers are shifted; fractions and Python's large integers go
         through `fractions.Fraction`.
 
         Examples

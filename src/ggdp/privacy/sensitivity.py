@@ -354,6 +354,29 @@ class Sensitivity:
             return tuple(sorted(Counter(self.sizes).items(), reverse=True))
         return ((self.sizes[0], self.moving),)
 
+    def repeated(self, times: int) -> Sensitivity:
+        """Return the sensitivity of several such queries together, each of which one person can move as far.
+
+        Parameters
+        ----------
+        times : int
+            How many queries.
+
+        Examples
+        --------
+        >>> print(Sensitivity.histogram(max_cells=3).repeated(4))
+        at most 12 coordinates move, each by at most 1 (add-remove)
+        """
+        number = _validate.integer(times=times, at_least=1)
+        if number == 1:
+            return self
+        sizes, joint = (self.sizes * number if self.kind == "box" else self.sizes), self.joint
+        if joint is not None:
+            q, bound = joint
+            joint = (q, _norm_of([(bound, number)], q))
+            sizes = (joint[1],) if self.kind == "norm" else sizes
+        return replace(self, sizes=sizes, moving=number * self.moving, joint=joint, bounds=None)
+
     def lp(self, p: float) -> float:
         """Return the l_p global sensitivity, or its best known upper bound, rounded up.
 

@@ -70,7 +70,7 @@ def exact_numbers(values: ArrayLike) -> Exact:
 
 
 def _as_array(values: ArrayLike) -> NDArray[Any] | None:
-    """Return values as an array, with Python numbers where NumPy would round; None if they are no numbers.
+    """Return values as an array, with Python numbers where NumPy would round; None if they are not numbers.
 
     Whatever goes wrong, nothing of it may hang on an error that is raised: it could hold a value.
     """

@@ -47,8 +47,10 @@ __all__ = ["laid_coordinate", "laid_response"]
 _FAR = 220.0
 # Near order 1 no noise of any weight has a loss as low as the lowest knots: it is cut off here instead.
 _FARTHEST = 1e3
+# A single loss so close to a knot, in steps, belongs on it.
+_ON_KNOT = 2.0**-40
 # A knot within this relative distance of the one loss of all noise above 0, at order 1, belongs at 0.
-_ON_KNOT = 1e-12
+_AT_ZERO = 1e-12
 # Tails at points so close share their far part; a sum afresh costs as much as some dozens of terms.
 _NEAR = 100
 # Losses that are raised by more than this part of a step are counted as misplaced.
@@ -110,7 +112,9 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
     """Split single losses, in rising order, between their neighbouring knots; mass below them goes to the first."""
     h = arb(step)
     width = (-h).expm1()
-    raised, spread, placed = arb(0), arb(0), []
+    raised, spread, on_knot = arb(0), arb(0), h * _ON_KNOT
+    placed: list[tuple[int, arb, arb]] = []
+    misplaced: list[tuple[int, arb]] = []
     for atom in atoms:
         top = atom.loss.upper()
         raised = max(raised, top - atom.loss.lower(), key=float)
@@ -123,14 +127,22 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
         share = (index * h - top).expm1() / width
         if not share >= 0:
             share, raised = arb(0), max(raised, index * h - atom.loss.lower(), key=float)
-        spread = max(spread, (index + share) * h - top, key=float)
+        if (index + 1) * h - top <= on_knot:
+            # On the upper knot but for rounding: raised to it, rather than split over a whole step.
+            raised = max(raised, (index + 1) * h - atom.loss.lower(), key=float)
+            placed.append((index + 1, atom.mass, arb(0)))
+            continue
         placed.append((index, atom.mass, share))
+        if top - index * h <= on_knot:
+            # On the lower knot but for rounding: what a split moves up is misplaced, the rest is not above the truth.
+            misplaced.append((index + 1, atom.mass * share))
+        else:
+            spread = max(spread, (index + share) * h - top, key=float)
     masses: defaultdict[int, arb] = defaultdict(arb)
     for index, mass, share in placed:
         moved = mass * share
         masses[index] += mass - moved
         masses[index + 1] += moved
-    misplaced = []
     if below is not None:
         first = min(masses) + 1
         masses[first] += below
@@ -190,7 +202,7 @@ def _thresholds(law: NoiseLaw, shift: float, layout: LossLayout) -> list[float]:
     d, h, knots = shift / law.scale, layout.step, layout.knots()
     found = crossing_estimates(law.order, d, [h * index for index in knots], far=_FAR ** (1.0 / law.order))
     if law.order == 1.0:
-        found = [0.0 if abs(h * index / d - 1.0) < _ON_KNOT else z for index, z in zip(knots, found, strict=True)]
+        found = [0.0 if abs(h * index / d - 1.0) < _AT_ZERO else z for index, z in zip(knots, found, strict=True)]
     return found
 
 

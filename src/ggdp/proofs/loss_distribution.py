@@ -94,7 +94,7 @@ LARGEST = 700.0
 # At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.
 WIDEST = 0.25
 # Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
-RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 8.0), (0.02, 0.05, 0.2)
+RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 10.0), (0.01, 0.05, 0.2)
 
 
 class Split(NamedTuple):
@@ -204,7 +204,7 @@ def tilted(found: Masses, tilt: float) -> LossDistribution:
             excess=1 + _ceil(2 * widest),
             lost=_ceil(lost),
             raised=found.raised,
-            splits=((Split(found.step, upper_float(found.spread)), 1),),
+            splits=((Split(found.step, upper_float(found.spread)), 1),) if found.spread > 0 else (),
         ),
     )
 
@@ -421,7 +421,7 @@ def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
 def smoothings(loss: LossDistribution) -> list[float]:
     """Return smoothing lengths to try: one of them makes the lower bound of delta about as tight as it can be."""
     spread = math.fsum(count * split.spread for split, count in loss.slack.splits)
-    gap = max(split.gap for split, _ in loss.slack.splits)
+    gap = max((split.gap for split, _ in loss.slack.splits), default=loss.step)
     lengths = [*(math.sqrt(ratio * spread) for ratio in RATIOS), *(gap * share for share in SHARES)]
     return [min(length, WIDEST / (1.0 + loss.tilt)) for length in lengths]
 

@@ -1,6 +1,6 @@
 """Bounds of a release, coordinate by coordinate: in steps of the grid, and in the unit of the data.
 
-A bound that is no point of the grid was rounded to one; released values are clipped to the bound itself. On the
+A bound that is not a point of the grid was rounded to one; released values are clipped to the bound itself. On the
 integers the two are the same, and only the integers are used, since floats do not hold all of them beyond 2^53.
 """
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError
+from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from ggdp.calibration import Certificate
@@ -50,6 +51,8 @@ class NoiseRecord:
         Notes about the scale, such as that it is an upper bound.
     threshold : Threshold, optional
         Threshold below which cells are omitted; None if all cells are shown. For noise on the integers without bounds.
+    losses : tuple of CountedLoss
+        Losses that dominate the release in a composition.
     """
 
     name: str
@@ -64,6 +67,7 @@ class NoiseRecord:
     query_bounds: tuple[tuple[float, float], ...] | None = None
     notes: tuple[str, ...] = ()
     threshold: Threshold | None = None
+    losses: tuple[CountedLoss, ...] = ()
 
     def __post_init__(self) -> None:
         if self.threshold is not None and (self.law.step is not None or self.law.bounding is not None):
@@ -129,6 +133,11 @@ class SelectionRecord:
     sensitivity: str
     candidates: int
     excluded: int
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate the release in a composition."""
+        return (CountedLoss(ResponseLoss(self.goal.epsilon, self.goal.delta), 1),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""

@@ -3,7 +3,7 @@
 A release holds only what may be published, never true values: a mechanism passes its output and
 public facts. Only a mechanism can attach a guarantee (`released`), and only the functions of
 `ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
-`dataclasses.replace`, has none. A copy and an unpickled release keep it, as their values are those of the original and
+`attrs.evolve`, has none. A copy and an unpickled release keep it, as their values are those of the original and
 cannot be written to either.
 """
 
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from attrs import Converter, field, frozen
+from attrs.converters import optional
 from flint import arb
 
 from ggdp import _validate
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from ggdp.ledger import EntryReference
     from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases.adjustment_steps import Adjustment
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.mechanism_record import MechanismRecord
 
-__all__ = ["Interval", "Release", "adjusted", "released"]
+__all__ = ["Interval", "Release", "adjusted", "charged_to", "released"]
 
 # More than twice the bits of a float.
 _PRECISION = 128
@@ -54,7 +57,31 @@ class Interval(NamedTuple):
     upper: NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+def sealed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values as an array that cannot be made writable, nor can any array behind it; nothing is copied.
+
+    NumPy lets a read-only array be made writable again where what holds its memory is writable. A memory view that is
+    read-only never is.
+
+    Examples
+    --------
+    >>> array = sealed(np.array([1.5, 2.5]))
+    >>> array.setflags(write=True)
+    Traceback (most recent call last):
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    array = np.ascontiguousarray(values).reshape(np.shape(values))
+    dtype = array.dtype
+    # Memory views know no dates.
+    plain: Any = array.view(np.int64) if dtype.kind in "mM" else array
+    return np.asarray(memoryview(plain).toreadonly()).view(dtype)
+
+
+def _sealed_or_values(noisy: NDArray[Any] | None, release: Release) -> NDArray[Any]:
+    return release.values if noisy is None else sealed(noisy)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Release:
     """Noisy values with their guarantee. Made by a mechanism's ``release``.
 
@@ -73,6 +100,8 @@ class Release:
     guarantee : PureDP, ProbabilisticDP, ApproxDP or None
         The proved guarantee; None if the values are not private, since their noise came from a seeded source. It
         cannot be passed in: a release made by hand has no guarantee.
+    entry : EntryReference or None
+        The entry of the ledger that the release was charged to; None if it was charged to none.
 
     Examples
     --------
@@ -86,34 +115,32 @@ class Release:
     [6, 6, 6]
     """
 
-    values: NDArray[Any]
+    values: NDArray[Any] = field(converter=sealed)
     mechanism: MechanismRecord
-    noisy: NDArray[Any] = field(default=None)  # type: ignore[arg-type]  # then the values
+    # mypy knows no converters that take the record.
+    noisy: NDArray[Any] = field(
+        default=None,
+        converter=Converter(_sealed_or_values, takes_self=True),  # type: ignore[misc, call-overload]
+    )
     adjustments: tuple[Adjustment, ...] = ()
-    places: NDArray[np.intp] | None = None
+    places: NDArray[np.intp] | None = field(default=None, converter=optional(sealed))
     guarantee: Guarantee | None = field(init=False, default=None)
+    entry: EntryReference | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        self._seal()
-
-    def __setstate__(self, state: list[Any]) -> None:
-        for part, value in zip(fields(self), state, strict=True):
-            object.__setattr__(self, part.name, value)
-        self._seal()
-
-    def _seal(self) -> None:
-        """Replace the arrays by ones that cannot be made writable."""
-        values = sealed(self.values)
-        same = self.noisy is None or self.noisy is self.values
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "noisy", values if same else sealed(self.noisy))
-        if self.places is not None:
-            object.__setattr__(self, "places", sealed(self.places))
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and unpickled releases are made like any other, so that their arrays are sealed too.
+        noisy = None if self.noisy is self.values else self.noisy
+        return _restored, (self.values, self.mechanism, noisy, self.adjustments, self.places, self.guarantee)
 
     @property
     def neighbours(self) -> Neighbours:
         """The relation of neighbours that the guarantee is made for."""
         return self.mechanism.neighbours
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate the release in a composition (`ggdp.compose`)."""
+        return self.mechanism.losses
 
     @property
     def order(self) -> float | None:
@@ -301,6 +328,12 @@ def released(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guaran
     return _with_guarantee(Release(values=values, mechanism=mechanism), guarantee)
 
 
+def charged_to(release: Release, entry: EntryReference | None) -> Release:
+    """Return a release with the entry of the ledger that it was charged to. Only for mechanisms and tables."""
+    object.__setattr__(release, "entry", entry)
+    return release
+
+
 def adjusted(
     release: Release,
     values: NDArray[Any],
@@ -327,29 +360,22 @@ def adjusted(
         places=places,
     )
     kept = release.guarantee
+    charged_to(result, release.entry)
     return _with_guarantee(result, kept if kept is None or marginal else kept.after_postprocessing())
+
+
+def _restored(
+    values: NDArray[Any],
+    mechanism: MechanismRecord,
+    noisy: NDArray[Any] | None,
+    adjustments: tuple[Adjustment, ...],
+    places: NDArray[np.intp] | None,
+    guarantee: Guarantee | None,
+) -> Release:
+    release = Release(values=values, mechanism=mechanism, noisy=noisy, adjustments=adjustments, places=places)
+    return _with_guarantee(release, guarantee)
 
 
 def _with_guarantee(release: Release, guarantee: Guarantee | None) -> Release:
     object.__setattr__(release, "guarantee", guarantee)
     return release
-
-
-def sealed(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the values as an array that cannot be made writable, nor can any array behind it; nothing is copied.
-
-    NumPy lets a read-only array be made writable again where what holds its memory is writable. A memory view that is
-    read-only never is.
-
-    Examples
-    --------
-    >>> array = sealed(np.array([1.5, 2.5]))
-    >>> array.setflags(write=True)
-    Traceback (most recent call last):
-    ValueError: cannot set WRITEABLE flag to True of this array
-    """
-    array = np.ascontiguousarray(values).reshape(np.shape(values))
-    dtype = array.dtype
-    # Memory views know no dates.
-    plain: Any = array.view(np.int64) if dtype.kind in "mM" else array
-    return np.asarray(memoryview(plain).toreadonly()).view(dtype)

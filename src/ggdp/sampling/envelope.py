@@ -148,7 +148,7 @@ def _height(tops: list[float], far: float, sides: int, slots: int) -> float:
     weights: NDArray[np.float64] = np.array(tops) * (1.0 + 1e-9)
 
     def fits(height: float) -> bool:
-        # A weight has a slot even where it is no float above 0.
+        # A weight has a slot even where it is not a float above 0.
         needed = sides * float(np.maximum(np.ceil(height * weights), 1.0).sum())
         return needed + math.ceil(height * far * (1.0 + 1e-9)) + 1 <= slots
 

@@ -25,9 +25,9 @@ class ColumnCheck:
     rows, nulls : int
         How many rows there are, and how many of them have no value.
     unmatched : int
-        Rows with a value that is no declared level and in no bin.
+        Rows with a value that is neither a declared level nor in a bin.
     unparsable : int
-        Of these, with bins: values that are no numbers, or no times; the others are outside the edges.
+        Of these, with bins: values that are not numbers, or not times; the others are outside the edges.
     distinct_unmatched : int or None
         How many different values that is; None where it was not counted.
     most_frequent : tuple of (str, int)

@@ -124,7 +124,7 @@ def expanded(said: str, declared: Mapping[str, Any]) -> tuple[tuple[date, ...], 
 
 
 def instant_of_value(value: Any) -> int | None:  # noqa: ANN401 - a Python value of an object column
-    """Return a Python date or time, or ISO text, as microseconds since 1970; None if it is no time or out of range."""
+    """Return a Python date or time, or ISO text, as microseconds since 1970; None if it is neither or out of range."""
     if isinstance(value, str):
         if not _ISO.fullmatch(value):
             return None

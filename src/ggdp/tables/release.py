@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.privacy import Guarantee
+    from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases import Release
     from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
@@ -157,6 +158,16 @@ class TableRelease(ArrowViews):
     def guarantee(self) -> Guarantee | None:
         """The guarantee of all tables together; None if their noise came from a seed, so they are not private."""
         return self.release.guarantee
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate the tables in a composition (`ggdp.compose`)."""
+        return self.plan.losses
+
+    @property
+    def protected_unit(self) -> str:
+        """The column of the units that are protected, or "row"."""
+        return self.plan.protected_unit
 
     @property
     def manifest(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 
 Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it
 opens a CSV file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
-end and is no plain number, and before one that begins with an apostrophe: a reader who takes one apostrophe off has the
-text again, and no two texts become one. Declared levels are the publisher's own and stay as they are, and so do
+end and is not a plain number, and before one that begins with an apostrophe: a reader who takes one apostrophe off has
+the text again, and no two texts become one. Declared levels are the publisher's own and stay as they are, and so do
 Parquet files and frames.
 
 Claim. The bytes of all files are a function of the request, the released values and the versions of ggdp and pyarrow:

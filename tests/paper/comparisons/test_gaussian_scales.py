@@ -30,7 +30,7 @@ def test_the_two_formulas_are_lemma_10_and_the_classic_one(epsilon, delta):
 
 @pytest.mark.parametrize(("epsilon", "delta"), GOALS)
 @pytest.mark.parametrize(("notion", "field"), [("probabilistic", "tight_pdp"), ("approximate", "analytic")])
-def test_the_least_ones_keep_delta_and_a_hair_less_does_not(notion, field, epsilon, delta):
+def test_the_least_ones_keep_delta_and_slightly_smaller_ones_do_not(notion, field, epsilon, delta):
     sigma = float(getattr(gaussian_bounds(epsilon, delta), field))
     b = sigma * math.sqrt(2.0)
     assert real_delta(notion, 2, b * (1 + 1e-9), 1, epsilon) < delta < real_delta(notion, 2, b * (1 - 1e-9), 1, epsilon)

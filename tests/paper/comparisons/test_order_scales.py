@@ -52,8 +52,7 @@ def test_the_standard_deviation_is_that_of_the_law():
 
 
 def test_the_papers_box_has_the_scales_of_the_theory():
-    done = []
-    found = scales_by_order([1, 2, 3], 1.0, 0.05, PAPER_BOX, progress=lambda *step: done.append(step))
+    found = scales_by_order([1, 2, 3], 1.0, 0.05, PAPER_BOX)
     assert found.paper == pytest.approx([1.15, 3.258265, 4.815736], abs=1e-6)
     assert np.isnan(found.pdp[[0, 2]]).all()
     assert round(found.pdp[1], 4) == 2.8726
@@ -61,7 +60,6 @@ def test_the_papers_box_has_the_scales_of_the_theory():
     gaussian = ggdp.calibrate(ggdp.ApproxDP(1.0, 0.05), query, order=2)
     assert found.adp[1] == gaussian.scale
     assert np.all(found.adp < found.paper)
-    assert done == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.exhaustive

@@ -406,3 +406,12 @@ def test_half_a_surrogate_pair_is_no_text_and_no_error():
     assert counted(frame, CountQuery(marginals=(domain,))) == [{0: 2, 1: 1, 2: 1}]
     assert keyed(frame, CountQuery(marginals=(Domain([Column(name="x")]),))) == [[("a", 2)]]
     assert counted(frame, CountQuery(marginals=(Domain({"y": [1]}),), unit="x", key=KEY)) == [{0: 1}]
+
+
+@pytest.mark.parametrize("frame", [TABLE, TABLE.slice(0, 0)], ids=["rows", "no rows"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_polars_that_takes_names_for_patterns_is_refused(monkeypatch, frame, lazy):
+    monkeypatch.setattr(pl, "__version__", "1.35.2")
+    data = pl.from_arrow(frame.select(["text"]))
+    with pytest.raises(ArgumentError, match=r"^data = 'polars 1\.35\.2': .*install polars 1\.36 or newer$"):
+        open_source(data.lazy() if lazy else data, columns=["text"])

@@ -9,7 +9,7 @@ pdp       the least scale for pDP, where it is known: one coordinate moves, or p
 adp       the least scale for aDP
 ========  ==========================================================================================
 
-Scales of different orders are not comparable as they stand, since b is no measure of spread: hence the standard
+Scales of different orders are not comparable as they stand, since b does not measure spread: hence the standard
 deviations. Where one coordinate moves, or p = 2, the least scales are certified by `ggdp.calibrate` and the paper's is
 its closed form. Where several move, delta is a convolution in floats, and nothing is proved: scales are good to about
 1e-6. ``ggdp.calibrate`` proves such a scale, in a second or two each.
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,8 @@ from ggdp import ApproxDP, GeneralizedGaussian, ProbabilisticDP, Sensitivity, _v
 from ggdp.calibration import disjoint_scale
 from ggdp.calibration.absolute_sum import absolute_sum_excess
 from ggdp.calibration.corner import corner_excess
-from ggdp.errors import ArgumentError, SearchError
+from ggdp.calibration.search import bracketed, passing_end
+from ggdp.errors import ArgumentError
 from ggdp.paper.array_checks import Floats, frozen, orders_of
 from ggdp.planning.scales import scale_finder
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta
@@ -49,9 +51,10 @@ __all__ = ["PAPER_BOX", "ScaleComparison", "scales_by_order"]
 PAPER_BOX = (1.0, 0.1, 0.05)
 # Beyond it the convolutions of several coordinates leave the floats.
 LARGEST_OF_SEVERAL = 50.0
-TOLERANCE = 1e-8
-SECANTS = 40
-FIRST_STEP = 1e-3
+TOLERANCE = 1e-7
+# A rough search is good to about 1e-5, so the first stride from its scale mostly gives a bracket.
+ROUGH_TOLERANCE = 1e-5
+NEAR = 1.0 + 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,7 +96,6 @@ def scales_by_order(
     epsilon: float,
     delta: float,
     sensitivities: Iterable[float] = (1.0,),
-    progress: Callable[[int, int], None] | None = None,
 ) -> ScaleComparison:
     """Return the paper's scale and the least scales for pDP and aDP, for every order.
 
@@ -105,8 +107,6 @@ def scales_by_order(
         The goal, delta strictly between 0 and 1.
     sensitivities : sequence of float, default (1,)
         Largest change of each coordinate. One coordinate takes milliseconds an order, several a second or two.
-    progress : callable, optional
-        Called with the number of orders done and the number of all, after each.
 
     Examples
     --------
@@ -126,15 +126,12 @@ def scales_by_order(
         raise ArgumentError("orders", float(checked.max()), expected)
     find = scale_finder(goals[1], query, "real")
     rows = []
-    for done, order in enumerate(checked, start=1):
-        p = float(order)
+    for p in map(float, checked):
         if query.moving == 1 or p == 2.0:
             pdp, adp = (calibrate(goal, query, order=p).scale for goal in goals)
         else:
             pdp, adp = math.nan, _least_scale(p, query, goals[1], find(p, lambda: math.inf))
         rows.append((_paper_scale(p, query, eps, slack), pdp, adp))
-        if progress is not None:
-            progress(done, checked.size)
     columns = np.array(rows, dtype=np.float64).reshape(checked.size, 3).T
     return ScaleComparison(
         epsilon=eps,
@@ -156,39 +153,20 @@ def _paper_scale(p: float, query: Sensitivity, epsilon: float, delta: float) -> 
 
     bound = AbsoluteSumDelta(corner=query.corner, epsilon=epsilon)
 
-    def excess(log_scale: float) -> float:
-        return absolute_sum_excess(bound, NoiseLaw(order=p, scale=math.exp(log_scale)), delta)
+    def excess(scale: float, *, rough: bool = False) -> float:
+        return absolute_sum_excess(bound, NoiseLaw(order=p, scale=scale), delta, rough=rough)
 
-    return math.exp(_secant_root(excess, math.log(disjoint_scale(p, query.lp(1), epsilon, delta))))
+    rough = partial(excess, rough=True)
+    found = bracketed(rough, disjoint_scale(p, query.lp(1), epsilon, delta))
+    return _polished(excess, passing_end(rough, **found._asdict(), tolerance=ROUGH_TOLERANCE))
 
 
 def _least_scale(p: float, query: Sensitivity, goal: ApproxDP, near: float) -> float:
     """Return the least scale for aDP where several coordinates move, from one that is near it."""
     bound = CornerDelta(corner=query.corner, epsilon=goal.epsilon)
-
-    def excess(log_scale: float) -> float:
-        return corner_excess(bound, NoiseLaw(order=p, scale=math.exp(log_scale)), goal.delta)
-
-    try:
-        return math.exp(_secant_root(excess, math.log(near)))
-    except SearchError:
-        # At order 1 delta has kinks in the scale.
-        return near
+    return _polished(lambda scale: corner_excess(bound, NoiseLaw(order=p, scale=scale), goal.delta), near)
 
 
-def _secant_root(excess: Callable[[float], float], start: float) -> float:
-    """Return the root of a falling and nearly straight function, by secants that stay within a factor of e."""
-    here, value = start, excess(start)
-    ahead = here + math.copysign(FIRST_STEP, value)
-    for _ in range(SECANTS):
-        following = excess(ahead)
-        slope = (following - value) / (ahead - here)
-        if not slope < 0.0:
-            break
-        here, value = ahead, following
-        step = -value / slope
-        if abs(step) <= TOLERANCE:
-            return here + step
-        ahead = here + min(max(step, -1.0), 1.0)
-    message = f"no root was found near {start!r} in {SECANTS} secants"
-    raise SearchError(message)
+def _polished(excess: Callable[[float], float], near: float) -> float:
+    """Return the passing end of a narrow bracket, from a scale that a rough search found."""
+    return passing_end(excess, **bracketed(excess, near, ratio=NEAR)._asdict(), tolerance=TOLERANCE)

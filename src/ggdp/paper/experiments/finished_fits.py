@@ -1,7 +1,7 @@
 """Finished pieces of a long run, one line of a file each, so that an interrupted run continues where it stopped.
 
 A line is ``{"run": fingerprint, "piece": name, "result": number}``. The fingerprint stands for all that the results
-depend on; lines of other runs are left alone and not used. A line that was cut off in the middle is no line.
+depend on; lines of other runs are left alone and not used. A line that was cut off in the middle is ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StateFile:
     Raises
     ------
     ArgumentError
-        If the path cannot be read and written, or is no regular file.
+        If the path cannot be read and written, or is not a regular file.
     GgdpError
         If a piece cannot be written, for example for lack of space. The pieces before it stay.
 

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.errors import ArgumentError
-from ggdp.paper.array_checks import positives
 from ggdp.paper.comparisons import LEMMA_DELTA, delta_of_equal_variance, variance_ratio
 from ggdp.plots.style import BLACK, DOUBLE_WIDTH, SMALL, curve, label, level, new_figure, plain_ticks, show_legend
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
 
     from ggdp.paper.comparisons.gaussian_scales import Gaussian
@@ -29,25 +25,17 @@ KINDS: dict[Gaussian, str] = {
 POINTS = 241
 
 
-def plot_dispersion(epsilons: float | Sequence[float] = EPSILONS) -> Figure:
+def plot_dispersion() -> Figure:
     r"""Return a figure of the ratio of variances, Gaussian to Laplace, and of the goals at which it is 1.
-
-    Parameters
-    ----------
-    epsilons : float or sequence of float, default (0.1, 1, 2)
-        The epsilon of each curve of the ratio, for the Gaussian noise of Lemma 10.
 
     Examples
     --------
     >>> [axes.get_ylabel() for axes in plot_dispersion().axes]
     ['variance, Gaussian : Laplace', '$\\delta$']
     """
-    each = np.atleast_1d(positives(epsilons=epsilons))
-    if each.ndim > 1 or not each.size:
-        raise ArgumentError("epsilons", each.shape, "must be one number or a sequence of at least one")
     figure, (left, right) = new_figure(DOUBLE_WIDTH, 2.7, 2)
     delta = np.geomspace(1e-6, 0.5, POINTS)
-    for number, epsilon in enumerate(each):
+    for number, epsilon in enumerate(EPSILONS):
         curve(left, delta, variance_ratio(epsilon, delta), number, f"$\\varepsilon$ = {epsilon:g}")
     level(left, 1.0)
     left.axvline(LEMMA_DELTA, color=BLACK, linewidth=0.8, linestyle=(0, (1, 2)))

@@ -25,9 +25,9 @@ The type of a pandas column follows from its values: one null makes a column of 
 booleans an object one, one text makes both object columns, and without any value a column of text is a float one. The
 same holds for files that pandas has written. So text, integers, floats, booleans and objects go with every declaration,
 and may be units: else whether a release succeeds would hang on one row. What does not fit is `other`, whatever the type
-of its column. The type of pandas' categories follows from the data
-(without any it is float), so it is no schema: whatever it is, each category is read as a Python value, and one without
-a text is neither key nor unit. Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
+of its column. The type of pandas' categories follows from the data (without any it is float), so it is not a schema:
+whatever it is, each category is read as a Python value, and one without a text is neither key nor unit. Dictionaries of
+Arrow have the kind of their values, whose type is part of the schema.
 
 **Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
 
@@ -166,7 +166,7 @@ def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
     """Return the value that identifies a unit; null if it is not a unit.
 
     Claim. It is a function of the value alone: the text of whole floats within 64 bits is that of the integer, so that
-    an id is the same unit whether its column has nulls or not; other floats, which are no ids, are no units. So is text
+    an id is the same unit whether its column has nulls or not; other floats are not ids and not units. So is text
     like "7.0", which pandas writes for 7 into a text file where another id is missing.
     """
     if kind == "float":

@@ -84,7 +84,7 @@ def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a 
     try:
         return pa.Array.from_pandas(series)
     except UnicodeEncodeError:
-        # Text in Python's own strings may hold half of a surrogate pair, which is no text elsewhere.
+        # Text in Python's own strings may hold half of a surrogate pair, which is not text elsewhere.
         return _read(series, column)
 
 

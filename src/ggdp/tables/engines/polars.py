@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from ggdp.errors import ArgumentError
 from ggdp.tables.engines.contributions import UnitLimits, digests, kept_by_window
 from ggdp.tables.engines.files import require_columns
 from ggdp.tables.engines.frames import framed, joined, safe_name, with_kinds
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.sources import CountQuery
 
 __all__ = ["POLARS", "PolarsFrame"]
+
+# Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.
+OLDEST = (1, 36)
 
 
 class _Polars(Dialect):
@@ -48,6 +52,11 @@ class PolarsFrame(Engine):
     def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - polars is untyped
         import polars as pl
 
+        if tuple(map(int, pl.__version__.split(".")[:2])) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise ArgumentError(
+                "data", f"polars {pl.__version__}", f"is not counted safely; install polars {oldest} or newer"
+            )
         names = data.collect_schema().names()
         require_columns(source, columns, names)
         taken = data.select(pl.nth(names.index(column)).alias(safe_name(column)) for column in columns)

@@ -8,12 +8,12 @@ before it only through where the last record ended. These are the rules, for CSV
 - A quote is special only as the first character of a field. The field then goes on to the next quote that is not
   doubled, whatever is in between; what follows that quote, up to the next delimiter or record end, belongs to it too.
 - Where an escape character is declared, it and the character after it are that character, in quotes or not.
-- A record of no bytes is no record, but in files of one column, where it is a null. A field of no characters is null,
-  quoted or not.
+- A record of no bytes does not count, except in files of one column, where it is a null. A field of no characters is
+  null, quoted or not.
 - A record with fewer fields than the header has nulls for the rest; fields beyond the header are left out.
 - A record of more bytes than `Layout.longest` is one record, and all its fields are null.
 
-Lines of JSON follow the same rules with ``\n`` and without fields and quotes; a line of white space alone is no record.
+Lines of JSON follow the same rules with ``\n`` and without fields and quotes; a line of white space is not a record.
 
 Claim. For every way of cutting the file into chunks, `records` yields the same rows: each chunk is worked on up to its
 last complete record, and the rest is put before the next one. Where all quotes of a chunk are *proper* (those of even

@@ -50,7 +50,7 @@ _LONGEST_HEADER = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 _ASCII = bytes(range(128))
-# The name of the treatment of bytes that are no character in an encoding.
+# The name of the treatment of bytes that are not a character of an encoding.
 _INVALID = "ggdp.invalid"
 # What stands for text that is not valid, in a check.
 _REPLACED = "\ufffd"
@@ -304,7 +304,7 @@ def _converted(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _half_of_a_pair(wrong: UnicodeError) -> tuple[str, int]:
-    """Stand for bytes that are no character: half of a surrogate pair, which no text holds."""
+    """Stand for bytes that are not a character: half of a surrogate pair, which no text holds."""
     assert isinstance(wrong, UnicodeDecodeError)
     return "\udcff", wrong.end
 

@@ -32,7 +32,7 @@ __all__ = ["json_problems", "json_rows", "parquet", "parquet_rows", "require_rea
 
 _LINE = pa.schema([("line", pa.string_view())])
 _OBJECT = "CASE WHEN json_valid(line) THEN CASE WHEN json_type(line) = 'OBJECT' THEN line END END"
-# A byte-order mark may begin any line, since files with one may have been joined. A blank line is no row.
+# A byte-order mark may begin any line, since files with one may have been joined. A blank line is not a row.
 _LINES = r"""
     FROM (SELECT CASE WHEN starts_with(line, chr(65279)) THEN substr(line, 2) ELSE line END AS line FROM ggdp_lines)
     WHERE line IS NULL OR NOT regexp_full_match(line, '[ \t\r\n\v\f]*')"""
@@ -77,7 +77,7 @@ def json_rows(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # 
 
 
 def json_problems(connection: Any, files: Files) -> tuple[int, int, int]:  # noqa: ANN401 - duckdb is untyped here
-    """Return how many rows JSON files have, how many are no valid text or too long, and how many are no objects.
+    """Return how many rows JSON files have, how many are not valid text or too long, and how many are not objects.
 
     Not private.
     """

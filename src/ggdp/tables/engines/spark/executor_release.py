@@ -16,9 +16,9 @@ nothing evaluates it again. An attempt of a task (a retry, or a speculative copy
 version 1 of Hadoop's committer an attempt's directory is renamed as a whole when Spark's output commit coordinator lets
 it, which it does for one attempt of a part; all are moved to the output when all parts are done. (Version 2 moves each
 attempt's files to the output at once: if its executor then dies before it can say so, the output has files of an
-attempt that Spark takes for failed.) All of this happens in a hidden directory, which is renamed onto the asked path
-after the last attempt has ended, or removed with all it holds. Executors that cannot be reached, or do not stop within
-a minute, may leave draws in the hidden directory's place, never in the asked one: it is no directory to publish.
+attempt that Spark takes for failed.) All of this happens in a hidden directory, which is renamed onto the requested
+path after the last attempt has ended, or removed with all it holds. Executors that cannot be reached, or do not stop
+within a minute, may leave draws in the hidden directory's place, never in the requested one: do not publish that.
 
 Claim (nothing else is revealed). Number and names of the files, but for random digits, the cells that each may hold,
 types and metadata are functions of the request. Which rows a file holds, how they are encoded and grouped is a function

@@ -1,0 +1,169 @@
+"""What can be composed, as one kind of record: losses that dominate it, and its guarantee, neighbours and unit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from ggdp import _validate
+from ggdp.calibration import Calibration
+from ggdp.calibration.grid import GridCalibration
+from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
+from ggdp.proofs.dominating_losses import dominating_losses
+from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ggdp.privacy import Guarantee, Neighbours
+
+__all__ = ["Composable", "Part", "calibrated_losses", "parts_of"]
+
+_KINDS = (
+    "must be a release, mechanism, calibration or guarantee, a manifest (a path or what json.load returns), or a pair "
+    "(part, count)"
+)
+# `ggdp.releases.manifest` writes it, which is above this package.
+SCHEMA = "ggdp-release-manifest/1"
+_NOTIONS = {"pure": PureDP, "probabilistic": ProbabilisticDP, "approximate": ApproxDP}
+
+
+@runtime_checkable
+class Composable(Protocol):
+    """A mechanism or release that knows the losses which dominate it."""
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What it keeps; None where its source was seeded."""
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that together dominate it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of a composition.
+
+    Attributes
+    ----------
+    name : str
+        How messages call it.
+    losses : tuple of CountedLoss
+        Losses that together dominate it.
+    guarantee : PureDP, ProbabilisticDP or ApproxDP
+        Its own guarantee, with its neighbours.
+    unit : str, optional
+        Whom it protects, in words; None where that is not said.
+    count : int
+        How often it is run.
+    """
+
+    name: str
+    losses: tuple[CountedLoss, ...]
+    guarantee: Guarantee
+    unit: str | None
+    count: int
+
+    @property
+    def neighbours(self) -> Neighbours | None:
+        """The relation of neighbours; None where the guarantee does not say."""
+        return self.guarantee.neighbours
+
+
+def parts_of(given: Iterable[Any]) -> tuple[Part, ...]:
+    """Return the parts of a composition, all of the same neighbours and unit.
+
+    Raises
+    ------
+    ArgumentError
+        If a part has no guarantee, or neighbours or a unit that another part does not have.
+    """
+    if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
+        raise ArgumentTypeError("parts", type(given).__name__, "must be a list of parts")
+    parts = tuple(_part(one, number) for number, one in enumerate(given, start=1))
+    if not parts:
+        raise ArgumentError("parts", [], "must not be empty")
+    for what in ("neighbours", "unit"):
+        said = [part for part in parts if getattr(part, what) is not None]
+        for part in said[1:]:
+            mine, first = getattr(part, what), getattr(said[0], what)
+            if mine != first:
+                raise ArgumentError(
+                    "parts",
+                    part.name,
+                    f"has {what} {mine!r} where {said[0].name} has {first!r}: their losses are not about the same "
+                    "people and cannot be added",
+                )
+    return parts
+
+
+def calibrated_losses(calibration: Calibration | GridCalibration) -> tuple[CountedLoss, ...]:
+    """Return the losses that dominate the noise of a calibration; on a grid in its steps."""
+    steps = calibration.steps if isinstance(calibration, GridCalibration) else calibration
+    return dominating_losses(steps.law, steps.sensitivity, calibration.guarantee)
+
+
+def _part(one: Any, number: int) -> Part:  # noqa: ANN401 - every kind of part
+    count = 1
+    if isinstance(one, tuple) and len(one) == 2:
+        one, times = one
+        count = _validate.integer(count=times, at_least=1)
+    name = f"part {number}"
+    if isinstance(one, Calibration | GridCalibration):
+        one.require_proof()
+        guarantee = one.guarantee
+        return Part(name=name, losses=calibrated_losses(one), guarantee=guarantee, unit=None, count=count)
+    if isinstance(one, PureDP | ProbabilisticDP | ApproxDP):
+        losses = (CountedLoss(ResponseLoss(one.epsilon, one.delta), 1),)
+        return Part(name=name, losses=losses, guarantee=one, unit=None, count=count)
+    if isinstance(one, str | os.PathLike):
+        return _from_manifest(_read(Path(one)), os.fspath(one), count)
+    if isinstance(one, Mapping):
+        return _from_manifest(one, name, count)
+    if isinstance(one, Composable):
+        if one.guarantee is None:
+            raise ArgumentError("parts", name, "has no guarantee: its noise came from a seeded source")
+        unit = getattr(one, "protected_unit", None)
+        return Part(name=name, losses=one.losses, guarantee=one.guarantee, unit=unit, count=count)
+    raise ArgumentTypeError("parts", type(one).__name__, _KINDS)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as failed:
+        raise ArgumentError("parts", str(path), f"cannot be read ({failed.strerror})") from None
+    except ValueError:
+        raise ArgumentError("parts", str(path), "is not a JSON file; name a manifest of ggdp") from None
+    if not isinstance(found, Mapping):
+        raise ArgumentError("parts", str(path), "is not a manifest of ggdp")
+    return found
+
+
+def _from_manifest(manifest: Mapping[str, Any], name: str, count: int) -> Part:
+    """Return the part that a manifest describes."""
+    if manifest.get("schema") != SCHEMA:
+        raise ArgumentError("parts", name, "is not a manifest of ggdp")
+    if "losses" not in manifest:
+        raise ArgumentError("parts", name, "is a manifest of an earlier version, without its losses; release it again")
+    stated, losses = manifest.get("guarantee"), manifest["losses"]
+    if stated is None:
+        raise ArgumentError("parts", name, "has no guarantee: its noise came from a seeded source")
+    try:
+        notion = _NOTIONS[stated["notion"]]
+        numbers = [stated["epsilon"]] if notion is PureDP else [stated["epsilon"], stated["delta"]]
+        guarantee = notion(*numbers, neighbours=stated["neighbours"])
+        found = tuple(CountedLoss.from_dict(one) for one in losses)
+    except (KeyError, TypeError):
+        raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: its guarantee or losses are") from None
+    if not found:
+        raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: it has no losses")
+    table = manifest.get("table")
+    unit = None if table is None else table["unit"]["column"] or "row"
+    return Part(name=name, losses=found, guarantee=guarantee, unit=unit, count=count)
