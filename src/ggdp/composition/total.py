@@ -25,7 +25,7 @@ from ggdp.calibration.sampled_loss import log_delta, saddle
 from ggdp.calibration.search import passing_end
 from ggdp.errors import UnattainableError
 from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
+from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.profile import LEAST_EPSILON
 from ggdp.proofs.shift import ShiftDelta
