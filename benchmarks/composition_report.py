@@ -57,7 +57,7 @@ def times(ours: dict[str, Any], theirs: dict[str, Any] | None) -> str:
 def judged(rows: list[dict[str, Any]], bounds: list[dict[str, Any]]) -> list[str]:
     """Return a line for each aim: what was measured, at worst, and whether it is met."""
 
-    def line(what: str, wanted: str, measured: str, met: bool) -> str:  # noqa: FBT001 - a cell of the table
+    def line(what: str, wanted: str, measured: str, met: bool) -> str:
         return row(what, wanted, measured, "yes" if met else "**no**")
 
     lines = []
@@ -72,7 +72,8 @@ def judged(rows: list[dict[str, Any]], bounds: list[dict[str, Any]]) -> list[str
         of_aim = [each for each in bounds if aim(each["delta"]) == wanted]
         worst = max(of_aim, key=lambda each: apart(each["delta"]))
         missed = sum(apart(each["delta"]) > wanted for each in of_aim)
-        measured = f"{excess(apart(worst['delta']))} ({worst['what']}, epsilon {worst['epsilon']:.6g}); {missed} of {len(of_aim)} miss"
+        where = f"{worst['what']}, epsilon {worst['epsilon']:.6g}"
+        measured = f"{excess(apart(worst['delta']))} ({where}); {missed} of {len(of_aim)} miss"
         lines.append(line(f"upper / lower - 1, delta {name}", f"{wanted - 1.0:.0e}", measured, missed == 0))
     known = [each for each in bounds if each["true"] is not None]
     wrong = sum(not holds(each["delta"], each["true"]) for each in known)
@@ -118,8 +119,8 @@ def report(document: dict[str, Any]) -> str:
         "",
         f"The epsilon for a delta of {DELTA:g}, and the delta at that epsilon. dp-accounting's pessimistic estimate by "
         f"connecting the dots, at its own discretisation {coarse} and at {fine}; noise of other orders is described to "
-        f"it by its general interface. prv-accountant with an error of epsilon of {ERROR:g}; it has Laplace and Gaussian "
-        "noise on the reals, and randomised response.",
+        f"it by its general interface. prv-accountant with an error of {ERROR:g} of epsilon; it has Laplace and "
+        "Gaussian noise on the reals, and randomised response.",
         *table(
             "what",
             "ggdp, epsilon",
@@ -160,9 +161,9 @@ def report(document: dict[str, Any]) -> str:
         "",
         "## Bounds of delta",
         "",
-        "Where the true delta is known, in 50 digits by closed forms or by enumeration, it is compared with both bounds. "
-        "The last columns are dp-accounting's pessimistic delta over ggdp's upper bound; too small says that it is "
-        "below ggdp's proved lower bound, so that it bounds nothing.",
+        "Where the true delta is known, in 50 digits by closed forms or by enumeration, it is compared with both "
+        "bounds. The last columns are dp-accounting's pessimistic delta over ggdp's upper bound; too small says that "
+        "it is below ggdp's proved lower bound, so that it bounds nothing.",
         *table(
             "what",
             "epsilon",
