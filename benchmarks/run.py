@@ -18,6 +18,7 @@ import calibration_report
 import composition_report
 import composition_rounds
 import latency
+import ledger_report
 import releases_report
 import releases_rounds
 import sampling_report
@@ -28,6 +29,7 @@ from environments import (
     frames_python,
     ggdp_python,
     google_python,
+    ledger_python,
     peers_python,
     plots_python,
     prv_python,
@@ -111,10 +113,12 @@ def part(name: str) -> str:
     if name == "latency":
         python = plots_python()
         return latency.report(python, printed(python, "warm_calibrations.py"))
+    if name == "ledger":
+        return ledger_report.report(printed(ledger_python(), "ledger.py"))
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 
-PARTS = ("calibration", "latency", "sampling", "releases", "tables", "composition")
+PARTS = ("calibration", "composition", "latency", "ledger", "sampling", "releases", "tables")
 
 
 def main() -> None:

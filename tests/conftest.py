@@ -35,3 +35,11 @@ def pytest_collection_modifyitems(items):
 def pytest_xdist_make_scheduler(config, log):
     """Hand out tests by groups."""
     return GroupScheduling(config, log)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Show what tests have counted, such as the writers that were killed and the edits that were found."""
+    for report in terminalreporter.getreports("passed"):
+        for name, counts in report.user_properties:
+            if name == "counts":
+                terminalreporter.write_line(f"{report.nodeid.rpartition('::')[2]}: {counts}")

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def lowest(requirement: str) -> str:
     """Return ``name==lowest`` for ``name>=lowest,<highest``."""
-    found = re.fullmatch(r"([A-Za-z0-9_.-]+)>=([0-9.]+)(,.*)?", requirement)
+    found = re.fullmatch(r"([A-Za-z0-9_.-]+(?:\[[a-z]+\])?)>=([0-9.]+)(,.*)?", requirement)
     if found is None:
         sys.exit(f"error: pyproject.toml has {requirement!r}, which has no lower end")
     return f"{found[1]}=={found[2]}"
@@ -31,7 +31,7 @@ def main() -> None:
     wanted = list(dict.fromkeys(sum(extras.values(), project["project"]["dependencies"])))
     needed = project["dependency-groups"]["test"]
     pins = [lowest(requirement) for requirement in wanted + [x for x in needed if re.match("pandas|polars", x)]]
-    tools = [tool for tool in needed if re.match("hypothesis|ibis|jsonschema|mpmath|pytest", tool)]
+    tools = [tool for tool in needed if re.match("hypothesis|ibis|jsonschema|mpmath|pixeltable|pytest", tool)]
     venv.create(folder, with_pip=True, clear=True)
     python = folder / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, *tools, "--editable", str(ROOT)], check=True)

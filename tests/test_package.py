@@ -7,7 +7,21 @@ import pytest
 
 import ggdp
 
-HEAVY = ("numpy", "scipy", "flint", "matplotlib", "typer", "rich", "pandas", "polars", "pyarrow", "duckdb", "pyspark")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "flint",
+    "matplotlib",
+    "typer",
+    "rich",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "pyspark",
+    "sqlalchemy",
+    "alembic",
+)
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(ggdp.__path__, "ggdp.") if "__main__" not in module.name
 )

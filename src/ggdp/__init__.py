@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         IntegerGeneralizedGaussian,
         TruncatedGeneralizedGaussian,
     )
+    from ggdp.ledger import Ledger
     from ggdp.mechanisms import ExponentialMechanism, Mechanism, RandomisedResponse
     from ggdp.planning import Plan, plan
     from ggdp.privacy.grid import Grid
@@ -49,6 +50,7 @@ __all__ = [
     "Grid",
     "IntegerGeneralizedGaussian",
     "IntegerNoise",
+    "Ledger",
     "Mechanism",
     "Plan",
     "ProbabilisticDP",
@@ -87,6 +89,7 @@ _LAZY = {
     "TruncatedGeneralizedGaussian": "ggdp.distributions",
     "Grid": "ggdp.privacy.grid",
     "IntegerNoise": "ggdp.sampling",
+    "Ledger": "ggdp.ledger",
     "ExponentialMechanism": "ggdp.mechanisms",
     "Mechanism": "ggdp.mechanisms",
     "RandomisedResponse": "ggdp.mechanisms",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import unicodedata
 from collections.abc import Iterable
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
@@ -19,6 +20,7 @@ __all__ = [
     "order",
     "positive",
     "probability",
+    "words",
 ]
 
 
@@ -105,6 +107,17 @@ def choice(*, among: tuple[str, ...], **named: object) -> str:
     if not isinstance(value, str) or value not in among:
         refusal = ArgumentError if isinstance(value, str) else ArgumentTypeError
         raise refusal(name, value, "must be one of " + ", ".join(repr(word) for word in among))
+    return value
+
+
+def words(**named: object) -> str:
+    """Return the one argument as text that is not blank and that any file or database can hold."""
+    name, value = _one(named)
+    if not isinstance(value, str) or not value.strip():
+        raise ArgumentTypeError(name, value, "must be text that is not blank")
+    # Control characters, a null one among them, and halves of a character.
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in value):
+        raise ArgumentError(name, value, "must be text without control characters")
     return value
 
 

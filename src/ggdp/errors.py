@@ -13,6 +13,9 @@
     ├── DatasetError                    a data set could not be obtained, or differs from the published one
     ├── SourceError                     a source of data could not be read or counted
     │   └── OutOfMemoryError            it does not fit in memory, and no directory for temporary files is set
+    ├── LedgerError                     a ledger cannot be opened, read or written, or cannot take a request
+    │   ├── BudgetExceededError         a release does not fit in what remains; nothing was charged
+    │   └── TamperingError              the entries of a ledger are not those that were written
     └── MissingExtraError (ImportError) an optional part is not installed
 
     PrivacyWarning (UserWarning)        the request can be fulfilled, but protects little
@@ -23,18 +26,23 @@ value that comes from private data: only arguments, which are public, are quoted
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "BudgetExceededError",
     "CertificateError",
     "DatasetError",
     "EntropyError",
     "GgdpError",
+    "LedgerError",
     "MissingExtraError",
     "OutOfMemoryError",
     "PrivacyWarning",
     "SearchError",
     "SourceError",
+    "TamperingError",
     "UnattainableError",
     "UnprovedError",
 ]
@@ -128,6 +136,37 @@ class OutOfMemoryError(SourceError):
             f"source {self.source!r} could not be counted in memory. Name a directory for temporary files, on an "
             "encrypted disk, with temp_dir (--temp-dir, or the environment variable GGDP_TEMP_DIR)"
         )
+
+
+class LedgerError(GgdpError):
+    """A ledger cannot be opened, read or written, or cannot take a request. Nothing was released."""
+
+
+class BudgetExceededError(LedgerError):
+    """A release does not fit in what remains of a budget. Nothing was charged, and no data were read.
+
+    Attributes
+    ----------
+    requested, remaining : Balance
+        What the release would have cost, and what remains (`ggdp.ledger.Balance`).
+    """
+
+    def __init__(self, message: str, *, requested: object, remaining: object) -> None:
+        # Records of a package that imports this one.
+        self.requested: Any = requested
+        self.remaining: Any = remaining
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _budget_exceeded, (str(self), self.requested, self.remaining)
+
+
+def _budget_exceeded(message: str, requested: object, remaining: object) -> BudgetExceededError:
+    return BudgetExceededError(message, requested=requested, remaining=remaining)
+
+
+class TamperingError(LedgerError):
+    """The entries of a ledger are not those that were written: some were edited, removed, added or reordered."""
 
 
 class MissingExtraError(GgdpError, ImportError):

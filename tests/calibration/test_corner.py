@@ -9,6 +9,10 @@ import pytest
 from tests.cases import some
 from tests.flat import delta_of_corner, scale_for_corner
 
+from ggdp.calibration.corner import least_for_corner
+from ggdp.proofs import NoiseLaw
+from ggdp.proofs.corner import CornerDelta
+
 
 def analytic_gaussian_scale(norm: float, epsilon: float, delta: float) -> float:
     """The scale at order 2 by bisection of the analytic Gaussian formula, in 30 digits."""
@@ -62,11 +66,13 @@ def test_order_two_is_within_a_ten_thousandth_of_the_analytic_gaussian(
     ),
 )
 def test_scale_is_certified_for_mixed_sizes(order: float, support: str) -> None:
-    call = {"order": order, "corner": ((4, 1), (1, 3)), "epsilon": 0.8, "support": support}
-    scale = scale_for_corner(**call, delta=1e-3)
-    assert delta_of_corner(**call, scale=scale).upper <= 1e-3
+    call = {"corner": ((4, 1), (1, 3)), "epsilon": 0.8}
+    found = least_for_corner(CornerDelta(**call), NoiseLaw(order=order, scale=1.0, support=support), 1e-3)
+    assert found.bound.claim == CornerDelta(**call)
+    assert found.bound.at_precision(found.law, found.found.precision).upper <= 1e-3
     if support == "real":
-        assert delta_of_corner(**call, scale=scale * (1 - 1e-4)).upper > 1e-3
+        smaller = found.law.scale * (1 - 1e-4)
+        assert delta_of_corner(order=order, scale=smaller, support=support, **call).upper > 1e-3
 
 
 def test_scale_on_the_reals_is_proportional_to_the_sizes() -> None:

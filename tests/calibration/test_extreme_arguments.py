@@ -127,7 +127,7 @@ def test_a_papers_scale_that_the_grid_cannot_prove_is_refused_without_a_proof(mo
         ggdp.Mechanism(ideal)
 
 
-def test_a_million_coordinates_are_added_in_blocks_and_all_of_them_count():
+def test_a_million_coordinates_are_added_and_all_of_them_count():
     how = {"order": 2.0, "scale": 5974.8, "epsilon": 1.0, "support": "integer"}
     exact = ggdp.calibrate(ApproxDP(1, 1e-6), Sensitivity.norm(2, 999_983**0.5, dimension=999_983), order=2)
     assert exact.scale < how["scale"] < exact.scale * (1 + 5e-5)

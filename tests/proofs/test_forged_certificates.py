@@ -244,34 +244,78 @@ def test_a_record_with_more_or_fewer_keys_is_refused(name):
         refused(right | {"parameters": left})
 
 
-@pytest.mark.parametrize("name", ["corner", "absolute-sum"])
-def test_a_record_with_a_wrong_layout_is_refused(name):
+def refuses_layouts(name, wrong):
+    """Check that a record is refused with each of the changes to its layout."""
     right = record_of(name)
     layout = right["parameters"]["layout"]
-    part = "sizes" if name == "corner" else "others"
-    wrong = [
-        {"step": 0.0},
-        {"step": -layout["step"]},
-        {"step": math.nan},
-        {part: []},
-        {part: layout[part] * 2},
-        {part: [layout[part][0] | {"count": layout[part][0]["count"] + 1}]},
-        {part: [layout[part][0] | {"count": 0}]},
-        {part: [layout[part][0] | {"size": 0.5}]},
-        {part: [layout[part][0] | {"high": 1}]},
-        {part: [layout[part][0] | {"high": 10**9}]},
-        {part: [layout[part][0] | {"colour": "red"}]},
-        {"window": None},
-        {"window": layout["window"] | {"points": 0}},
-        {"window": layout["window"] | {"points": 1 << 40}},
-        {"window": layout["window"] | {"tilt": -1.0}},
-        {"window": layout["window"] | {"tilt": 0.0}},
-        {"window": layout["window"] | {"top": 1.5}},
-        {"window": layout["window"] | {"top": -5}},
-        {"colour": "red"},
-    ]
     for change in wrong:
         refused(right | {"parameters": right["parameters"] | {"layout": layout | change}})
+
+
+def test_a_corner_with_a_wrong_layout_is_refused():
+    layout = record_of("corner")["parameters"]["layout"]
+    size = layout["sizes"][0]
+    refuses_layouts(
+        "corner",
+        [
+            {"sizes": []},
+            {"sizes": [size, size]},
+            *(
+                {"sizes": [size | {"step": step}]}
+                for step in (0.0, -size["step"], math.nan, math.inf, 1e-300, 1e300, None)
+            ),
+            {"sizes": [size | {"low": size["high"] + 1}]},
+            {"sizes": [size | {"low": -(10**9)}]},
+            {"sizes": [size | {"high": 10**9}]},
+            {"sizes": [size | {"inner_low": size["inner_high"]}]},
+            {"sizes": [size | {"inner_high": 0.5}]},
+            {"sizes": [size | {"colour": "red"}]},
+            *({"tilt": tilt} for tilt in (-1.0, math.nan, math.inf, 1e300, "1", None)),
+            *({"tail": tail} for tail in (math.nan, math.inf, "1", None, 0.0, 1e6)),
+            *({"points": points} for points in (0, 1, -5, 2.5, 1 << 40, None)),
+            {"colour": "red"},
+        ],
+    )
+
+
+def test_an_absolute_sum_with_a_wrong_layout_is_refused():
+    layout = record_of("absolute-sum")["parameters"]["layout"]
+    other, window = layout["others"][0], layout["window"]
+    refuses_layouts(
+        "absolute-sum",
+        [
+            {"step": 0.0},
+            {"step": -layout["step"]},
+            {"step": math.nan},
+            {"others": []},
+            {"others": [other, other]},
+            {"others": [other | {"count": other["count"] + 1}]},
+            {"others": [other | {"count": 0}]},
+            {"others": [other | {"size": 0.5}]},
+            {"others": [other | {"high": 1}]},
+            {"others": [other | {"high": 10**9}]},
+            {"others": [other | {"colour": "red"}]},
+            {"window": None},
+            {"window": window | {"points": 0}},
+            {"window": window | {"points": 1 << 40}},
+            {"window": window | {"tilt": -1.0}},
+            {"window": window | {"tilt": 0.0}},
+            {"window": window | {"top": 1.5}},
+            {"window": window | {"top": -5}},
+            {"colour": "red"},
+        ],
+    )
+
+
+def test_grids_of_a_corner_that_do_not_fit_each_other_are_refused():
+    noise = law(3.0, 9.0)
+    bound = corner(noise, corner=((2.0, 1), (1.0, 2)), epsilon=1.0)
+    record = certify(bound, noise, 0.2, tight=False).to_dict()
+    ggdp.verify(record)
+    for factor in (1.5, 1.0000001, 2.0**-70):
+        forged = copy.deepcopy(record)
+        forged["parameters"]["layout"]["sizes"][1]["step"] *= factor
+        refused(forged)
 
 
 class Credulous(ShiftDelta):

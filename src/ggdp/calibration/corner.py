@@ -44,14 +44,13 @@ FIRST_MOVE = 2e-5
 # Up to so many coordinates the slope of delta cannot be told from two points.
 FEW = 100
 OVERSHOT = 1e-4
-# By how much a proof may raise the scale.
+# By how much the grid of a first proof may raise the scale, relatively.
 MISSED = 3e-6
 # A grid is made finer, by this factor, until the scale is as near, or what a proof misses is hardly reduced.
 FINER = 4.0
 NEAR = 1e-7
 WORTH_REFINING = 0.7
-# How fine the grid for both bounds is, relative to that of compositions.
-BOTH = 0.5
+# Where all losses are larger, delta is 1 for all that a proof could show.
 MOST_LOSS = 1e6
 # Above it the steps of the integers are too fine to matter at any order.
 WAVY_SCALE = 60.0
@@ -128,13 +127,12 @@ def laid_out(bound: CornerDelta, law: NoiseLaw, *, spread: float | None = None) 
     """
     losses = [(CoordinateLoss(law, size), count) for size, count in bound.corner]
     samples = samples_of(losses)
-    # Where every loss is far above epsilon, no layout shows a delta below 1.
     if samples is None or any(sample.losses.min() > MOST_LOSS for sample in samples):
         return bound, EXACT
     if spread is None:
         found = _estimate(bound, law)
         ratio = found.density / max(found.delta, LEAST_DELTA)
-        planned = planned_total(losses, samples, bound.epsilon, finer=BOTH, ratio=ratio)
+        planned = planned_total(losses, samples, bound.epsilon, ratio=ratio)
     else:
         planned = planned_upper(losses, samples, bound.epsilon, spread)
     sizes = tuple(part.layout for part in planned.parts)
@@ -150,7 +148,7 @@ def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -
     finer grid, and then with a larger scale.
     """
     found = _estimate(bound, law)
-    # A grid of this spread raises the scale by about a millionth.
+    # A grid with a spread W raises log delta by about 2/3 W times the density over delta.
     spread = 1.5 * MISSED * slope * found.delta / max(found.density, LEAST_DELTA)
     last, failed = math.inf, None
     # Where many coordinates add up, the slope is that of a smooth curve; near order 1 it cannot be told from two
@@ -177,7 +175,7 @@ def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -
 
 
 def _between(bound: CornerDelta, failed: Proposal, proved: Proposal, delta: float, spread: float) -> Proposal:
-    """Return a smaller law than the proved one where a long move went too far: between the two the curve is straight."""
+    """Return a smaller law where a long move went too far: between the two the curve is straight."""
     if proved.found.upper >= delta * (1.0 - OVERSHOT):
         return proved
     missed = failed.found.upper

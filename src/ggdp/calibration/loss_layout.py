@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PlannedTotal", "planned_total", "planned_upper", "samples_of"]
 
 # Relative distance of the upper from the lower bound of delta that is aimed at.
-DISTANCE = 5e-5
+DISTANCE = 3.5e-5
 # Distance over theta (1 + theta) W.
 PER_SPREAD = 6.0
 # Losses so many times as large as those that are as good as infinite are counted as infinite.
@@ -177,8 +177,8 @@ def _steps(
     deviations = [math.sqrt(sample.cumulants(theta)[2] / sample.count) + 1e-300 for sample in samples]
     shares = [(deviation / sample.count) ** (1.0 / 3.0) for deviation, sample in zip(deviations, samples, strict=True)]
     added = sum(sample.count * share**2 for share, sample in zip(shares, samples, strict=True))
-    unit = math.sqrt(8.0 * SINGLE * spread / added)
-    wanted = [max(unit * share, floor) for share, floor in zip(shares, least, strict=True)]
+    height = math.sqrt(8.0 * SINGLE * spread / added)
+    wanted = [max(height * share, floor) for share, floor in zip(shares, least, strict=True)]
     units = [_unit(loss, sample) for (loss, _), sample in zip(losses, samples, strict=True)]
     known = [unit for unit in units if unit is not None]
     common = _common_unit([unit.value for unit in known]) if len(known) == len(units) else None

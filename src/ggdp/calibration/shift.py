@@ -33,12 +33,16 @@ _TURN = 0.0625
 def laplace_scale(sensitivity: float, epsilon: float) -> float:
     """Return the least float b with D <= b epsilon, exactly: the scale of pure DP at order 1.
 
+    Epsilon is the float and the decimal that was typed for it, whichever is less, so that the loss of ten releases of
+    0.1 is not above 1: as a float, 0.1 is above 1/10.
+
     Examples
     --------
     >>> laplace_scale(1.0, 0.1)
     10.0
     """
-    return rounded_up(Fraction(sensitivity) / Fraction(epsilon), of="scale")
+    least = min(Fraction(epsilon), Fraction(repr(float(epsilon))))
+    return rounded_up(Fraction(sensitivity) / least, of="scale")
 
 
 def least_for_laplace(bound: LaplaceLoss, law: NoiseLaw, target: float) -> Proposal:

@@ -12,6 +12,7 @@ from ggdp.cli.account import account
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.check import check
 from ggdp.cli.demo import demo
+from ggdp.cli.ledger import ledger
 from ggdp.cli.plan import plan
 from ggdp.cli.release import release
 from ggdp.cli.reproduce import reproduce
@@ -38,6 +39,7 @@ app.command()(check)
 app.command()(demo)
 app.command()(plan)
 app.command()(release)
+app.add_typer(ledger)
 app.command()(reproduce)
 
 
@@ -69,13 +71,13 @@ def run(arguments: Sequence[str]) -> int:
         _report("interrupted")
         return 1
     except ArgumentError as refused:
-        _report(str(ArgumentError(_flag(refused.argument, arguments), refused.value, refused.expected)))
+        _report(str(ArgumentError(_flag(refused.argument, arguments), refused.value, refused.expected)), refused)
         return 1
     except GgdpError as failed:
-        _report(str(failed))
+        _report(str(failed), failed)
         return 1
-    except (MemoryError, OverflowError):
-        _report("the numbers given are too large to compute with; use a larger unit or fewer cells")
+    except (MemoryError, OverflowError) as failed:
+        _report("the numbers given are too large to compute with; use a larger unit or fewer cells", failed)
         return 1
     except BrokenPipeError:
         # The reader of our output has closed it.
@@ -89,8 +91,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def _flag(argument: str, typed: Sequence[str]) -> str:
     """Return the flag of an argument, if the command that was typed has one."""
-    command = typer.main.get_command(app).commands.get(typed[0])  # type: ignore[attr-defined]
-    flags = {param.name: max(param.opts, key=len) for param in (command.params if command else ())}
+    command: Any = typer.main.get_command(app)
+    for word in typed:
+        if word not in getattr(command, "commands", {}):
+            break
+        command = command.commands[word]
+    flags = {param.name: max(param.opts, key=len) for param in command.params}
     flag = str(flags.get(argument, argument))
     # A sensitivity may come from --max-cells or --box.
     return argument if argument == "sensitivity" and flag not in typed else flag
@@ -106,5 +112,6 @@ def _usage(wrong: Any) -> str:  # noqa: ANN401 - an error of whichever click the
     return str(wrong.format_message()).replace(": Value error, ", ": ")
 
 
-def _report(message: str) -> None:
-    typer.echo(f"error: {message}", err=True)
+def _report(message: str, failed: BaseException | None = None) -> None:
+    """Print an error with its notes, such as that a charge stays."""
+    typer.echo("error: " + "; ".join([message, *getattr(failed, "__notes__", ())]), err=True)

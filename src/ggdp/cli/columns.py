@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from ggdp.cli.query import numbers_of
-from ggdp.errors import ArgumentError, GgdpError
+from ggdp.errors import ArgumentError, GgdpError, LedgerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,6 +120,7 @@ Engine = Annotated[EngineName | None, typer.Option(help="Engine that reads the s
 _FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
+        "analyst",
         "by",
         "count",
         "count_cut",
@@ -131,6 +132,7 @@ _FLAGS = {
         "epsilon",
         "escape",
         "false_cells",
+        "ledger",
         "max_cells",
         "max_rows_per_cell",
         "neighbours",
@@ -271,6 +273,9 @@ def named_as_flags(unit: str | None) -> Iterator[None]:
     """Make errors name the flag as it is typed on the command line."""
     try:
         yield
+    except LedgerError as refused:
+        refused.args = (_ARGUMENT.sub(_as_flag, str(refused)),)
+        raise
     except ArgumentError as refused:
         argument, value = refused.argument, refused.value
         if argument == "column":
@@ -282,7 +287,10 @@ def named_as_flags(unit: str | None) -> Iterator[None]:
             if len(tables) > 1:
                 raise GgdpError(" ".join(f"--by {names}" for names in tables) + f": {expected}") from None
             (value,) = tables
-        raise ArgumentError(_FLAGS.get(argument, argument), value, expected) from None
+        named = ArgumentError(_FLAGS.get(argument, argument), value, expected)
+        for note in getattr(refused, "__notes__", ()):
+            named.add_note(note)
+        raise named from None
 
 
 def _as_flag(named: re.Match[str]) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["print_json", "print_table"]
+__all__ = ["AsJson", "print_json", "print_table"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def print_json(document: dict[str, Any]) -> None:

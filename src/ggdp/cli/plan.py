@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from ggdp._files import write_together
 from ggdp._rounding import rounded_text
 from ggdp.cli.output import print_json, print_table
+from ggdp.cli.pictures import require_picture, write_picture
 from ggdp.cli.query import (
     Box,
     Delta,
@@ -34,7 +34,6 @@ __all__ = ["plan"]
 
 # The words of `ggdp.planning.measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
-FORMATS = (".png", ".pdf", ".svg")
 DOTS_PER_INCH = 300
 
 
@@ -74,7 +73,7 @@ def plan(
     goal = None if epsilon is None else goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, neighbours)
     if plot is not None:
-        _require_writable(plot, overwrite=overwrite)
+        require_picture(plot, overwrite=overwrite)
     from ggdp.planning import plan as planned
 
     with _progress() as progress:
@@ -135,23 +134,9 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, expected: bar.update(task, completed=done, total=max(done, expected))
 
 
-def _require_writable(plot: Path, *, overwrite: bool) -> None:
-    """Raise if the file cannot be written, before the work is done."""
-    if plot.suffix.lower() not in FORMATS:
-        raise ArgumentError("plot", str(plot), "must end in " + ", ".join(FORMATS))
-    if not plot.parent.is_dir():
-        raise ArgumentError("plot", str(plot), f"{str(plot.parent)!r} is not a directory; create it first")
-    if plot.exists() and not overwrite:
-        raise ArgumentError("plot", str(plot), "already exists; pass --overwrite to replace it, or name another file")
-
-
 def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:
     from ggdp.plots.plans import plot_plan
 
     picture = io.BytesIO()
     plot_plan(result).savefig(picture, format=plot.suffix.lower()[1:], dpi=DOTS_PER_INCH)
-    try:
-        write_together({plot: picture.getvalue()}, overwrite=overwrite)
-    except OSError as failed:
-        why = failed.strerror or str(failed)
-        raise ArgumentError("plot", str(plot), f"cannot be written ({why}); name another file") from None
+    write_picture(plot, picture.getvalue(), overwrite=overwrite)

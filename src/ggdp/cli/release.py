@@ -103,6 +103,14 @@ def release(
     no_quotes: NoQuotes = False,
     escape: Escape = None,
     temp_dir: TempDir = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Charge the release to this ledger, a file or postgresql://..., before a row is read.",
+        ),
+    ] = None,
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, for --ledger.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Read no data; print what would be released and what it would cost.")
     ] = False,
@@ -150,11 +158,12 @@ def release(
         for warning in plan.request.warnings:
             typer.echo(f"warning: {warning}", err=True)
         if dry_run:
-            _print_plan(plan, as_json=as_json)
+            fits = None if ledger is None else _fits(plan, ledger, analyst)
+            _print_plan(plan, fits, as_json=as_json)
             return
         replaces = any(file.exists() for file in plan.files)
         with working("counting"):
-            released = _run(plan, source, temp_dir, overwrite=overwrite)
+            released = _run(plan, source, temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
         if replaces:
             typer.echo("warning: an earlier output is replaced; each run spends the privacy budget again", err=True)
     manifest = json.loads(plan.files[len(marginals)].read_bytes())
@@ -176,24 +185,40 @@ def _order(text: str) -> Any:  # noqa: ANN401 - the request says what it may be
         raise ArgumentError("order", text, "must be a number of at least 1, or auto") from None
 
 
-def _run(plan: TablePlan, source: str, temp_dir: Path | None, *, overwrite: bool) -> TableRelease | WrittenRelease:
+def _run(
+    plan: TablePlan, source: str, temp_dir: Path | None, *, overwrite: bool, ledger: str | None, analyst: str | None
+) -> TableRelease | WrittenRelease:
     try:
-        return plan.run(source, temp_dir=temp_dir, overwrite=overwrite)
+        return plan.run(source, temp_dir=temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
     except (GgdpError, MemoryError):
         raise
-    except Exception:
+    except Exception as failed:
         message = "the release failed, and nothing was published. The reason is not shown, since it might reveal data"
-        raise GgdpError(message) from None
+        error = GgdpError(message)
+        for note in getattr(failed, "__notes__", ()):
+            error.add_note(note)
+        raise error from None
 
 
-def _print_plan(plan: TablePlan, *, as_json: bool) -> None:
+def _fits(plan: TablePlan, ledger: str, analyst: str | None) -> bool:
+    """Return whether the release fits in what remains of a ledger."""
+    from ggdp.ledger import Ledger
+
+    return Ledger(ledger).would_allow(plan, analyst)
+
+
+def _print_plan(plan: TablePlan, fits: bool | None, *, as_json: bool) -> None:
     """Print the plan of a release."""
     if as_json:
-        print_json(plan.to_dict())
+        print_json(plan.to_dict() | ({} if fits is None else {"fits": fits}))
         return
     from ggdp.tables.plan_summary import TITLE, summary_rows
 
     print_table(f"dry run: {TITLE}", summary_rows(plan))
+    if fits is not None:
+        typer.echo(
+            "It fits in what remains of the ledger." if fits else "It does not fit in what remains of the ledger."
+        )
 
 
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:

@@ -55,6 +55,8 @@ REFINEMENTS, FINEST = 3, 4.0
 # How much finer than usual the grid of a picture is.
 ROUGH = 0.2
 TOLERANCE = 1e-10
+# Where the epsilon for a delta is estimated below this, it may be 0.
+LEAST_NEAR = 1e-3
 MOST_EPSILON = 1e8
 
 
@@ -144,19 +146,21 @@ class TotalLoss:
         with BALLS, working_precision(PRECISION):
             left = [(arb(delta) - arb(q)) / (1 - arb(q)) for q in self.infinite]
             most, least = upper_float(left[0]), lower_float(left[1])
-        lower = math.inf if most < 0.0 else self._finite_epsilon(most)[0]
-        if least == most:
-            return self._finite_epsilon(least) if least >= 0.0 else (math.inf, math.inf)
-        return lower, (math.inf if least < 0.0 else self._finite_epsilon(least)[1])
+        if most < 0.0:
+            return math.inf, math.inf
+        lower, upper = self._finite_epsilon(most)
+        if least < most:
+            upper = math.inf if least < 0.0 else self._finite_epsilon(least)[1]
+        return lower, upper
 
     def _finite_epsilon(self, delta: float) -> tuple[float, float]:
         largest = self._largest()
         end = math.inf if largest is None else _up(largest)
         if delta == 0.0:
             return (end if largest is None or Fraction(end) == largest else math.nextafter(end, 0.0)), end
-        if not self.losses or self._finite_delta(0.0, refine=True)[1] <= delta:
+        near = self._estimate(delta) if self.losses else 0.0
+        if near <= LEAST_NEAR and self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
-        near = self._estimate(delta)
         if self._exact(near) is not None:
             upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
@@ -166,9 +170,10 @@ class TotalLoss:
             upper = _crossing(partial(_upper, total), delta, near)
             if math.isinf(upper):
                 break
-            lower = _crossing(partial(_lower, total), delta, upper, passing=False)
+            best, s = _lower_with(total, upper)
+            lower = _crossing(partial(_lower, total, s=s), delta, upper, passing=False)
             found = max(found[0], lower), min(found[1], upper)
-            further = _refinement(_lower(total, upper), delta)
+            further = _refinement(best, delta)
             if further is None:
                 break
             near, finer = upper, finer * further
@@ -230,7 +235,7 @@ class TotalLoss:
         low, high = 0.0, 1.0
         while excess(high) > 0.0 and high < MOST_EPSILON:
             low, high = high, 2.0 * high
-        while high - low > 1e-3 * high:
+        while high - low > max(1e-3 * high, LEAST_NEAR / 2):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
         return high
@@ -242,11 +247,17 @@ def _upper(total: LossDistribution, epsilon: float) -> float:
         return min(upper_float(delta_above(total, arb(epsilon))), 1.0)
 
 
-def _lower(total: LossDistribution, epsilon: float) -> float:
-    """Return the lower bound of delta of a sum, the best of several smoothing lengths."""
+def _lower(total: LossDistribution, epsilon: float, s: float | None = None) -> float:
+    """Return the lower bound of delta of a sum, for a smoothing length or the best of several."""
+    if s is None:
+        return _lower_with(total, epsilon)[0]
     with BALLS, working_precision(PRECISION):
-        x = arb(epsilon)
-        return max(0.0, *(lower_float(delta_below(total, x, s)) for s in smoothings(total) if s > 0.0))
+        return max(lower_float(delta_below(total, arb(epsilon), s)), 0.0)
+
+
+def _lower_with(total: LossDistribution, epsilon: float) -> tuple[float, float]:
+    """Return the best lower bound of delta of a sum, and its smoothing length."""
+    return max((_lower(total, epsilon, s), s) for s in smoothings(total) if s > 0.0)
 
 
 def _refinement(lower: float, upper: float) -> float | None:
@@ -264,6 +275,7 @@ def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, 
         distance = math.log(max(value, math.ulp(0.0)) / delta)
         return max(distance, math.ulp(0.0)) if value > delta else min(distance, 0.0)
 
+    near = max(near, LEAST_NEAR)
     low, high, stride = near, near, 1e-4
     if excess(near) > 0.0:
         while excess(high) > 0.0:

@@ -36,21 +36,27 @@ from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.composition.parts import calibrated_losses
 from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.ledger.charge_request import ChargeRequest
+from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
+from ggdp.releases.charge_description import described
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
-from ggdp.releases.release import Release, released
+from ggdp.releases.release import Release, charged_to, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
 from ggdp.sampling.entropy import checked_source, is_private
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import ArrayLike, NDArray
 
     from ggdp.calibration import Certificate
+    from ggdp.ledger import Ledger
     from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
@@ -250,7 +256,18 @@ class Mechanism:
     def __repr__(self) -> str:
         return f"Mechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {self.sensitivity}"
 
-    def release(self, values: ArrayLike, *, source: Source | None = None) -> Release:
+    def charge_request(self) -> ChargeRequest:
+        """Return what a release asks a ledger for."""
+        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
+
+    def release(
+        self,
+        values: ArrayLike,
+        *,
+        source: Source | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        analyst: str | None = None,
+    ) -> Release:
         """Return the values with noise.
 
         Parameters
@@ -263,6 +280,10 @@ class Mechanism:
         source : Source, optional
             Where the random bits come from, the operating system by default. What comes from a seeded source has no
             guarantee.
+        ledger : Ledger, str or path, optional
+            The budget that the release is charged to, before a value is looked at.
+        analyst : str, optional
+            Who asks, for the ledger.
 
         Returns
         -------
@@ -273,6 +294,8 @@ class Mechanism:
         ------
         ArgumentError
             If the values do not fit the query, or hold NaN. No error holds or tells a value.
+        BudgetExceededError
+            If the release does not fit in what remains of the ledger; nothing was charged.
 
         Notes
         -----
@@ -287,6 +310,14 @@ class Mechanism:
         dtype('int64')
         """
         bits = checked_source(source)
+        # What a shape tells without a look at the values costs nothing.
+        if ledger is not None and hasattr(values, "shape"):
+            self._require_coordinates(tuple(values.shape))
+        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+            entry = charge.commit()
+            return charged_to(self._released(values, bits), entry)
+
+    def _released(self, values: ArrayLike, bits: Source) -> Release:
         given = exact_numbers(values)
         if self.grid is None and not _integers_by_type(given):
             raise refused_type(

@@ -34,17 +34,23 @@ from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.ledger.charge_request import ChargeRequest
+from ggdp.ledger.charging import PendingCharge
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.values import exact_numbers, refused
+from ggdp.releases.charge_description import described
 from ggdp.releases.mechanism_record import SelectionRecord
-from ggdp.releases.release import Release, released
+from ggdp.releases.release import Release, charged_to, released
 from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import ArrayLike, NDArray
 
+    from ggdp.ledger import Ledger
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
@@ -211,7 +217,18 @@ class ExponentialMechanism:
             excluded=0 if self._kept is None else count - self._kept.size,
         )
 
-    def release(self, utilities: ArrayLike, *, source: Source | None = None) -> Release:
+    def charge_request(self) -> ChargeRequest:
+        """Return what a release asks a ledger for."""
+        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
+
+    def release(
+        self,
+        utilities: ArrayLike,
+        *,
+        source: Source | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        analyst: str | None = None,
+    ) -> Release:
         """Return one candidate, drawn by the utilities.
 
         Parameters
@@ -222,6 +239,10 @@ class ExponentialMechanism:
         source : Source, optional
             Where the random bits come from, the operating system by default. What comes from a seeded source has no
             guarantee.
+        ledger : Ledger, str or path, optional
+            The budget that the release is charged to, before a utility is looked at.
+        analyst : str, optional
+            Who asks, for the ledger.
 
         Returns
         -------
@@ -245,6 +266,11 @@ class ExponentialMechanism:
         True
         """
         bits = checked_source(source)
+        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+            entry = charge.commit()
+            return charged_to(self._selected(utilities, bits), entry)
+
+    def _selected(self, utilities: ArrayLike, bits: Source) -> Release:
         rate = _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
         weights = Weights.of(self._checked(utilities), rate)
         place = selected(weights, bits)

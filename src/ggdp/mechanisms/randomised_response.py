@@ -24,17 +24,22 @@ import numpy as np
 from attrs import field, frozen
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.ledger.charge_request import ChargeRequest
+from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms.exponential import labels_of, pure, scalar_array
+from ggdp.releases.charge_description import described
 from ggdp.releases.mechanism_record import SelectionRecord
-from ggdp.releases.release import Release, released
+from ggdp.releases.release import Release, charged_to, released
 from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from numpy.typing import NDArray
 
+    from ggdp.ledger import Ledger
     from ggdp.privacy import PureDP
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
@@ -126,7 +131,18 @@ class RandomisedResponse:
             excluded=0,
         )
 
-    def release(self, answer: object, *, source: Source | None = None) -> Release:
+    def charge_request(self) -> ChargeRequest:
+        """Return what a release asks a ledger for."""
+        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
+
+    def release(
+        self,
+        answer: object,
+        *,
+        source: Source | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        analyst: str | None = None,
+    ) -> Release:
         """Return an answer, the true one with probability `truthful`, each other one with the same probability.
 
         Parameters
@@ -137,6 +153,10 @@ class RandomisedResponse:
         source : Source, optional
             Where the random bits come from, the operating system by default. What comes from a seeded source has no
             guarantee.
+        ledger : Ledger, str or path, optional
+            The budget that the release is charged to, before the answer is looked at.
+        analyst : str, optional
+            Who asks, for the ledger.
 
         Raises
         ------
@@ -151,6 +171,11 @@ class RandomisedResponse:
         True
         """
         bits = checked_source(source)
+        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+            entry = charge.commit()
+            return charged_to(self._drawn(answer, bits), entry)
+
+    def _drawn(self, answer: object, bits: Source) -> Release:
         utilities = np.array([label == answer for label in self.candidates], dtype=np.int64)
         if utilities.sum() != 1:
             raise ArgumentError("answer", "(not shown)", "must be one of the candidates")

@@ -1,4 +1,4 @@
-"""The loss of one coordinate, or of a mechanism known by its guarantee, laid on the knots of a grid so that it dominates.
+"""The loss of one coordinate, or of a mechanism known by its guarantee, on the knots of a grid, so that it dominates.
 
 =========  ==========================================================================================
 h          step of the grid; the knots l_i are multiples of h, some of them left out
@@ -8,10 +8,11 @@ t_i        a point at or just below which the loss L passes the knot l_i (on the
 
 Claim. The masses dominate the loss in the sense of `ggdp.proofs.loss_distribution`. Proof: cell i holds the noise
 between t_i and t_(i+1), whose losses are between L(t_i) and l_(i+1). Losses below l_i are raised to l_i, by at most
-l_i - L(t_i). The masses under P and Q of the cell then say how much of it a split moves to l_(i+1): splits keep the mass
-and the mean of e^(-loss). A smaller mass under Q moves more to the upper knot, down to all of it. Mass below the lowest
-t_i is raised to the first knot that is certainly not below its losses, mass above the highest to infinity. Single
-losses of a narrow law on the integers are split one by one.
+l_i - L(t_i). The masses under P and Q of the cell then say how much of it a split moves to l_(i+1): splits keep the
+mass and the mean of e^(-loss). A smaller mass under Q moves more to the upper knot, down to all of it. Mass below the
+lowest t_i is raised to the first knot that is certainly not below its losses, mass above the highest to infinity. Where
+no noise is known to have a loss as low as a knot, its t_i is the lowest of all, and the cells below it are empty.
+Single losses of a narrow law on the integers are split one by one.
 
 A mechanism known only by (epsilon, delta) is dominated by randomised response of epsilon with a mass of delta at an
 infinite loss (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.3; Murtagh and Vadhan, TCC 2016, Lemma 3.2).
@@ -27,8 +28,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from flint import arb
 
 from ggdp._balls import power
+from ggdp.errors import ArgumentError
 from ggdp.proofs.crossing import crossing_estimates, loss, loss_estimate
 from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
+from ggdp.proofs.layouts import MOST_KNOTS
 from ggdp.proofs.loss_distribution import Masses
 from ggdp.proofs.survival import survivals
 
@@ -77,6 +80,8 @@ def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
 
 def laid_response(epsilon: float, delta: float, step: float) -> Masses:
     """Lay the loss of randomised response, with a mass of delta at infinity."""
+    if not epsilon <= MOST_KNOTS * step:
+        raise ArgumentError("step", step, f"must be at least a part of {MOST_KNOTS:,} of epsilon = {epsilon!r}")
     e = arb(epsilon)
     truth, finite = 1 / (1 + (-e).exp()), 1 - arb(delta)
     atoms = [_Atom(-e, (1 - truth) * finite), _Atom(e, truth * finite)]
@@ -114,7 +119,7 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
         top = atom.loss.upper()
         raised = max(raised, top - atom.loss.lower(), key=float)
         index = math.floor(float(top / h))
-        while (index * h) >= top:
+        while not index * h <= top:
             index -= 1
         # For certain not above the upper knot; below the lower one it is raised to it.
         while not top <= (index + 1) * h:
@@ -203,7 +208,7 @@ def _thresholds(law: NoiseLaw, shift: float, layout: LossLayout) -> list[float]:
 
 def _noise_at(law: NoiseLaw, shift: int, level: float) -> int:
     """Return about where the loss passes a level on the integers, in floats; any integer will do."""
-    far = math.ceil(_FAR ** (1.0 / law.order) * law.scale) + 1
+    far: int = math.ceil(_FAR ** (1.0 / law.order) * law.scale) + 1
     low, high = -far - shift, far
     while low < high:
         middle = (low + high) // 2

@@ -9,7 +9,9 @@ w_j        weight of a knot, an integer: its mass is at most w_j 2^-50 e^(level 
 A          the operator A phi = phi'' + phi', which takes 1 and e^(-l) to 0
 =========  ====================================================================================================
 
-Weights are integers that are rounded up, and their products are exact, so that there is no error of a transform.
+Weights are integers that are rounded up, and their products are exact, so that there is no error of a transform. What
+the weights and the infinite mass bound, knot by knot, is a probability law: so infinite masses are combined as those of
+two probability laws, and none is above 1.
 
 Claim (upper bound). No operation lowers the mean of a function that rises with the loss and is convex in e^(-loss);
 f_x is one, for every x. A loss is *split* between two knots so that its mass and its mean of e^(-loss) are kept, which
@@ -19,7 +21,8 @@ independent losses one may be replaced after the other: with the others fixed, f
 
 Claim (lower bound). What separates the upper distribution from the truth is counted, so that the truth is bounded from
 below by the same distribution. `Slack` holds: `raised`, by how much losses were raised in all; `excess` and `lost`,
-weights that may not be there, on each knot and in all; and `splits`, how many splits over which gap g, and their spread. Proof:
+weights that may not be there, on each knot and in all; and `splits`, how many splits over which gap g, with their
+spread. Proof:
 
 1. A split moves l by eta with E e^(-eta) = 1, between two knots that are g apart. Taylor's formula for A gives
    E phi(l + eta) - phi(l) = integral of G (A phi), where G >= 0 lies between the knots and integrates to E eta, the
@@ -91,7 +94,7 @@ LARGEST = 700.0
 # At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.
 WIDEST = 0.25
 # Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
-RATIOS, SHARES = (0.8, 1.25, 2.0), (0.01, 0.05, 0.2)
+RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 10.0), (0.01, 0.05, 0.2)
 
 
 class Split(NamedTuple):

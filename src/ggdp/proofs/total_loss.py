@@ -147,16 +147,26 @@ def infinite_between(losses: Iterable[CountedLoss]) -> tuple[float, float]:
 
 
 def total_loss(parts: Sequence[LaidLoss], *, tilt: float, tail: float, points: int) -> LossDistribution:
-    """Add all losses, small ones first; e^tail is a mass that may be cut off at a time.
+    """Add all losses; e^tail is a mass that may be cut off at a time.
 
     Rounding: see `ggdp.proofs.loss_distribution`; the layout decides how tight the bounds are, never whether they hold.
     """
-    order = numbers()
-    heap: list[tuple[float, int, LossDistribution]] = []
+    # The sum of n copies of each of several losses is n copies of their sum, which takes fewer additions.
+    together: dict[tuple[int, float], list[LossDistribution]] = {}
     for part in parts:
-        single = tilted(_laid(part), tilt)
-        total = repeated(single, part.count, tail=tail, points=points)
-        heapq.heappush(heap, (total.step * total.points, next(order), total))
+        together.setdefault((part.count, part.layout.step), []).append(tilted(_laid(part), tilt))
+    sums = [
+        repeated(_sum(losses, tail=tail, points=points), count, tail=tail, points=points)
+        for (count, _), losses in together.items()
+    ]
+    return _sum(sums, tail=tail, points=points)
+
+
+def _sum(losses: list[LossDistribution], *, tail: float, points: int) -> LossDistribution:
+    """Add losses, always the two narrowest ones."""
+    order = numbers()
+    heap = [(loss.step * loss.points, next(order), loss) for loss in losses]
+    heapq.heapify(heap)
     while len(heap) > 1:
         (_, _, first), (_, _, second) = heapq.heappop(heap), heapq.heappop(heap)
         total = added(first, second, tail=tail, points=points)

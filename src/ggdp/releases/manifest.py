@@ -68,6 +68,7 @@ def manifest_schema() -> dict[str, Any]:
 def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
     """Return the manifest of a release."""
     mechanism = release.mechanism
+    entry = {} if release.entry is None else {"ledger": release.entry.to_dict()}
     return {
         "schema": SCHEMA,
         "ggdp": version("ggdp"),
@@ -81,6 +82,7 @@ def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
         "error": _errors(release, mechanism) if isinstance(mechanism, NoiseRecord) else None,
         "adjustments": [step.to_dict() for step in release.adjustments],
         "values": {"shape": list(release.values.shape), "type": _type_of(release)},
+        **entry,
         "statement": _statement(release, wording),
     }
 

@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from ggdp.ledger import EntryReference
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases.adjustment_steps import Adjustment
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.mechanism_record import MechanismRecord
 
-__all__ = ["Interval", "Release", "adjusted", "released"]
+__all__ = ["Interval", "Release", "adjusted", "charged_to", "released"]
 
 # More than twice the bits of a float.
 _PRECISION = 128
@@ -99,6 +100,8 @@ class Release:
     guarantee : PureDP, ProbabilisticDP, ApproxDP or None
         The proved guarantee; None if the values are not private, since their noise came from a seeded source. It
         cannot be passed in: a release made by hand has no guarantee.
+    entry : EntryReference or None
+        The entry of the ledger that the release was charged to; None if it was charged to none.
 
     Examples
     --------
@@ -122,6 +125,7 @@ class Release:
     adjustments: tuple[Adjustment, ...] = ()
     places: NDArray[np.intp] | None = field(default=None, converter=optional(sealed))
     guarantee: Guarantee | None = field(init=False, default=None)
+    entry: EntryReference | None = field(init=False, default=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and unpickled releases are made like any other, so that their arrays are sealed too.
@@ -324,6 +328,12 @@ def released(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guaran
     return _with_guarantee(Release(values=values, mechanism=mechanism), guarantee)
 
 
+def charged_to(release: Release, entry: EntryReference | None) -> Release:
+    """Return a release with the entry of the ledger that it was charged to. Only for mechanisms and tables."""
+    object.__setattr__(release, "entry", entry)
+    return release
+
+
 def adjusted(
     release: Release,
     values: NDArray[Any],
@@ -350,6 +360,7 @@ def adjusted(
         places=places,
     )
     kept = release.guarantee
+    charged_to(result, release.entry)
     return _with_guarantee(result, kept if kept is None or marginal else kept.after_postprocessing())
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ggdp.errors import ArgumentError
 from ggdp.releases.adjustments import clip
-from ggdp.releases.release import released
+from ggdp.releases.release import charged_to, released
 from ggdp.releases.totals import fit_total
 from ggdp.sampling.entropy import is_private, random_words
 from ggdp.tables.cut import joint
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from ggdp.ledger.charging import PendingCharge
     from ggdp.releases import Release
     from ggdp.sampling import Source
     from ggdp.tables.cut import CutCount
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from ggdp.tables.request import Regime
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["release_counts", "require_size"]
+__all__ = ["adjusted_counts", "release_counts", "require_size"]
 
 _KEY_WORDS = 4
 # Up to this many cells of a table that Spark counts are drawn by the driver.
@@ -52,19 +53,25 @@ def release_counts(
     plan: TablePlan,
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
     bits: Source,
-    temp_dir: str | Path | None = None,
+    temp_dir: str | Path | None,
+    charge: PendingCharge,
 ) -> TableRelease | WrittenRelease:
-    """Open the data, count, and add noise. A table whose noise executors draw is written to the plan's `out`."""
+    """Open the data, charge the release, count, and add noise; no row is read before the charge is on disk.
+
+    A table whose noise executors draw is written to the plan's `out`.
+    """
     request = plan.request
     with open_source(data, engine=plan.engine, columns=request.columns, text=request.text, temp_dir=temp_dir) as opened:
         require_size(request, plan.out, has_executors=opened.engine.has_executors)
         query = _query(request, bits)
         opened.check(query)
+        entry = charge.commit()
         cut = _cut(opened, query, plan, bits)
         if opened.engine.has_executors and plan.out is not None and _is_large(request):
-            return release_on_executors(opened, query, plan, bits, cut)
+            return release_on_executors(opened, query, plan, bits, cut, entry)
         answer = {"declared": _declared, "sparse": _sparse, "open": _open, "mixed": _mixed}[request.regime]
         release, keys = answer(opened, query, plan, bits)
+    charged_to(release, entry)
     return TableRelease(plan=plan, release=release, tables=tables_of(release, plan, keys, cut), cut=cut)
 
 
@@ -126,11 +133,16 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     release = released(noisy.values, plan.described_mechanism, guarantee)
     ends = np.cumsum([0, *(cells.size for cells in shown)])
     parts = [slice(start, stop) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    return adjusted_counts(release, request, parts), [
+        _keys(domain, cells) for domain, cells in zip(domains, shown, strict=True)
+    ]
+
+
+def adjusted_counts(release: Release, request: TableRequest, parts: list[slice]) -> Release:
+    """Return declared counts with the adjustments that were requested; `parts` are the tables among them."""
     if request.total is not None:
-        release = fit_total(release, request.total, nonnegative=request.nonnegative, parts=parts)
-    elif request.nonnegative:
-        release = clip(release, lower=0)
-    return release, [_keys(domain, cells) for domain, cells in zip(domains, shown, strict=True)]
+        return fit_total(release, request.total, nonnegative=request.nonnegative, parts=parts)
+    return clip(release, lower=0) if request.nonnegative else release
 
 
 def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:

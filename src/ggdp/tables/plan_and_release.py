@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from ggdp.ledger import Ledger
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.sampling import Source
     from ggdp.tables.domain import Domain
@@ -184,6 +185,8 @@ def release_table(
     plot: str | Path | None = None,
     overwrite: bool = False,
     source: Source | None = None,
+    ledger: Ledger | str | Path | None = None,
+    analyst: str | None = None,
 ) -> TableRelease | WrittenRelease:
     """Count the rows of a table by public columns, and release the counts under differential privacy.
 
@@ -247,6 +250,11 @@ def release_table(
         Whether files that already exist may be replaced. Each run spends the budget again.
     source : Source, optional
         Where the random bits come from; a seeded one leaves the release without a guarantee.
+    ledger : Ledger, str or path, optional
+        The budget that the release is charged to, before a row is read. What does not fit is refused before the data
+        are opened. A release that fails later is still charged.
+    analyst : str, optional
+        Who asks, for the ledger.
 
     Returns
     -------
@@ -260,6 +268,8 @@ def release_table(
         If the request is wrong, or does not fit the columns of the data; no error depends on a value.
     SourceError
         If the data cannot be read.
+    BudgetExceededError
+        If the release does not fit in what remains of the ledger; nothing was charged, and no data were read.
 
     Notes
     -----
@@ -303,7 +313,7 @@ def release_table(
         out=out,
         plot=plot,
     )
-    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, source=source)
+    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, source=source, ledger=ledger, analyst=analyst)
 
 
 def _depth() -> int:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ggdp import _validate
 from ggdp.calibration import calibrate
+from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 from ggdp.releases.mechanism_record import LEVEL
 from ggdp.releases.threshold import Threshold, thresholded
 from ggdp.sampling.entropy import checked_source
+from ggdp.tables.charge import table_charge_request
 from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
 from ggdp.tables.noise import LAPLACE, table_noise
 from ggdp.tables.noisy_counts import release_counts, require_size
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     import os
 
     from ggdp.calibration import Calibration
+    from ggdp.ledger import ChargeRequest, Ledger
     from ggdp.privacy import Guarantee
     from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.sampling import Source
@@ -136,6 +140,8 @@ class TablePlan:
         temp_dir: str | Path | None = None,
         overwrite: bool = False,
         source: Source | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        analyst: str | None = None,
     ) -> TableRelease | WrittenRelease:
         """Count the data, draw the noise, and write the tables if the plan says where. Each run spends the budget.
 
@@ -150,6 +156,11 @@ class TablePlan:
             Whether files of the plan that already exist may be replaced. All are written, or none.
         source : Source, optional
             Where the random bits come from; a seeded one leaves the release without a guarantee.
+        ledger : Ledger, str or path, optional
+            The budget that the run is charged to, before a row is read. What does not fit is refused before the data
+            are opened. A run that fails later is still charged.
+        analyst : str, optional
+            Who asks, for the ledger.
 
         Returns
         -------
@@ -170,17 +181,24 @@ class TablePlan:
         require_pictures(self.plot, tables, overwrite=overwrite)
         files = self.files
         require_apart(data, files)
-        release = release_counts(self, data, bits, temp_dir)
-        found: dict[Path, bytes] = {}
-        # What executors have drawn is written already.
-        if self.out is not None and isinstance(release, TableRelease):
-            found = contents(release, files[: tables + 1])
-        if self.plot is not None:
-            shown = release if isinstance(release, TableRelease) else release.load()
-            drawn = picture_files(self.plot, tables)
-            found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(drawn)}
-        put(found, str(self.out or self.plot), overwrite=overwrite)
+        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+            release = release_counts(self, data, bits, temp_dir, charge)
+            found: dict[Path, bytes] = {}
+            # What executors have drawn is written already.
+            if self.out is not None and isinstance(release, TableRelease):
+                found = contents(release, files[: tables + 1])
+            if self.plot is not None:
+                shown = release if isinstance(release, TableRelease) else release.load()
+                drawn = picture_files(self.plot, tables)
+                found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(drawn)}
+            put(found, str(self.out or self.plot), overwrite=overwrite)
+            written = {} if isinstance(release, TableRelease) else release.digests
+            charge.published(written | {file.name: sha256(content).hexdigest() for file, content in found.items()})
         return release
+
+    def charge_request(self) -> ChargeRequest:
+        """Return what a run asks a ledger for."""
+        return table_charge_request(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
@@ -199,6 +217,7 @@ class TablePlan:
             "level": LEVEL,
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "guarantee": self.guarantee.to_dict(),
+            "losses": [counted.to_dict() for counted in self.losses],
             "cut": None if self.cut is None else {**self.cut.to_dict(), "plus_minus": self.cut.half_width},
             "sensitivity": str(self.mechanism.sensitivity),
             "warnings": list(self.request.warnings),

@@ -43,10 +43,10 @@ SABOTAGES = [
         (f"{SIDES}test_randomised_response_loses_just_epsilon",),
     ),
     Sabotage(
-        "the losses of a lower bound are raised to the grid",
-        "proofs/coordinate_loss.py",
-        "return Lowered(LossDistribution(step, low, lowered, arb(0)), arb(share) * step)",
-        "return Lowered(LossDistribution(step, low, lowered, arb(0)), (arb(share) + 1) * step)",
+        "a lower bound is that of a smaller epsilon",
+        "proofs/corner.py",
+        "delta_below(total, epsilon, s)",
+        "delta_below(total, epsilon / 2, s)",
         (f"{QUOTED}test_the_delta_of_a_corner_lies_between_its_bounds",),
     ),
     Sabotage(

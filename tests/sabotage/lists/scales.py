@@ -4,6 +4,7 @@ from tests.sabotage.sabotage import Sabotage
 
 LOSS = "tests/conformance/test_guarantee.py::test_no_neighbours_lose_more_than_is_promised"
 PROOFS = "tests/conformance/test_proofs.py::"
+LAID = "tests/proofs/test_laid_loss.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -78,18 +79,21 @@ SABOTAGES = [
     ),
     Sabotage(
         "losses are rounded down before they are added",
-        "proofs/coordinate_loss.py",
-        "moved = here - knot.exp() * there",
-        "moved = 0 * here",
-        (f"{LOSS}[gaussian-integers-replace-one]",),
+        "proofs/laid_loss.py",
+        "share = (index * h - top).expm1() / width",
+        "share = arb(0)",
+        (
+            f"{LOSS}[gaussian-integers-replace-one]",
+            f"{LAID}test_an_atom_between_two_knots_keeps_its_mass_and_its_mean_of_the_other_law",
+        ),
     ),
     Sabotage(
-        "losses beyond the window are forgotten",
-        "proofs/loss_distribution.py",
+        "what is beyond the window of a circular sum is forgotten",
+        "proofs/circular_sum.py",
         "infinite += _mass_beyond(parts, window.top + 1, arb(window.tilt))",
         "pass",
         (
-            "tests/proofs/test_loss_distribution.py::test_what_leaves_the_window_is_counted_as_infinite_and_nothing_inside_is_lost",
+            "tests/proofs/test_circular_sum.py::test_what_leaves_the_window_is_counted_as_infinite_and_nothing_inside_is_lost",
         ),
     ),
     Sabotage(

@@ -25,9 +25,10 @@ import numpy as np
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError
+from ggdp.ledger.entries import EntryReference
 from ggdp.proofs.integer_sums import tail
 from ggdp.releases.adjustments import clip
-from ggdp.releases.release import released
+from ggdp.releases.release import charged_to, released
 from ggdp.sampling import Binomial, ConditionalNoise, IntegerNoise
 from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.uniform import uniform_integers
@@ -102,10 +103,18 @@ class WrittenRelease(ArrowViews):
                     raise ArgumentError("path", str(self.path), f"{file.name} is not the file that was released")
         table = pq.ParquetDataset([file for file, _ in files], partitioning=None).read().replace_schema_metadata(None)
         noisy = released(table["noisy_count"].to_numpy(), self.plan.described_mechanism, self.guarantee)
-        release = _adjusted(noisy, self.request)
+        entry = self.manifest.get("ledger")
+        release = charged_to(_adjusted(noisy, self.request), None if entry is None else EntryReference(**entry))
         keys = table.select(list(self.request.by[0])).combine_chunks()
         tables = tables_of(release, self.plan, [keys], self.cut)
         return TableRelease(plan=self.plan, release=release, tables=tables, cut=self.cut)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of the files that were written, the manifest among them, by their names."""
+        manifest = self.path.with_name(f"{self.path.stem}.manifest.json")
+        parts = {part["url"]: part["sha256"] for part in self.manifest["table"]["tables"][0]["parts"]}
+        return parts | {manifest.name: hashlib.sha256(manifest.read_bytes()).hexdigest()}
 
     def to_arrow(self) -> pa.Table:
         """Read the table as an Arrow table."""
@@ -125,7 +134,12 @@ class WrittenRelease(ArrowViews):
 
 
 def release_on_executors(
-    opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source, cut: tuple[CutCount, ...] = ()
+    opened: TableSource,
+    query: CountQuery,
+    plan: TablePlan,
+    bits: Source,
+    cut: tuple[CutCount, ...] = (),
+    entry: EntryReference | None = None,
 ) -> WrittenRelease:
     """Draw and write a table of one marginal on the executors, with its manifest beside it.
 
@@ -136,7 +150,7 @@ def release_on_executors(
     written = quietly(opened.name, lambda: _written(counted, plan, bits, cut))
     guarantee = plan.guarantee.after_postprocessing() if written.private else None
     try:
-        manifest = _manifest(written, plan, guarantee, cut)
+        manifest = _manifest(written, plan, guarantee, cut, entry)
         text = json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
         write_together({plan.files[1]: text.encode()}, overwrite=False)
     except BaseException:
@@ -201,7 +215,11 @@ def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) ->
 
 
 def _manifest(
-    written: WrittenCells, plan: TablePlan, guarantee: Guarantee | None, cut: Sequence[CutCount]
+    written: WrittenCells,
+    plan: TablePlan,
+    guarantee: Guarantee | None,
+    cut: Sequence[CutCount],
+    entry: EntryReference | None,
 ) -> dict[str, Any]:
     sums = digests(written)
     listing = "".join(f"{digest}  {name}\n" for name, digest in sums.items())
@@ -212,7 +230,7 @@ def _manifest(
     }
     # The values are on disk: all else that a manifest says is said by a release of none of them.
     empty = _adjusted(released(np.empty(0, dtype=np.int64), plan.described_mechanism, guarantee), plan.request)
-    manifest = table_manifest(plan, empty, files=[file], cut=cut)
+    manifest = table_manifest(plan, charged_to(empty, entry), files=[file], cut=cut)
     manifest["values"]["shape"] = [_rows(written) if written.rows is None else written.rows]
     return manifest
 

@@ -1,0 +1,187 @@
+"""``ggdp ledger``: the durable budget of one set of people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from ggdp.cli.ledger_show import show
+from ggdp.cli.output import AsJson, print_json
+from ggdp.cli.query import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
+from ggdp.errors import ArgumentError
+from ggdp.privacy import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from ggdp.ledger import ChargeRequest
+
+__all__ = ["ledger"]
+
+ExportFormat: TypeAlias = Literal["jsonl", "csv"]
+
+Url = Annotated[
+    str,
+    typer.Argument(metavar="URL", help="The path of a file, or postgresql://USER@HOST/DATABASE.", show_default=False),
+]
+
+ledger = typer.Typer(
+    name="ledger",
+    help="Keep the budget of one set of people: what may be released of them, and what was.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@ledger.command()
+def init(
+    url: Url,
+    epsilon: Annotated[float, typer.Option(help="Epsilon that all releases together may cost.")],
+    delta: Annotated[float | None, typer.Option(help="Delta that they may cost; without it, pure DP.")] = None,
+    neighbours: NeighboursFlag = "add-remove",
+    unit: Annotated[str, typer.Option(metavar="WORDS", help="Who is protected, as in --unit-name.")] = "person",
+    # Not a choice of words: the one that is not sound is refused with the reason.
+    accounting: Annotated[
+        str, typer.Option(metavar="sum|renyi|reserved", help="How the costs of releases add up.")
+    ] = "sum",
+    analyst: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=EPSILON[,DELTA]", help="Cap of an analyst under the budget; repeat for several."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new ledger. A file or a ledger that is there already is never replaced."""
+    from ggdp.ledger import Ledger
+
+    made = Ledger.create(
+        url,
+        _budget(epsilon, delta),
+        accounting=accounting,
+        neighbours=neighbours,
+        unit=unit,
+        analysts=dict(_cap(text) for text in analyst or ()),
+    )
+    head = made.head
+    if as_json:
+        print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget.to_dict(), "head": head.hash})
+        return
+    typer.echo(f"Made the ledger {made.identity} in {made.name}: {made.budget}, for one {made.unit}.")
+    typer.echo(f"Head, to be kept elsewhere: {head.hash}")
+
+
+ledger.command()(show)
+
+
+@ledger.command()
+def verify(
+    url: Url,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A head that was kept elsewhere, of now or of an earlier time.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no entry was edited, removed, added or reordered.
+
+    Without --head it cannot find that the whole file was put back to an older copy, that the last entries were cut off
+    together with the head, or that all was written anew with new hashes: keep the head that `show` prints elsewhere.
+    """
+    from ggdp.ledger import Ledger
+
+    opened = Ledger(url)
+    found = opened.verify(head)
+    if as_json:
+        print_json({"ledger": opened.name, "verified": True, "records": found.number, "head": found.hash})
+        return
+    typer.echo(f"All {found.number:,} records are as they were written. Head: {found.hash}")
+
+
+@ledger.command()
+def export(
+    url: Url,
+    format: Annotated[ExportFormat, typer.Option(help="One JSON document a line, or CSV.")] = "jsonl",  # noqa: A002
+    as_json: AsJson = False,
+) -> None:
+    """Print all records."""
+    from ggdp.ledger import Ledger
+    from ggdp.ledger.export import plain
+
+    opened = Ledger(url)
+    if as_json:
+        records = [plain(record) for record in opened.records()]
+        print_json({"ledger": opened.name, "identity": opened.identity, "records": records})
+        return
+    typer.echo(opened.export(format), nl=False)
+
+
+@ledger.command()
+def reserve(
+    url: Url,
+    plans: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PLAN.json[=COUNT]...", help="Plans that ggdp release --dry-run --json printed, or manifests."
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Reserve the noise of planned releases in a ledger with accounting reserved, before its first use."""
+    from ggdp.ledger import Ledger
+
+    opened = Ledger(url)
+    delta = opened.reserve([_planned(text) for text in plans])
+    remaining = opened.remaining()
+    if as_json:
+        print_json({"ledger": opened.name, "delta": delta, "remaining": remaining.to_dict(), "head": opened.head.hash})
+        return
+    typer.echo(f"Reserved: {remaining}. Together they have a delta of at most {delta:.3g} at the budget's epsilon.")
+
+
+@ledger.command()
+def upgrade(url: Url, as_json: AsJson = False) -> None:
+    """Migrate a ledger that an older ggdp made to the present schema; no entry changes."""
+    from ggdp.ledger import Ledger
+
+    opened = Ledger.upgrade(url)
+    if as_json:
+        print_json({"ledger": opened.name, "identity": opened.identity, "head": opened.head.hash})
+        return
+    typer.echo(f"The ledger {opened.identity} has the present schema.")
+
+
+def _budget(epsilon: float, delta: float | None) -> PureDP | ApproxDP:
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def _cap(text: str) -> tuple[str, PureDP | ApproxDP]:
+    """Return the analyst and the cap of a flag."""
+    name, _, numbers = text.rpartition("=")
+    try:
+        epsilon, *delta = (float(number) for number in numbers.split(","))
+        (slack,) = delta or (None,)
+    except ValueError:
+        raise ArgumentError("analyst", text, "must be NAME=EPSILON or NAME=EPSILON,DELTA") from None
+    return name.strip(), _budget(epsilon, slack)
+
+
+def _planned(text: str) -> tuple[ChargeRequest, int]:
+    """Return the release that a file plans, and how many times it is reserved."""
+    from ggdp.ledger.charge_request import planned_request
+
+    name, separator, number = text.rpartition("=")
+    counted = bool(separator) and number.isdecimal() and not Path(text).exists()
+    path, count = (name, int(number)) if counted else (text, 1)
+    try:
+        plain = json.loads(Path(path).read_bytes())
+    except OSError as failed:
+        raise ArgumentError("plans", path, f"cannot be read ({failed.strerror})") from None
+    except ValueError:
+        plain = None
+    try:
+        return planned_request(plain), count
+    except ArgumentError:
+        raise
+    except (KeyError, TypeError, ValueError):
+        raise ArgumentError(
+            "plans", path, "is no plan; make one with ggdp release ... --dry-run --json > PLAN.json"
+        ) from None

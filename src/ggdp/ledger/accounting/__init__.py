@@ -1,0 +1,8 @@
+"""Kinds of accounting: each says what a release costs, and when a budget is used up.
+
+Each is sound where a release is chosen after earlier results were seen; docs/theory/ledger.md has the proofs.
+"""
+
+from ggdp.ledger.accounting.kinds import ACCOUNTINGS, Accounting, accounting_of, chosen_parameters
+
+__all__ = ["ACCOUNTINGS", "Accounting", "accounting_of", "chosen_parameters"]

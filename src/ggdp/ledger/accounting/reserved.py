@@ -1,0 +1,127 @@
+"""Accounting by laws of noise that are reserved before the first release.
+
+Claim. Let a multiset of laws of noise be fixed before anything is released, and let the composition of all of them be
+(e, d)-aDP. If every release uses up one law of the multiset that was not used before, then all releases together are
+(e, d)-aDP, whatever is released in which order, for whatever queries of the sensitivities of these laws, and if some
+laws are never used. Proof. Each law has a pair (P_i, Q_i) that dominates every query of its sensitivity, so the results
+of a release can be drawn from one draw of the pair, given what was seen before. An adaptive choice of order, queries
+and stopping is then a function of independent draws from all pairs of the multiset, each looked at once at most: post-
+processing of the product of the pairs, which is what `ggdp.composition` bounds. (The pairs are looked at in an adaptive
+order, but each is independent of all that was seen before it is looked at, so nothing changes if all are drawn first.)
+
+A release known by its guarantee alone is a law too: the pair of randomised response with its epsilon and delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from ggdp._rounding import rounded_up_text
+from ggdp.composition import Composition, Part
+from ggdp.errors import BudgetExceededError
+from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
+from ggdp.ledger.accounting.sums import cost
+from ggdp.ledger.budgets import Balance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ggdp.ledger.budgets import Budget
+    from ggdp.ledger.charge_request import ChargeRequest
+
+__all__ = ["ReservedAccounting", "composition_of"]
+
+
+def composition_of(parts: Iterable[tuple[ChargeRequest, int]]) -> Composition:
+    """Return the total of releases, each so many times."""
+    return Composition(
+        tuple(
+            Part(name=f"law {place}", losses=request.losses, guarantee=request.guarantee, unit=None, count=count)
+            for place, (request, count) in enumerate(parts, 1)
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedAccounting(Accounting):
+    """A budget that is spent by using up laws that were reserved."""
+
+    name: ClassVar[str] = "reserved"
+
+    budget: Budget
+
+    def opening(self) -> Totals:
+        """Return no laws."""
+        return {"laws": {}}
+
+    def charge(self, request: ChargeRequest) -> Charge:
+        """Return the law of a release, with the epsilon and delta of its guarantee beside it."""
+        return {**cost(request).to_dict(), "law": request.law}
+
+    def after(self, totals: Totals, charge: Charge) -> Totals:
+        """Return the totals after one more use of a law."""
+        count, used = totals["laws"].get(charge["law"], (0, 0))
+        return {"laws": totals["laws"] | {charge["law"]: [count, used + 1]}}
+
+    def keeps(self, totals: Totals) -> bool:
+        """Return whether no law was used more often than it was reserved."""
+        return all(used <= count for count, used in totals["laws"].values())
+
+    def reserved(self, totals: Totals, added: Iterable[tuple[str, int]]) -> Totals:
+        """Return the totals after more laws were reserved."""
+        laws = dict(totals["laws"])
+        for law, more in added:
+            count, used = laws.get(law, (0, 0))
+            laws[law] = [count + more, used]
+        return {"laws": laws}
+
+    def require_budget(self, parts: list[tuple[ChargeRequest, int]]) -> float:
+        """Return the delta of all laws together at the budget's epsilon, or raise if it is above the budget's."""
+        total, epsilon = composition_of(parts), _float_below(self.budget)
+        if total.basic.epsilon <= epsilon and total.basic.delta <= self.budget.delta.exact:
+            # The plain sums fit already.
+            return total.basic.delta
+        delta = total.delta(epsilon)[1]
+        if delta > self.budget.delta.exact:
+            message = (
+                f"the laws to be reserved have together, at epsilon = {self.budget.epsilon}, a delta of up to "
+                f"{rounded_up_text(delta)}, and the budget has {self.budget.delta}; reserve fewer of them, or noise "
+                "of a larger scale"
+            )
+            raise BudgetExceededError(
+                message,
+                requested=Balance(epsilon=self.budget.epsilon.exact, delta=Fraction(delta)),
+                remaining=self.budget.balance,
+            )
+        return delta
+
+    def spent(self, totals: Totals) -> Balance:
+        """Return the whole budget once laws are reserved, and how often each was used."""
+        used = {law: used for law, (_, used) in totals["laws"].items()}
+        whole = self.budget.balance if used else Balance(epsilon=Fraction(0), delta=Fraction(0))
+        return replace(whole, laws=used)
+
+    def remaining(self, totals: Totals) -> Balance:
+        """Return how often each law can still be used."""
+        left = {law: count - used for law, (count, used) in totals["laws"].items()}
+        return Balance(epsilon=None, delta=None, laws=left)
+
+    def left(self, totals: Totals) -> float:
+        """Return how many uses of all laws are left."""
+        return float(sum(count - used for count, used in totals["laws"].values()))
+
+    def refusal(self, totals: Totals, charge: Charge) -> str:
+        """Return whether the law was never reserved or is used up, and how many uses of others are left."""
+        count, _ = totals["laws"].get(charge["law"], (0, 0))
+        left = sum(count - used for count, used in totals["laws"].values())
+        what = f"its law is used up: it was reserved {count} times" if count else "its law is not reserved"
+        return f"{what}; {left} uses of {'other ' if count else ''}reserved laws remain"
+
+
+def _float_below(budget: Budget) -> float:
+    """Return the largest float not above the epsilon of a budget: delta is not less there."""
+    nearest = float(budget.epsilon)
+    return nearest if nearest <= budget.epsilon.exact else math.nextafter(nearest, 0.0)

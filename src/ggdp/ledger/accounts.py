@@ -1,0 +1,106 @@
+"""The common budget of a ledger, with the caps of its analysts under it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ggdp import _validate
+from ggdp.errors import BudgetExceededError, LedgerError
+from ggdp.ledger.accounting import accounting_of
+from ggdp.ledger.amounts import Amount
+from ggdp.ledger.budgets import Budget
+
+if TYPE_CHECKING:
+    from ggdp.ledger.accounting import Accounting
+    from ggdp.ledger.accounting.protocol import Charge
+    from ggdp.ledger.charge_request import ChargeRequest
+    from ggdp.ledger.constitution import Constitution
+
+__all__ = ["Accounts", "State"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The running totals of a ledger: how many entries there are, and what all and each analyst have spent."""
+
+    entries: int
+    common: dict[str, Any]
+    analysts: dict[str, dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the totals as plain values."""
+        return {"entries": self.entries, "common": self.common, "analysts": self.analysts}
+
+    @classmethod
+    def parse(cls, text: str) -> State:
+        """Return the totals of a record."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The accounting of the common budget, and of the cap of each analyst."""
+
+    common: Accounting
+    caps: dict[str, Accounting]
+
+    @classmethod
+    def of(cls, made: Constitution) -> Accounts:
+        """Return the accounts of a ledger."""
+        parameters, caps = json.loads(made.parameters), json.loads(made.analysts)
+        budget = Budget(Amount.parse(made.epsilon), Amount.parse(made.delta))
+        return cls(
+            accounting_of(made.accounting, budget, parameters),
+            {
+                name: accounting_of(made.accounting, Budget.parse(cap), parameters, analyst=name)
+                for name, cap in caps.items()
+            },
+        )
+
+    def opening(self) -> State:
+        """Return the totals of a ledger without entries."""
+        return State(0, self.common.opening(), {name: cap.opening() for name, cap in self.caps.items()})
+
+    def require_analyst(self, analyst: str | None) -> None:
+        """Raise unless the analyst has a cap, in a ledger that has caps."""
+        if analyst is not None:
+            _validate.words(analyst=analyst)
+        if not self.caps or analyst in self.caps:
+            return
+        known = ", ".join(repr(name) for name in self.caps)
+        asked = "no analyst was named" if analyst is None else f"the analyst {analyst!r} has none"
+        message = f"this ledger has caps for its analysts, and {asked}; `analyst` must be one of {known}"
+        raise LedgerError(message)
+
+    def charge(self, request: ChargeRequest) -> Charge:
+        """Return what a release costs."""
+        return self.common.charge(request)
+
+    def added(self, state: State, charge: Charge, analyst: str | None) -> State:
+        """Return the totals after a charge, whether or not they keep the budget."""
+        analysts = dict(state.analysts)
+        if analyst in self.caps:
+            analysts[analyst] = self.caps[analyst].after(analysts[analyst], charge)
+        return State(state.entries + 1, self.common.after(state.common, charge), analysts)
+
+    def keeps(self, state: State) -> bool:
+        """Return whether totals are within the budget and all caps."""
+        return self.common.keeps(state.common) and all(
+            cap.keeps(state.analysts[name]) for name, cap in self.caps.items()
+        )
+
+    def charged(self, state: State, charge: Charge, analyst: str | None) -> State:
+        """Return the totals after a charge, or raise if it does not fit."""
+        after = self.added(state, charge, analyst)
+        if not self.common.keeps(after.common):
+            message = f"the release does not fit in the budget: {self.common.refusal(state.common, charge)}"
+            raise BudgetExceededError(
+                message, requested=Budget.parse(charge).balance, remaining=self.common.remaining(state.common)
+            )
+        if analyst in self.caps and not self.caps[analyst].keeps(after.analysts[analyst]):
+            cap, spent = self.caps[analyst], state.analysts[analyst]
+            message = f"the release does not fit in the cap of the analyst {analyst!r}: {cap.refusal(spent, charge)}"
+            raise BudgetExceededError(message, requested=Budget.parse(charge).balance, remaining=cap.remaining(spent))
+        return after

@@ -1,0 +1,115 @@
+"""Budgets and what is left of them, in exact amounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.ledger.amounts import PLACES, Amount, typed
+from ggdp.privacy import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+__all__ = ["Balance", "Budget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """An epsilon and a delta that may be spent, or were.
+
+    Examples
+    --------
+    >>> print(Budget.of(ApproxDP(3.0, 1e-6)))
+    epsilon = 3, delta = 0.000001
+    """
+
+    epsilon: Amount
+    delta: Amount
+
+    @classmethod
+    def of(cls, guarantee: PureDP | ApproxDP, *, argument: str = "budget") -> Budget:
+        """Return the budget of a guarantee, read as the decimals that were typed. Rounding: down."""
+        if not isinstance(guarantee, PureDP | ApproxDP):
+            raise ArgumentTypeError(
+                argument,
+                guarantee,
+                "must be PureDP(epsilon) or ApproxDP(epsilon, delta)",
+            )
+        found = cls(Amount.down(typed(guarantee.epsilon)), Amount.down(typed(guarantee.delta)))
+        if not found.epsilon.units or (guarantee.delta > 0.0 and not found.delta.units):
+            raise ArgumentError(argument, str(guarantee), f"numbers below 1e-{PLACES} are not told from 0")
+        return found
+
+    @classmethod
+    def parse(cls, plain: Mapping[str, str]) -> Budget:
+        """Return the budget that `to_dict` described."""
+        return cls(Amount.parse(plain["epsilon"]), Amount.parse(plain["delta"]))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the two amounts with all their digits."""
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    @property
+    def balance(self) -> Balance:
+        """The two amounts as fractions."""
+        return Balance(epsilon=self.epsilon.exact, delta=self.delta.exact)
+
+    def __add__(self, other: Budget) -> Budget:
+        return Budget(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def __sub__(self, other: Budget) -> Budget:
+        return Budget(self.epsilon - other.epsilon, self.delta - other.delta)
+
+    def holds(self, other: Budget) -> bool:
+        """Return whether `other` is not above this in either number."""
+        return other.epsilon <= self.epsilon and other.delta <= self.delta
+
+    def __str__(self) -> str:
+        return f"epsilon = {self.epsilon}, delta = {self.delta}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """What was spent, or what remains.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction, optional
+        Exactly; None where laws are reserved, which have no epsilon of their own.
+    laws : dict of str to int, optional
+        Where laws are reserved: how often each was, or can still be, used.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> left = Balance(epsilon=Fraction(1, 10), delta=Fraction(0))
+    >>> print(left, left.to_dict(), left.epsilon < 0.2)
+    epsilon = 0.1, delta = 0 {'epsilon': 0.1, 'delta': 0.0} True
+    """
+
+    epsilon: Fraction | None
+    delta: Fraction | None
+    laws: dict[str, int] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as floats, for JSON; `exact` has all digits."""
+        numbers = {"epsilon": self.epsilon, "delta": self.delta}
+        plain: dict[str, Any] = {name: float(number) for name, number in numbers.items() if number is not None}
+        return plain if self.laws is None else {**plain, "laws": self.laws}
+
+    def exact(self) -> dict[str, str]:
+        """Return epsilon and delta with all their digits."""
+        numbers = {"epsilon": self.epsilon, "delta": self.delta}
+        return {name: str(Amount.up(number)) for name, number in numbers.items() if number is not None}
+
+    def __str__(self) -> str:
+        said = [f"{name} = {number}" for name, number in self.exact().items()]
+        if self.laws is not None:
+            uses, laws = sum(self.laws.values()), len(self.laws)
+            said.append(
+                f"{uses:,} {'use' if uses == 1 else 'uses'} of {laws:,} reserved {'law' if laws == 1 else 'laws'}"
+            )
+        return ", ".join(said)

@@ -1,0 +1,87 @@
+"""The order of a release that is charged: refused before anything is opened, charged before a row is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from ggdp.errors import ArgumentError, LedgerError
+from ggdp.sampling.entropy import is_private
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from ggdp.ledger.charge_request import Chargeable
+    from ggdp.ledger.entries import Entry, EntryReference
+    from ggdp.ledger.ledger import Ledger
+    from ggdp.sampling import Source
+
+__all__ = ["PendingCharge"]
+
+
+class PendingCharge:
+    """The charge of one release, which is made inside a ``with`` block; without a ledger nothing is charged.
+
+    Entering it refuses a release that does not fit, by public requests alone. `commit` charges it, durably; what reads
+    the data comes after that. If the block fails later, its error has a note that the charge stays.
+
+    Parameters
+    ----------
+    ledger : Ledger, str, path or None
+        The ledger, or where it is.
+    release : Chargeable
+        The mechanism or plan that says what it asks for.
+    analyst : str or None
+        Who asks.
+    source : Source
+        Where the random bits come from; a seeded one has no guarantee that could be charged.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger | str | os.PathLike[str] | None,
+        release: Chargeable,
+        *,
+        analyst: str | None,
+        source: Source,
+    ) -> None:
+        self._ledger: Ledger | None = None
+        self._entry: Entry | None = None
+        if ledger is None:
+            if analyst is not None:
+                raise ArgumentError("analyst", analyst, "is for a release that is charged to a `ledger`; name one")
+            return
+        if not is_private(source):
+            raise ArgumentError(
+                "source", type(source).__name__, "has no guarantee that a `ledger` could charge; leave out one of them"
+            )
+        from ggdp.ledger.ledger import ledger_of
+
+        self._ledger, self._analyst = ledger_of(ledger), analyst
+        self._request = release.charge_request()
+
+    def __enter__(self) -> Self:
+        if self._ledger is not None:
+            self._ledger.require_room(self._request, self._analyst)
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None and self._entry is not None:
+            error.add_note(f"the charge of entry {self._entry.number} stays: there is no refund")
+
+    def commit(self) -> EntryReference | None:
+        """Charge the release, durably, and return how its manifest names the entry."""
+        if self._ledger is None:
+            return None
+        self._entry = self._ledger.charge(self._request, self._analyst)
+        return self._entry.reference
+
+    def published(self, files: Mapping[str, str]) -> None:
+        """Record the SHA-256 of the files that were written, by their names."""
+        if self._ledger is None or self._entry is None or not files:
+            return
+        try:
+            self._ledger.record_publication(self._entry, files)
+        except LedgerError as failed:
+            failed.add_note("the files were written; only their digests could not be recorded")
+            raise

@@ -1,0 +1,330 @@
+"""Where a ledger is stored: one SQLite file, or the database of a PostgreSQL server.
+
+===============  ====================================================================================================
+SQLite           rollback journal that stays as a file (``PERSIST``), ``synchronous=EXTRA``; a charge begins with
+                 ``BEGIN IMMEDIATE``, which one writer at a time has
+PostgreSQL       the one row of the ledger is locked (``FOR UPDATE``), ``synchronous_commit = on``; a server with
+                 ``fsync`` off is refused
+===============  ====================================================================================================
+
+A charge is one transaction: when `writing` has returned, it is on disk, and if it raises, nothing is.
+
+Why no write-ahead log. In that mode the last charges are in a second file until they are merged: who copies the one
+file that is called the ledger would have a copy that has forgotten them, and still verifies. With a rollback journal
+the file is complete between charges, and a copy made during a charge does not verify. A journal that stays, with its
+header erased and synced, is the fastest: no file is created and deleted for each charge, so the directory needs no
+sync (`benchmarks/results/ledger.md`). No power failure can bring back the state before a charge.
+
+Connections are opened for each transaction and closed after it: none is carried into a forked process.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool, StaticPool
+
+from ggdp._files import write_together
+from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
+from ggdp.ledger.constitution import Constitution
+from ggdp.ledger.damage import file_damage, server_damage
+from ggdp.ledger.entries import Head, Record
+from ggdp.ledger.migrating import known_versions, migrate
+from ggdp.ledger.schema import APPLICATION, SCHEMA, constitution, records, versions
+from ggdp.ledger.store_errors import Stage, explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Rows", "Store"]
+
+# Seconds that a writer waits for others.
+PATIENCE = 60
+_COLUMNS = [constitution.c[part.name] for part in fields(Constitution)]
+# A listener for new connections raises SQLite's own; where a damaged file has bytes that are no text, its message or a
+# column cannot be decoded.
+_FAILURES = (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
+_SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a ledger inside a transaction."""
+
+    connection: sa.Connection
+
+    def constitution(self) -> tuple[Constitution, Head]:
+        """Return what the ledger is, and its head."""
+        asked = sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash)
+        found = self.connection.execute(asked).all()
+        if len(found) != 1:
+            message = f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
+            raise TamperingError(message)
+        *columns, number, digest = found[0]
+        return Constitution(**dict(zip((part.name for part in fields(Constitution)), columns, strict=True))), Head(
+            number, digest
+        )
+
+    def record(self, number: int) -> Record | None:
+        """Return the record of a number."""
+        row = self.connection.execute(sa.select(records).where(records.c.number == number)).one_or_none()
+        return None if row is None else Record(**row._mapping)
+
+    def charge(self, entry: int) -> Record | None:
+        """Return the record of the charge of an entry."""
+        found = sa.select(records).where(records.c.kind == "charge", records.c.entry == entry)
+        row = self.connection.execute(found).one_or_none()
+        return None if row is None else Record(**row._mapping)
+
+    def is_published(self, entry: int) -> bool:
+        """Return whether the files of an entry are recorded."""
+        found = sa.select(records.c.number).where(records.c.kind == "publication", records.c.entry == entry)
+        return self.connection.execute(found).one_or_none() is not None
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield all records by their numbers."""
+        for row in self.connection.execute(sa.select(records).order_by(records.c.number)):
+            yield Record(**row._mapping)
+
+    def append(self, record: Record) -> None:
+        """Add a record, make it the head, and read both back: a trigger or a rule may have swallowed them."""
+        self.connection.execute(records.insert().values(**asdict(record)))
+        self.connection.execute(constitution.update().values(head_number=record.number, head_hash=record.hash))
+        _, head = self.constitution()
+        if head != Head(record.number, record.hash) or self.record(record.number) != record:
+            message = (
+                f"the database did not store record {record.number} as it was written, so nothing was charged; look "
+                "for triggers and rules, which no ledger has"
+            )
+            raise TamperingError(message)
+
+
+class Store:
+    """A place for one ledger.
+
+    Parameters
+    ----------
+    url : str or path
+        The path of an SQLite file, or ``postgresql://...``.
+    """
+
+    def __init__(self, url: str | os.PathLike[str]) -> None:
+        if not isinstance(url, str | os.PathLike) or not isinstance(os.fspath(url), str):
+            raise ArgumentTypeError("url", type(url).__name__, "must be the path of a file, or postgresql://...")
+        text = os.fspath(url)
+        scheme, separator, _ = text.partition("://")
+        if separator and scheme not in _SERVERS:
+            raise ArgumentError("url", scheme + "://...", "must be the path of a file, or postgresql://...")
+        if not text or "\0" in text:
+            raise ArgumentError("url", text, "must be the path of a file, or postgresql://...")
+        self.path = None if separator else Path(text)
+        self.name = text if self.path else _shown(_server(text))
+        self._engine = _file_engine(self.path) if self.path else _server_engine(text)
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """Open a transaction that sees one state of the ledger."""
+        with self._transaction(writes=False) as connection:
+            yield Rows(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Rows]:
+        """Open the one transaction that writes; when the block has ended, it is on disk."""
+        with self._transaction(writes=True) as connection:
+            if self.path is None:
+                if connection.execute(sa.text("SHOW fsync")).scalar() != "on":
+                    message = (
+                        f"the ledger {self.name} cannot be charged: its server has fsync off, so that a power failure "
+                        "could undo a charge; turn it on"
+                    )
+                    raise LedgerError(message)
+                connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
+                connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
+                connection.execute(sa.select(constitution.c.id).with_for_update())
+            yield Rows(connection)
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
+        stage: Stage = "read"
+        try:
+            self._require_file()
+            with self._engine.connect() as connection:
+                connection = connection.execution_options(ggdp_writes=writes)
+                with connection.begin() as transaction:
+                    self._require_schema(connection)
+                    yield connection
+                    stage = "commit" if writes else stage
+                    transaction.commit()
+        except _FAILURES as failed:
+            raise explained(self.name, failed, stage) from None
+
+    def create(self, made: Constitution) -> None:
+        """Make a ledger where there is none; it is complete, or not there.
+
+        Raises
+        ------
+        LedgerError
+            If there is a file of that name, or the database has a ledger.
+        """
+        try:
+            if self.path is not None:
+                _write_file(self.path, made)
+                return
+            with self._engine.begin() as connection:
+                # One at a time: of two who make a ledger in one database, the second finds the first one's.
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
+                if sa.inspect(connection).has_table(constitution.name):
+                    message = f"{self.name} has a ledger already; open it, or name another database"
+                    raise LedgerError(message)
+                _fill(connection, made)
+        except _FAILURES as failed:
+            raise explained(self.name, failed, "create") from None
+
+    def upgrade(self) -> None:
+        """Migrate a ledger of an older schema to the newest one."""
+        try:
+            self._require_file()
+            with self._engine.connect().execution_options(ggdp_writes=True) as connection, connection.begin():
+                self._require_schema(connection, older=True)
+                migrate(connection)
+        except _FAILURES as failed:
+            raise explained(self.name, failed, "commit") from None
+
+    def damage(self) -> str | None:
+        """Return what the database has that no ledger has; None if it is sound."""
+        with self.reading() as rows:
+            return (server_damage if self.path is None else file_damage)(rows.connection)
+
+    def _require_file(self) -> None:
+        if self.path is None:
+            return
+        try:
+            if not self.path.exists():
+                message = f"{self.name}: there is no such file; check the path, or make it with `ggdp ledger init`"
+                raise LedgerError(message)
+            if not self.path.is_file():
+                message = f"{self.name} is not a file, so it is no ledger"
+                raise LedgerError(message)
+        except OSError as failed:
+            message = f"{self.name} cannot be opened ({failed.strerror})"
+            raise LedgerError(message) from None
+
+    def _require_schema(self, connection: sa.Connection, *, older: bool = False) -> None:
+        """Raise unless this is a ledger of the newest schema, or with `older` of one that can be migrated."""
+        strange = f"{self.name} is not a ledger of ggdp"
+        if self.path is not None and connection.exec_driver_sql("PRAGMA application_id").scalar() != APPLICATION:
+            raise LedgerError(strange)
+        if self.path is None and not sa.inspect(connection).has_table(versions.name):
+            message = f"{self.name} has no ledger; make one with `ggdp ledger init`"
+            raise LedgerError(message)
+        found = connection.execute(sa.select(versions.c.version_num)).scalars().all()
+        if found == [SCHEMA]:
+            return
+        if len(found) != 1:
+            raise TamperingError(f"{strange}: it names {len(found)} versions of its schema")
+        if found[0] not in known_versions():
+            message = f"{self.name} has the schema {found[0]!r}, which this ggdp does not know; install a newer ggdp"
+            raise LedgerError(message)
+        if not older:
+            message = f"{self.name} has the older schema {found[0]!r}; migrate it with `ggdp ledger upgrade`"
+            raise LedgerError(message)
+
+
+def _fill(connection: sa.Connection, made: Constitution) -> None:
+    migrate(connection)
+    connection.execute(constitution.insert().values(id=1, **asdict(made), head_number=0, head_hash=made.genesis))
+
+
+def _write_file(path: Path, made: Constitution) -> None:
+    """Write a new SQLite file that is complete from its first moment on."""
+    memory = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        engine = sa.create_engine("sqlite://", creator=lambda: memory, poolclass=StaticPool)
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
+            _fill(connection, made)
+            connection.commit()
+        content = memory.serialize()
+    finally:
+        memory.close()
+    try:
+        write_together({path: content}, overwrite=False)
+        _sync(path.parent)
+    except FileExistsError:
+        message = f"{path} exists already; open it, or name another file"
+        raise LedgerError(message) from None
+    except OSError as failed:
+        message = f"{path} cannot be written ({failed.strerror}); name another file"
+        raise LedgerError(message) from None
+
+
+def _sync(directory: Path) -> None:
+    """Make the name of a new file durable, where directories can be synced."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _file_engine(path: Path) -> sa.Engine:
+    # Not created where it is missing; read only where it cannot be written.
+    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+
+    def connected() -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
+
+    engine = sa.create_engine("sqlite://", creator=connected, poolclass=NullPool)
+
+    @sa.event.listens_for(engine, "connect")
+    def durable(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute("PRAGMA journal_mode = PERSIST")
+        connection.execute("PRAGMA synchronous = EXTRA")
+
+    @sa.event.listens_for(engine, "begin")
+    def locked(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get("ggdp_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _server(text: str) -> sa.URL:
+    try:
+        return sa.make_url(text).set(drivername="postgresql+psycopg")
+    except (sa.exc.ArgumentError, ValueError):
+        raise ArgumentError("url", "postgresql://...", "must be postgresql://USER@HOST:PORT/DATABASE") from None
+
+
+def _shown(server: sa.URL) -> str:
+    """Return a URL as it is typed, without passwords; they may be among its options too."""
+    secret = [option for option in server.query if "pass" in option]
+    return server.set(drivername="postgresql").difference_update_query(secret).render_as_string(hide_password=True)
+
+
+def _server_engine(text: str) -> sa.Engine:
+    try:
+        import psycopg  # noqa: F401 - only to see whether it is there
+    except ImportError:
+        message = f"a ledger on a PostgreSQL server needs psycopg: {install_hint('postgres')}"
+        raise MissingExtraError(message) from None
+    engine = sa.create_engine(_server(text), poolclass=NullPool, connect_args={"connect_timeout": PATIENCE})
+
+    @sa.event.listens_for(engine, "begin")
+    def isolated(connection: sa.Connection) -> None:
+        # Whatever the server's default is. A reader sees one state; a writer that has waited for the lock sees what the
+        # one before it has written.
+        writes = connection.get_execution_options().get("ggdp_writes", True)
+        level = "READ COMMITTED" if writes else "REPEATABLE READ, READ ONLY"
+        connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {level}")
+
+    return engine

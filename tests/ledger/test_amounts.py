@@ -1,0 +1,64 @@
+"""Amounts are exact: sums of typed decimals come out as on paper."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggdp import ApproxDP, ProbabilisticDP, PureDP
+from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.ledger.amounts import PLACES, Amount, typed
+from ggdp.ledger.budgets import Budget
+
+FRACTIONS = st.fractions(min_value=0, max_value=1000)
+AMOUNTS = st.integers(min_value=0, max_value=10**60).map(Amount)
+
+
+@given(FRACTIONS)
+def test_a_charge_is_rounded_up_and_a_budget_down_by_less_than_a_unit(exact):
+    unit = Fraction(1, 10**PLACES)
+    assert 0 <= Amount.up(exact).exact - exact < unit
+    assert 0 <= exact - Amount.down(exact).exact < unit
+
+
+@given(AMOUNTS)
+def test_the_text_of_an_amount_is_read_back_exactly(amount):
+    assert Amount.parse(str(amount)) == amount
+
+
+@pytest.mark.parametrize(
+    "text", ["1.0", "01", "1e-3", "+1", " 1", "0.1_0", "1/2", "nan", "", "1/0", "-1", "1e999999999", "0." + "1" * 41]
+)
+def test_a_text_that_no_amount_is_written_as_is_refused(text):
+    with pytest.raises(ValueError, match=r"."):
+        Amount.parse(text)
+
+
+@pytest.mark.parametrize(("part", "times", "whole"), [(0.1, 10, 1.0), (0.2, 15, 3.0), (1e-7, 10, 1e-6), (0.7, 3, 2.1)])
+def test_typed_decimals_add_up_as_on_paper(part, times, whole):
+    assert sum([Amount.up(typed(part))] * times, Amount(0)) == Amount.down(typed(whole))
+
+
+def test_fewer_places_round_up_too():
+    assert str(Amount.up(Fraction(1, 3), places=3)) == "0.334"
+    assert str(Amount.down(Fraction(1, 3), places=3)) == "0.333"
+
+
+def test_a_budget_holds_itself_and_nothing_larger():
+    budget = Budget.of(ApproxDP(1.0, 1e-6))
+    assert budget.holds(budget)
+    unit = Amount(1)
+    assert not budget.holds(Budget(budget.epsilon + unit, budget.delta))
+    assert not budget.holds(Budget(budget.epsilon, budget.delta + unit))
+
+
+def test_a_budget_of_probabilistic_dp_is_refused():
+    with pytest.raises(ArgumentTypeError, match="PureDP"):
+        Budget.of(ProbabilisticDP(1.0, 1e-6))
+
+
+@pytest.mark.parametrize("budget", [PureDP(1e-50), ApproxDP(1.0, 1e-50)])
+def test_a_budget_that_rounds_to_nothing_is_refused(budget):
+    with pytest.raises(ArgumentError, match="1e-40"):
+        Budget.of(budget)

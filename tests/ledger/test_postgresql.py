@@ -1,0 +1,127 @@
+"""The server of the tests is a real one, and a ledger on it behaves like one in a file."""
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.ledger.books import laplace
+from tests.ledger.postgresql import Server, database_of, programs
+
+import ggdp
+from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
+
+
+def test_the_server_of_the_tests_syncs_what_it_commits(server):
+    assert server.execute("SHOW fsync") == [("on",)]
+    assert server.execute("SHOW synchronous_commit") == [("on",)]
+    assert server.execute("SHOW full_page_writes") == [("on",)]
+
+
+def test_a_postgresql_server_that_cannot_be_installed_is_named(monkeypatch):
+    monkeypatch.setattr("tests.ledger.postgresql.PACKAGE", "no_such_package")
+    assert programs() is None
+    with pytest.raises(FileNotFoundError, match="pip install no-such-package"):
+        Server()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such signal")
+def test_a_postgresql_server_ends_with_the_process_that_started_it():
+    code = "from tests.ledger.postgresql import Server; s = Server(); s.start(); print(s._process.pid, s.directory)"
+    command = [sys.executable, "-c", f"import os; {code}; input(); os._exit(0)"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as starter:
+        pid, directory = starter.stdout.readline().split()
+        server = os.pidfd_open(int(pid))
+        starter.communicate("\n")
+    ended, _, _ = select.select([server], [], [], 60)
+    os.close(server)
+    shutil.rmtree(directory)
+    assert ended
+
+
+@pytest.mark.parametrize("level", ["serializable", "repeatable read"])
+def test_writers_wait_for_each_other_whatever_isolation_a_server_has_by_default(server, database, level):
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    server.execute(f"ALTER DATABASE {database_of(database)} SET default_transaction_isolation = '{level}'")
+    with ThreadPoolExecutor(4) as pool:
+        numbers = sorted(pool.map(lambda _: ledger.charge(laplace(64.0)).number, range(12)))
+    assert numbers == list(range(1, 13))
+    ledger.verify()
+
+
+def test_of_several_who_make_a_ledger_in_one_place_one_makes_it(url):
+    def made(_):
+        try:
+            return ggdp.Ledger.create(url, ggdp.PureDP(1.0)).identity
+        except LedgerError as refused:
+            return str(refused)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(made, range(4)))
+    identity = ggdp.Ledger(url).identity
+    assert found.count(identity) == 1
+    assert all("already; open it" in said for said in found if said != identity)
+
+
+@pytest.mark.parametrize("word", ["a\0b", "\ud800", "two\nlines", " "])
+def test_a_name_that_a_database_cannot_hold_is_refused_by_every_store(url, word):
+    for wrong in ({"unit": word}, {"analysts": {word: ggdp.PureDP(0.5)}}):
+        with pytest.raises(ArgumentError, match=f"{next(iter(wrong))} = .*must be text"):
+            ggdp.Ledger.create(url, ggdp.PureDP(1.0), **wrong)
+    ledger = ggdp.Ledger.create(url, ggdp.PureDP(1.0))
+    with pytest.raises(ArgumentError, match=r"analyst = .*must be text"):
+        ledger.charge(laplace(8.0), analyst=word)
+    assert ledger.charge(laplace(8.0), analyst="\u0414\u0430\u0440\u044c\u044f \u4e2d").number == 1
+    ledger.verify()
+
+
+def test_a_postgresql_ledger_is_named_as_it_was_typed_without_its_passwords(database):
+    ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    plain, _, options = database.partition("?")
+    name = ggdp.Ledger(f"{plain.replace('@', ':secret1@')}?password=secret2&{options}").name
+    assert name.startswith(f"{plain.replace('@', ':***@')}?host=")
+    assert "secret" not in name
+
+
+def test_a_postgresql_database_without_a_ledger_and_one_that_is_not_there_are_named(server, postgresql):
+    with pytest.raises(LedgerError, match="has no ledger; make one with `ggdp ledger init`"):
+        ggdp.Ledger(postgresql)
+    with pytest.raises(LedgerError, match="check that the server runs, and that it has this database"):
+        ggdp.Ledger(server.url("nowhere"))
+
+
+def test_a_postgresql_user_who_may_only_read_is_told_so(server, database):
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    reader = f"reader_{database_of(database)}"
+    server.execute(f"CREATE ROLE {reader} LOGIN")
+    server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}", url=database)
+    as_reader = ggdp.Ledger(database.replace("ggdp@", f"{reader}@"))
+    assert as_reader.verify() == ledger.head
+    with pytest.raises(LedgerError, match="the user has no permission"):
+        as_reader.charge(laplace(8.0))
+    assert ledger.entries() == ()
+
+
+def test_what_does_not_fit_is_refused_on_postgresql_and_changes_nothing(postgresql):
+    ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
+    ledger.charge(laplace(2.0))
+    before = ledger.head
+    with pytest.raises(BudgetExceededError, match=r"the largest epsilon that fits at this delta is 0\.5$"):
+        ledger.charge(laplace(1.0))
+    assert ledger.verify() == before
+
+
+def test_a_postgresql_server_that_does_not_sync_is_not_charged(server):
+    del server
+    careless = Server(fsync="off")
+    try:
+        careless.start()
+        ledger = ggdp.Ledger.create(careless.schema(), ggdp.PureDP(1.0))
+        with pytest.raises(LedgerError, match=r"its server has fsync off.*turn it on"):
+            ledger.charge(laplace(8.0))
+        assert ledger.entries() == ()
+    finally:
+        careless.stop()

@@ -1,0 +1,291 @@
+"""A release is refused before its data are opened, charged before a row is read, and never refunded."""
+
+import hashlib
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from jsonschema import validate
+from tests.ledger.books import balance
+
+import ggdp
+from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, SourceError
+from ggdp.mechanisms import additive, exponential, randomised_response
+from ggdp.releases import clip, manifest_schema
+from ggdp.tables import noisy_counts, table_plan
+from ggdp.tables.engines import sources
+
+PEOPLE = pa.table({"sex": ["f", "m", "f"], "id": [1, 2, 3], "town": ["a", "a", "b"]})
+GOAL = ggdp.PureDP(0.5)
+TABLE = {"by": "sex", "goal": GOAL, "domain": {"sex": ["f", "m"]}}
+COUNTS = ggdp.calibrate(GOAL, ggdp.Sensitivity.histogram(), order=1, support="integer")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "people.ledger"
+
+
+@pytest.fixture
+def ledger(path):
+    return ggdp.Ledger.create(path, ggdp.ApproxDP(1.0, 1e-6))
+
+
+@pytest.fixture
+def committed(monkeypatch, path):
+    """Record how many entries another connection sees whenever rows are read."""
+    seen, answer = [], sources.TableSource.answer
+
+    def spying(self, *arguments):
+        seen.append(len(ggdp.Ledger(path).entries()))
+        return answer(self, *arguments)
+
+    monkeypatch.setattr(sources.TableSource, "answer", spying)
+    return seen
+
+
+REGIMES = {
+    "declared": {},
+    "not negative": {"nonnegative": True},
+    "several tables": {"by": [["sex"], ["town"]], "domain": {"sex": ["f", "m"], "town": ["a", "b"]}},
+    "units": {"unit": "id", "max_cells": 1},
+    "units cut": {
+        "unit": "id",
+        "max_cells": 1,
+        "count_cut": 0.1,
+        "by": ["sex", "town"],
+        "domain": {"sex": ["f", "m"], "town": ["a", "b"]},
+    },
+    "sparse": {"false_cells": 0.1},
+    "open": {"domain": None, "goal": ggdp.ApproxDP(0.5, 1e-7)},
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_a_charge_is_committed_before_a_row_is_read(ledger, committed, regime):
+    release = ggdp.release_table(PEOPLE, **TABLE | REGIMES[regime], ledger=ledger)
+    assert committed
+    assert set(committed) == {1}
+    assert release.release.entry.to_dict() == release.manifest["ledger"] == {"identity": ledger.identity, "entry": 1}
+
+
+@pytest.mark.parametrize("regime", [regime for regime in REGIMES if regime != "units cut"])
+def test_the_statement_that_is_charged_is_that_of_the_manifest(ledger, regime):
+    release = ggdp.release_table(PEOPLE, **TABLE | REGIMES[regime], ledger=ledger)
+    assert ledger.entries()[0].request.statement == release.manifest["statement"]
+    assert [one.to_dict() for one in ledger.entries()[0].losses] == release.manifest["losses"]
+
+
+def test_a_public_total_is_charged_like_any_other_table(path):
+    ledger = ggdp.Ledger.create(path, ggdp.PureDP(1.0), neighbours="replace-one")
+    request = TABLE | {"neighbours": "replace-one", "total": 3}
+    release = ggdp.release_table(PEOPLE, **request, ledger=ledger)
+    assert ledger.entries()[0].request.statement == release.manifest["statement"]
+
+
+def test_what_units_are_cut_is_no_part_of_what_is_recorded(ledger):
+    release = ggdp.release_table(PEOPLE, **TABLE | REGIMES["units cut"], ledger=ledger)
+    recorded = ledger.export()
+    assert "is about" in release.manifest["statement"]
+    assert "is about" not in recorded
+
+
+def test_a_refusal_opens_no_data(ledger, monkeypatch):
+    monkeypatch.setattr(noisy_counts, "open_source", lambda *_, **__: pytest.fail("the data were opened"))
+    with pytest.raises(BudgetExceededError, match="largest epsilon that fits"):
+        ggdp.release_table(PEOPLE, **TABLE | {"goal": ggdp.PureDP(2.0)}, ledger=ledger)
+    assert ledger.entries() == ()
+
+
+def test_a_refusal_is_the_same_whatever_the_data_are(ledger):
+    said = []
+    for data in (PEOPLE, PEOPLE.slice(0, 0), "no such file.csv"):
+        with pytest.raises(BudgetExceededError) as refused:
+            ggdp.release_table(data, **TABLE | {"goal": ggdp.PureDP(2.0)}, ledger=ledger)
+        said.append(str(refused.value))
+    assert len(set(said)) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"by": "age", "domain": {"age": ["a"]}}, ArgumentError),
+        ({"out": "nowhere/table.csv"}, ArgumentError),
+        ({"unit_name": "households"}, LedgerError),
+        ({"neighbours": "replace-one"}, LedgerError),
+        ({"source": ggdp.SeededSource(seed=1)}, ArgumentError),
+    ],
+    ids=["column", "out", "unit", "neighbours", "seed"],
+)
+def test_what_can_be_refused_without_a_row_is_not_charged(ledger, committed, wrong, error):
+    with pytest.raises(error):
+        ggdp.release_table(PEOPLE, **TABLE | wrong, ledger=ledger)
+    assert (ledger.entries(), committed) == ((), [])
+
+
+def test_a_failure_after_the_charge_keeps_it_and_says_so(ledger, monkeypatch):
+    def failing(*_):
+        raise SourceError("people.csv")
+
+    monkeypatch.setattr(sources.TableSource, "answer", failing)
+    with pytest.raises(SourceError) as failed:
+        ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    assert failed.value.__notes__ == ["the charge of entry 1 stays: there is no refund"]
+    assert ledger.spent() == balance("0.5")
+
+
+def test_a_failure_to_write_keeps_the_charge(ledger, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise ArgumentError("out", "table.csv", "cannot be written (No space left on device); name another file")
+
+    monkeypatch.setattr(table_plan, "put", full)
+    with pytest.raises(ArgumentError) as failed:
+        ggdp.release_table(PEOPLE, **TABLE, ledger=ledger, out=tmp_path / "table.csv")
+    assert "stays" in failed.value.__notes__[0]
+    assert ledger.spent() == balance("0.5")
+    assert ledger.entries()[0].files is None
+
+
+def test_published_files_are_recorded_with_their_digests(ledger, tmp_path):
+    ggdp.release_table(PEOPLE, **TABLE, ledger=ledger, out=tmp_path / "table.csv")
+    files = ledger.entries()[0].files
+    assert sorted(files) == ["table.csv", "table.manifest.json"]
+    for name, digest in files.items():
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
+    manifest = json.loads((tmp_path / "table.manifest.json").read_text("utf-8"))
+    assert manifest["ledger"] == {"identity": ledger.identity, "entry": 1}
+    validate(manifest, manifest_schema())
+
+
+def test_files_that_cannot_be_recorded_are_still_charged_and_the_error_says_so(ledger, tmp_path, monkeypatch):
+    def lost(*_):
+        message = "the connection was lost"
+        raise LedgerError(message)
+
+    monkeypatch.setattr(type(ledger), "record_publication", lost)
+    with pytest.raises(LedgerError) as failed:
+        ggdp.release_table(PEOPLE, **TABLE, ledger=ledger, out=tmp_path / "table.csv")
+    assert "the files were written" in failed.value.__notes__[0]
+    assert (tmp_path / "table.csv").exists()
+
+
+def test_a_release_that_is_not_charged_has_the_manifest_as_before(ledger):
+    release = ggdp.release_table(PEOPLE, **TABLE)
+    assert "ledger" not in release.manifest
+    assert ledger.entries() == ()
+
+
+def test_an_analyst_without_a_ledger_is_refused():
+    with pytest.raises(ArgumentError, match="analyst"):
+        ggdp.release_table(PEOPLE, **TABLE, analyst="ana")
+
+
+@pytest.mark.parametrize("wrong", [3, "mysql://host/base"])
+def test_an_argument_that_is_no_ledger_is_refused_by_its_name(wrong):
+    with pytest.raises(ArgumentError) as refused:
+        ggdp.release_table(PEOPLE, **TABLE, ledger=wrong)
+    assert refused.value.argument == "ledger"
+
+
+def test_a_ledger_may_be_named_by_its_path_and_an_analyst_is_recorded(path, ledger):
+    ggdp.release_table(PEOPLE, **TABLE, ledger=str(path), analyst="ana")
+    assert ledger.entries()[0].analyst == "ana"
+
+
+def test_no_value_of_the_data_is_recorded(ledger, tmp_path):
+    secret = pa.table({"sex": ["f", "m", "zebra-41"], "id": [77001, 77002, 77003]})
+    ggdp.release_table(secret, **TABLE, unit="id", max_cells=1, ledger=ledger, out=tmp_path / "t.csv")
+    assert not {"zebra", "77001", "77003"} & set(ledger.export().replace('"', " ").split())
+    assert "zebra" not in ledger.export()
+
+
+@pytest.fixture
+def looked_at(monkeypatch, path):
+    """Record how many entries another connection sees when a mechanism looks at values."""
+    seen = []
+
+    def spying_on(module, name):
+        original = getattr(module, name)
+
+        def spy(*arguments):
+            seen.append(len(ggdp.Ledger(path).entries()))
+            return original(*arguments)
+
+        monkeypatch.setattr(module, name, spy)
+
+    spying_on(additive, "exact_numbers")
+    spying_on(exponential, "exact_numbers")
+    spying_on(randomised_response, "selected")
+    return seen
+
+
+def test_a_mechanism_charges_before_it_looks_at_a_value(ledger, looked_at):
+    release = ggdp.Mechanism(COUNTS).release([120, 3], ledger=ledger)
+    assert looked_at == [1]
+    assert release.manifest["ledger"]["entry"] == 1
+    assert clip(release, lower=0).manifest["ledger"]["entry"] == 1
+    validate(release.manifest, manifest_schema())
+
+
+def test_a_selection_charges_before_it_looks_at_a_utility(ledger, looked_at):
+    best = ggdp.ExponentialMechanism(GOAL, sensitivity=1, candidates=["red", "green"])
+    assert best.release([12, 90], ledger=ledger).manifest["ledger"]["entry"] == 1
+    assert looked_at == [1]
+    assert ledger.spent() == balance("0.5")
+
+
+def test_randomised_response_charges_before_it_draws(path, looked_at):
+    ledger = ggdp.Ledger.create(path, ggdp.PureDP(1.0), neighbours="replace-one")
+    ggdp.RandomisedResponse(GOAL, candidates=["yes", "no"]).release("yes", ledger=ledger)
+    assert looked_at == [1]
+
+
+def test_bounded_noise_is_charged_its_guarantee(ledger):
+    how = {"order": 2, "bounds": (0, 10), "bounding": "truncated"}
+    bounded = ggdp.Mechanism(ggdp.calibrate(GOAL, ggdp.Sensitivity.disjoint(1), **how))
+    bounded.release(3.0, ledger=ledger)
+    assert 0.49 < ledger.spent().epsilon <= 0.5
+
+
+def test_real_values_are_charged_by_the_noise_on_their_grid(ledger):
+    mean = ggdp.Mechanism(ggdp.calibrate(ggdp.ApproxDP(0.5, 1e-7), ggdp.Sensitivity.disjoint(0.3), order=2))
+    release = mean.release(17.25, ledger=ledger)
+    assert ledger.entries()[0].losses == release.losses
+
+
+@pytest.mark.parametrize("goal", [0.75, 2.0])
+def test_a_mechanism_that_is_refused_looks_at_nothing(ledger, looked_at, goal):
+    ggdp.Mechanism(COUNTS).release([1], ledger=ledger)
+    looked_at.clear()
+    large = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(goal), ggdp.Sensitivity.histogram(), order=1, support="integer"))
+    with pytest.raises(BudgetExceededError):
+        large.release([1, 2], ledger=ledger)
+    assert looked_at == []
+
+
+def test_values_that_are_refused_after_the_charge_keep_it(ledger):
+    real = ggdp.Mechanism(ggdp.calibrate(GOAL, ggdp.Sensitivity.disjoint(1), order=1))
+    with pytest.raises(ArgumentError) as failed:
+        real.release(float("nan"), ledger=ledger)
+    assert "stays" in failed.value.__notes__[0]
+    assert ledger.spent() == balance("0.5")
+
+
+def test_a_shape_that_does_not_fit_is_refused_before_the_charge(ledger):
+    box = ggdp.Mechanism(ggdp.calibrate(GOAL, ggdp.Sensitivity.box([1, 1]), order=1, support="integer"))
+    with pytest.raises(ArgumentError, match="shape"):
+        box.release(np.array([1, 2, 3]), ledger=ledger)
+    assert ledger.entries() == ()
+
+
+def test_a_seeded_source_is_not_charged(ledger, looked_at):
+    with pytest.raises(ArgumentError, match="source = 'SeededSource': has no guarantee"):
+        ggdp.Mechanism(COUNTS).release([1], ledger=ledger, source=ggdp.SeededSource(seed=1))
+    assert (ledger.entries(), looked_at) == ((), [])
+
+
+def test_a_plan_and_a_mechanism_can_be_asked_about(ledger):
+    assert ledger.would_allow(ggdp.plan_table(**TABLE))
+    assert ledger.would_allow(ggdp.Mechanism(COUNTS))
+    assert not ledger.would_allow(ggdp.plan_table(**TABLE | {"goal": ggdp.PureDP(2.0)}))

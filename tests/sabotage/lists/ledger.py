@@ -1,0 +1,231 @@
+"""Ledgers: changes that tests must notice."""
+
+from tests.sabotage.sabotage import Sabotage
+
+EVENTS = "tests/ledger/test_releases.py::"
+LEDGER = "tests/ledger/test_ledger.py::"
+CHAIN = "tests/ledger/test_chain.py::"
+STORE = "tests/ledger/test_store.py::"
+SUMS = "tests/ledger/test_sums.py::"
+TAMPERING = "tests/ledger/test_tampering.py::"
+FAULTS = "tests/ledger/test_faults.py::"
+
+SABOTAGES = [
+    Sabotage(
+        "a table is charged after it was counted",
+        "tables/noisy_counts.py",
+        "        entry = charge.commit()\n        cut = _cut(opened, query, plan, bits)\n",
+        "        cut = _cut(opened, query, plan, bits)\n        opened.count(query)\n        entry = charge.commit()\n",
+        (f"{EVENTS}test_a_charge_is_committed_before_a_row_is_read[declared]",),
+    ),
+    Sabotage(
+        "a mechanism is charged after it looked at the values",
+        "mechanisms/additive.py",
+        "            entry = charge.commit()\n            return charged_to(self._released(values, bits), entry)\n",
+        "            found = self._released(values, bits)\n            return charged_to(found, charge.commit())\n",
+        (f"{EVENTS}test_a_mechanism_charges_before_it_looks_at_a_value",),
+    ),
+    Sabotage(
+        "a refusal opens the data first",
+        "ledger/charging.py",
+        "            self._ledger.require_room(self._request, self._analyst)\n",
+        "            pass\n",
+        (f"{EVENTS}test_a_refusal_opens_no_data",),
+    ),
+    Sabotage(
+        "a failed release is refunded",
+        "ledger/charging.py",
+        '            error.add_note(f"the charge of entry {self._entry.number} stays: there is no refund")\n',
+        '            error.add_note("the charge of entry 1 stays: there is no refund")\n'
+        "            with self._ledger._store.writing() as rows:\n"
+        '                rows.connection.exec_driver_sql("DELETE FROM ggdp_records")\n'
+        "                rows.connection.exec_driver_sql(\n"
+        '                    "UPDATE ggdp_ledger SET head_number = 0, head_hash = ?", (self._ledger._made.genesis,)\n'
+        "                )\n",
+        (f"{EVENTS}test_a_failure_after_the_charge_keeps_it_and_says_so",),
+    ),
+    Sabotage(
+        "charges do not add up",
+        "ledger/ledger.py",
+        "            state = self._accounts.charged(present.state, charge, analyst)\n",
+        "            state = present.state\n",
+        (f"{LEDGER}test_charges_are_numbered_and_add_up",),
+    ),
+    Sabotage(
+        "amounts are added as floats",
+        "ledger/amounts.py",
+        "        return Amount(self.units + other.units)\n",
+        "        return Amount(int((float(self) + float(other)) * _UNITS))\n",
+        (f"{SUMS}test_ten_releases_of_a_tenth_fit_in_a_budget_of_one_and_no_eleventh",),
+    ),
+    Sabotage(
+        "a charge is rounded down",
+        "ledger/amounts.py",
+        "return cls(math.ceil(exact * 10**places) * 10 ** (PLACES - places))",
+        "return cls(math.floor(exact * 10**places) * 10 ** (PLACES - places))",
+        (f"{SUMS}test_noise_of_order_1_is_charged_at_least_its_exact_loss",),
+    ),
+    Sabotage(
+        "a decimal is charged for a float that is larger",
+        "ledger/accounting/sums.py",
+        "    if epsilon > decimal and not _fits(epsilon, decimal, allowed - delta):\n",
+        "    if False:\n",
+        (f"{SUMS}test_what_is_charged_for_approximate_dp_is_implied_by_what_is_proved",),
+    ),
+    Sabotage(
+        "writers do not wait for each other",
+        "ledger/store.py",
+        'connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")',
+        'connection.exec_driver_sql("BEGIN")',
+        (f"{STORE}test_one_writer_at_a_time_holds_the_lock",),
+    ),
+    Sabotage(
+        "charges are not synced",
+        "ledger/store.py",
+        'connection.execute("PRAGMA synchronous = EXTRA")',
+        'connection.execute("PRAGMA synchronous = OFF")',
+        (f"{STORE}test_charges_are_synced_before_they_return",),
+    ),
+    Sabotage(
+        "a new ledger replaces an old one",
+        "ledger/store.py",
+        "write_together({path: content}, overwrite=False)",
+        "write_together({path: content}, overwrite=True)",
+        (f"{LEDGER}test_creating_never_replaces_a_file",),
+    ),
+    Sabotage(
+        "the chain is not checked",
+        "ledger/verification.py",
+        "if record.previous != previous or record.hashed(genesis) != record.hash:",
+        "if False:",
+        (f"{CHAIN}test_an_edit_of_any_column_of_any_record_is_found[1-time]",),
+    ),
+    Sabotage(
+        "the end of the chain is not checked",
+        "ledger/verification.py",
+        "if (number, previous) != (head.number, head.hash):",
+        "if False:",
+        (f"{CHAIN}test_records_cut_off_at_the_end_are_found",),
+    ),
+    Sabotage(
+        "a charge builds on a last record that was changed",
+        "ledger/ledger.py",
+        "        require_head(made, head, last)\n",
+        "",
+        (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_or_a_budget_that_was_changed",),
+    ),
+    Sabotage(
+        "a hash does not cover the budget",
+        "ledger/entries.py",
+        'return digest_of({"ledger": genesis, **columns})',
+        "return digest_of({**columns})",
+        (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_or_a_budget_that_was_changed",),
+    ),
+    Sabotage(
+        "caps of analysts are ignored",
+        "ledger/accounts.py",
+        "        if analyst in self.caps and not self.caps[analyst].keeps(after.analysts[analyst]):\n",
+        "        if False:\n",
+        (f"{LEDGER}test_caps_of_analysts_hold_under_the_common_budget",),
+    ),
+    Sabotage(
+        "other neighbours are charged",
+        "ledger/ledger.py",
+        "        if asked.neighbours != self.neighbours:\n",
+        "        if False:\n",
+        (f"{LEDGER}test_other_neighbours_are_refused",),
+    ),
+    Sabotage(
+        "a seeded source is charged",
+        "ledger/charging.py",
+        "        if not is_private(source):\n",
+        "        if False:\n",
+        (f"{EVENTS}test_a_seeded_source_is_not_charged",),
+    ),
+    Sabotage(
+        "every order of a Renyi filter has the whole delta",
+        "ledger/accounting/renyi.py",
+        "budget.delta.exact.denominator)) / orders, arb(alpha)",
+        "budget.delta.exact.denominator)), arb(alpha)",
+        ("tests/ledger/test_renyi.py::test_a_limit_gives_its_share_of_delta_and_hardly_less",),
+    ),
+    Sabotage(
+        "a reserved law is used twice",
+        "ledger/accounting/reserved.py",
+        "[count, used + 1]",
+        "[count, used]",
+        ("tests/ledger/test_reserved.py::test_laws_are_used_up_one_by_one",),
+    ),
+    Sabotage(
+        "laws are reserved without a proof of their total",
+        "ledger/accounting/reserved.py",
+        "        if delta > self.budget.delta.exact:\n",
+        "        if False:\n",
+        ("tests/ledger/test_reserved.py::test_what_is_reserved_in_parts_must_keep_the_budget_together",),
+    ),
+    Sabotage(
+        "stopping by the composed loss is offered",
+        "ledger/accounting/kinds.py",
+        '    if accounting == "composed":\n',
+        '    if accounting == "none":\n',
+        (f"{LEDGER}test_stopping_by_the_composed_loss_is_refused_with_the_reason",),
+    ),
+    Sabotage(
+        "a record that the database swallowed is charged",
+        "ledger/store.py",
+        "        if head != Head(record.number, record.hash) or self.record(record.number) != record:\n",
+        "        if False:\n",
+        (f"{TAMPERING}test_a_database_that_swallows_what_is_written_charges_nothing_and_does_not_verify[sqlite]",),
+    ),
+    Sabotage(
+        "triggers on a server are not looked for",
+        "ledger/damage.py",
+        "        if found is not None:\n",
+        "        if False:\n",
+        (f"{TAMPERING}test_a_table_of_postgresql_that_is_none_of_a_ledger_is_found[unlogged]",),
+    ),
+    Sabotage(
+        "writers on a server do not wait for each other",
+        "ledger/store.py",
+        "                connection.execute(sa.select(constitution.c.id).with_for_update())\n",
+        "",
+        (f"{FAULTS}test_a_locked_ledger_is_waited_for_and_then_named[postgresql]",),
+    ),
+    Sabotage(
+        "writers on a server see the state from before they waited",
+        "ledger/store.py",
+        'level = "READ COMMITTED" if writes else',
+        'level = "REPEATABLE READ" if writes else',
+        (
+            "tests/ledger/test_postgresql.py::test_writers_wait_for_each_other_whatever_isolation_a_server_has_by_default",
+        ),
+    ),
+    Sabotage(
+        "a server commits a charge when it likes",
+        "ledger/store.py",
+        '                connection.execute(sa.text("SET LOCAL synchronous_commit = on"))\n',
+        "",
+        (f"{FAULTS}test_a_postgresql_server_that_commits_late_by_default_commits_a_charge_at_once",),
+    ),
+    Sabotage(
+        "a lost answer to a commit is reported as nothing charged",
+        "ledger/store.py",
+        '                    stage = "commit" if writes else stage\n',
+        "",
+        (f"{FAULTS}test_a_postgresql_connection_that_is_lost_releases_nothing_and_leaves_one_whole_state[after-1]",),
+    ),
+    Sabotage(
+        "a password among the options of a URL is shown",
+        "ledger/store.py",
+        '[option for option in server.query if "pass" in option]',
+        "[]",
+        ("tests/ledger/test_postgresql.py::test_a_postgresql_ledger_is_named_as_it_was_typed_without_its_passwords",),
+    ),
+    Sabotage(
+        "a server that does not sync is charged",
+        "ledger/store.py",
+        '                if connection.execute(sa.text("SHOW fsync")).scalar() != "on":\n',
+        "                if False:\n",
+        ("tests/ledger/test_postgresql.py::test_a_postgresql_server_that_does_not_sync_is_not_charged",),
+    ),
+]
