@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["PlannedTotal", "planned_total", "planned_upper", "samples_of"]
 
 # Relative distance of the upper from the lower bound of delta that is aimed at.
-DISTANCE = 3.5e-5
+DISTANCE = 4.5e-5
 # Distance over theta (1 + theta) W.
 PER_SPREAD = 6.0
 # Losses so many times as large as those that are as good as infinite are counted as infinite.
 FAR_ABOVE = 10.0
 # The largest spread relative to the variance, where no loss near epsilon shows how much there may be.
 COARSEST = 1e-5
+# Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with so many
+# knots at most.
+FINE, MOST_FINE = 5e-5, 1 << 17
 # The part of the spread that single losses may have; the rest is that of coarser grids for sums.
 SINGLE = 0.6
 # The window of a sum, in standard deviations.
@@ -101,7 +104,16 @@ def planned_total(
     slope = max(theta, 1.0 / math.sqrt(sum(sample.cumulants(theta)[2] for sample in samples)))
     spread = DISTANCE / (PER_SPREAD * max(slope * (1.0 + slope), ratio)) / finer**2
     number = sum(count for _, count in losses)
+    spread = min(spread, _affordable(samples, theta) / finer**2)
     return _planned(losses, samples, epsilon, theta, spread, OUTSIDE / number, ABOVE)
+
+
+def _affordable(samples: Sequence[Sample], theta: float) -> float:
+    """Return the spread of steps of FINE, where that takes few knots; else infinity."""
+    variances = [sample.cumulants(theta)[2] / sample.count for sample in samples]
+    total = math.sqrt(sum(sample.count * variance for sample, variance in zip(samples, variances, strict=True)))
+    knots = WINDOW * (sum(map(math.sqrt, variances)) + total) / FINE
+    return sum(sample.count for sample in samples) * FINE**2 / 8.0 if knots <= MOST_FINE else math.inf
 
 
 def planned_upper(

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TotalLoss"]
 
-PRECISION = 80
+# Masses of cells lose some 30 bits, and weights have 50.
+PRECISION = 112
 # Bounds that are closer than this, relative to delta, are good enough, or this for a delta below SMALL.
 CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
 # Grids are refined at most so often, each time by at most this factor.

@@ -60,6 +60,8 @@ FAR = 60
 WIDEST = 0.25
 # Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
 RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 10.0), (0.01, 0.05, 0.2)
+# The same where nothing was split, relative to the step.
+UNSPLIT = (1e-9, 1e-6, 1e-3)
 
 
 def delta_above(loss: LossDistribution, epsilon: arb) -> arb:
@@ -127,8 +129,11 @@ def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
 
 def smoothings(loss: LossDistribution) -> list[float]:
     """Return smoothing lengths to try: one of them makes the lower bound of delta about as tight as it can be."""
+    if not loss.slack.splits:
+        # Nothing was split: the shorter, the better, down to rounding.
+        return [min(loss.step * share, WIDEST / (1.0 + loss.tilt)) for share in UNSPLIT]
     spread = math.fsum(count * split.spread for split, count in loss.slack.splits)
-    gap = max((split.gap for split, _ in loss.slack.splits), default=loss.step)
+    gap = max(split.gap for split, _ in loss.slack.splits)
     lengths = [*(math.sqrt(ratio * spread) for ratio in RATIOS), *(gap * share for share in SHARES)]
     return [min(length, WIDEST / (1.0 + loss.tilt)) for length in lengths]
 
