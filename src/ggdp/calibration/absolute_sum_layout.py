@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp.calibration.corner_estimate import first_above, spectrum_of
-from ggdp.calibration.corner_layout import chernoff_ends, precision_for, rounded_step, smooth_length
+from ggdp.calibration.corner_grid import chernoff_ends, rounded_step, smooth_length
 from ggdp.calibration.crossing_estimates import crossings, loss_estimates
 from ggdp.calibration.sampled_loss import FAR, Sample, integer_tails_estimate, saddle, summed
 from ggdp.proofs.absolute_sum import inner_points, is_halved, spread_of_shares
@@ -102,7 +102,12 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool =
         depth=math.ceil(main_end / step) + 1,
         window=Window(top=last, points=smooth_length(last - math.floor(bottom / step) + 3), tilt=tilt),
     )
-    return PlannedSum(layout=layout, main=main, threshold=t, tilt=theta, level=level, precision=precision_for(level))
+    return PlannedSum(layout=layout, main=main, threshold=t, tilt=theta, level=level, precision=_precision_for(level))
+
+
+def _precision_for(level: float) -> int:
+    """Return bits for a proof of a delta of e^level: a transform is accurate relative to masses of about 1."""
+    return max(96, 32 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 32.0))
 
 
 def _steepest(law: NoiseLaw, main: float) -> float:

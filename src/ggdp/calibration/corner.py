@@ -16,10 +16,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ggdp.calibration.corner_estimate import estimate
-from ggdp.calibration.corner_layout import corner_layout
+from ggdp.calibration.corner_estimate import Estimate, estimate
+from ggdp.calibration.corner_grid import corner_grid
+from ggdp.calibration.loss_layout import planned_total, planned_upper, samples_of
 from ggdp.calibration.search import Proposal, bracketed, passing_end
 from ggdp.errors import SearchError
+from ggdp.proofs.enclosures import EXACT
+from ggdp.proofs.layouts import CornerLayout
+from ggdp.proofs.total_loss import CoordinateLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["corner_excess", "laid_out", "least_for_corner", "proved_near", "wavy_scale"]
 
 TOLERANCE = 1e-6
+# Bits of a proof, on a step of 2^-10: weights have 50, and come from masses that are differences divided by the step.
+PRECISION, COARSE = 80, 10
 # How often a proof that misses its target is tried again with a larger scale.
 CORRECTIONS = 12
 PROBE = 1e-3
@@ -38,6 +44,15 @@ FIRST_MOVE = 2e-5
 # Up to so many coordinates the slope of delta cannot be told from two points.
 FEW = 100
 OVERSHOT = 1e-4
+# By how much a proof may raise the scale.
+MISSED = 3e-6
+# A grid is made finer, by this factor, until the scale is as near, or what a proof misses is hardly reduced.
+FINER = 4.0
+NEAR = 1e-7
+WORTH_REFINING = 0.7
+# How fine the grid for both bounds is, relative to that of compositions.
+BOTH = 0.5
+MOST_LOSS = 1e6
 # Above it the steps of the integers are too fine to matter at any order.
 WAVY_SCALE = 60.0
 LEAST_WAVY_SCALE = 3.0
@@ -80,7 +95,7 @@ def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Propos
         candidates = [*_passing_below(excess, scale), scale]
     for candidate in candidates:
         slope = (excess(candidate) - excess(candidate * (1.0 + PROBE))) / PROBE
-        proposal = proved_near(bound, law.with_scale(candidate * unit), delta, slope)
+        proposal = proved_near(bound, law.with_scale(candidate * unit), delta, max(slope, 1.0))
         if proposal is not None:
             return proposal
     message = f"no scale near {scale * unit!r} could be proved for this corner at order {law.order!r}"
@@ -98,54 +113,83 @@ def wavy_scale(order: float) -> float:
 
 def corner_excess(bound: CornerDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
     """Return log(delta(b) / delta), estimated in floats."""
-    planned = corner_layout(law, bound.corner, bound.epsilon, rough=rough)
-    value = 1.0 if planned is None else estimate(planned, law, bound.epsilon)
-    return math.log(max(value, LEAST_DELTA)) - math.log(delta)
+    return math.log(max(_estimate(bound, law, rough=rough).delta, LEAST_DELTA)) - math.log(delta)
 
 
-def laid_out(bound: CornerDelta, law: NoiseLaw) -> tuple[CornerDelta, int]:
-    """Return the bound with a layout for a law, and the precision for a proof."""
-    planned = corner_layout(law, bound.corner, bound.epsilon)
-    return (bound, 0) if planned is None else (replace(bound, layout=planned.layout), planned.precision)
+def _estimate(bound: CornerDelta, law: NoiseLaw, *, rough: bool = False) -> Estimate:
+    grid = corner_grid(law, bound.corner, bound.epsilon, rough=rough)
+    return Estimate(1.0, 1.0) if grid is None else estimate(grid, law, bound.epsilon)
+
+
+def laid_out(bound: CornerDelta, law: NoiseLaw, *, spread: float | None = None) -> tuple[CornerDelta, int]:
+    """Return the bound with a layout for a law, and the precision for a proof.
+
+    With a spread, the layout is for an upper bound that is looser by about that much, else for both bounds.
+    """
+    losses = [(CoordinateLoss(law, size), count) for size, count in bound.corner]
+    samples = samples_of(losses)
+    # Where every loss is far above epsilon, no layout shows a delta below 1.
+    if samples is None or any(sample.losses.min() > MOST_LOSS for sample in samples):
+        return bound, EXACT
+    if spread is None:
+        found = _estimate(bound, law)
+        ratio = found.density / max(found.delta, LEAST_DELTA)
+        planned = planned_total(losses, samples, bound.epsilon, finer=BOTH, ratio=ratio)
+    else:
+        planned = planned_upper(losses, samples, bound.epsilon, spread)
+    sizes = tuple(part.layout for part in planned.parts)
+    layout = CornerLayout(sizes=sizes, tilt=planned.tilt, tail=planned.tail, points=planned.points)
+    finest = min(size.step for size in sizes)
+    return replace(bound, layout=layout), PRECISION + max(-math.frexp(finest)[1] - COARSE, 0)
 
 
 def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -> Proposal | None:
     """Prove a law, or one with a scale that is larger by what the proof is found to miss.
 
-    `slope` is that of log delta against log b, without its sign. The proof adds what the estimate leaves out, so a few
-    corrections are the rule.
+    `slope` is that of log delta against log b, without its sign. A proof that misses its target is first repeated on a
+    finer grid, and then with a larger scale.
     """
-    steepness = max(slope, 1.0)
-    # Where many coordinates add up, the slope is that of a smooth curve, and every proof takes long; near order 1 it
-    # cannot be told from two points, and the scale is not moved far at once.
+    found = _estimate(bound, law)
+    # A grid of this spread raises the scale by about a millionth.
+    spread = 1.5 * MISSED * slope * found.delta / max(found.density, LEAST_DELTA)
+    last, failed = math.inf, None
+    # Where many coordinates add up, the slope is that of a smooth curve; near order 1 it cannot be told from two
+    # points, and the scale is not moved far at once.
     farthest = FIRST_MOVE if sum(count for _, count in bound.corner) <= FEW else math.inf
-    failed: Proposal | None = None
     for _ in range(CORRECTIONS):
-        proved = _proof(bound, law)
+        proved = _proof(bound, law, spread)
         upper = proved.found.upper
         if upper <= delta:
-            if failed is None or upper >= delta * (1.0 - OVERSHOT):
-                return proved
-            # A long move went too far: between the two the curve is straight.
-            missed = failed.found.upper
-            share = math.log(missed / delta) / math.log(missed / max(upper, LEAST_DELTA))
-            scale = failed.law.scale + (law.scale - failed.law.scale) * min(share * (1.0 + PROBE), 1.0)
-            between = _proof(bound, law.with_scale(scale))
-            return between if between.found.upper <= delta else proved
+            return proved if failed is None else _between(bound, failed, proved, delta, spread)
+        missed = math.log(upper / delta) / slope
+        if failed is None and NEAR < missed < WORTH_REFINING * last:
+            last, spread = missed, spread / FINER**2
+            continue
         if failed is not None:
             # Two proofs may show a curve that is less steep than was thought.
             fallen = math.log(failed.found.upper / upper) / math.log(law.scale / failed.law.scale)
-            steepness = max(min(steepness, fallen), 1.0)
+            slope = max(min(slope, fallen), 1.0)
         failed = proved
-        move = min(max(1.05 * math.log(upper / delta) / steepness, LEAST_MOVE), farthest)
+        move = min(max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE), farthest)
         law = law.with_scale(law.scale * (1.0 + move))
         farthest *= 2.0
     return None
 
 
-def _proof(bound: CornerDelta, law: NoiseLaw) -> Proposal:
+def _between(bound: CornerDelta, failed: Proposal, proved: Proposal, delta: float, spread: float) -> Proposal:
+    """Return a smaller law than the proved one where a long move went too far: between the two the curve is straight."""
+    if proved.found.upper >= delta * (1.0 - OVERSHOT):
+        return proved
+    missed = failed.found.upper
+    share = math.log(missed / delta) / math.log(missed / max(proved.found.upper, LEAST_DELTA))
+    scale = failed.law.scale + (proved.law.scale - failed.law.scale) * min(share * (1.0 + PROBE), 1.0)
+    between = _proof(bound, failed.law.with_scale(scale), spread)
+    return between if between.found.upper <= delta else proved
+
+
+def _proof(bound: CornerDelta, law: NoiseLaw, spread: float) -> Proposal:
     """Return what is proved of a law, with a layout of its own."""
-    laid, bits = laid_out(bound, law)
+    laid, bits = laid_out(bound, law, spread=spread)
     return Proposal(laid, law, laid.at_precision(law, bits))
 
 

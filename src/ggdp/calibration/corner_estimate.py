@@ -1,4 +1,4 @@
-"""What a proof with a layout will find, in floats, by a convolution that is tilted so that small deltas keep digits.
+"""The delta of a corner in floats, by a convolution that is tilted so that small deltas keep digits.
 
 Nothing here is trusted in a proof; it makes the search for a scale fast.
 """
@@ -6,7 +6,7 @@ Nothing here is trusted in a proof; it makes the search for a scale fast.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,25 +16,32 @@ from ggdp.calibration.sampled_loss import FAR, SMALL_SCALE, integer_tails_estima
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ggdp.calibration.corner_layout import PlannedCorner
+    from ggdp.calibration.corner_grid import CornerGrid, SizeGrid
     from ggdp.calibration.crossing_estimates import Floats
-    from ggdp.proofs.layouts import SizeLayout
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["estimate", "first_above", "spectrum_of"]
+__all__ = ["Estimate", "estimate", "first_above", "spectrum_of"]
 
 # A loss that is a level but for its rounding is not above it.
 ROUNDING = 1e-14
+# How many knots on either side of epsilon show the density.
+NEAR = 8
 
 
-def estimate(planned: PlannedCorner, law: NoiseLaw, epsilon: float) -> float:
-    """Estimate in floats the bound that a proof with this layout will give."""
-    layout, theta = planned.layout, planned.tilt
-    points = layout.window.points
+class Estimate(NamedTuple):
+    """Delta, and the density of the sum of all losses at epsilon."""
+
+    delta: float
+    density: float
+
+
+def estimate(grid: CornerGrid, law: NoiseLaw, epsilon: float) -> Estimate:
+    """Estimate delta at epsilon on a grid."""
+    points, theta = grid.window.points, grid.tilt
     spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
     level, infinite = -theta * epsilon, 0.0
-    for size in layout.sizes:
-        step = layout.step * 0.5**size.halvings
+    for size in grid.sizes:
+        step = grid.step * 0.5**size.halvings
         masses, beyond = _masses(law, size, step)
         infinite += size.count * size.copies * math.log1p(-min(beyond, 1.0 - 1e-16))
         indices = np.arange(size.low, size.high + 1)
@@ -55,10 +62,13 @@ def estimate(planned: PlannedCorner, law: NoiseLaw, epsilon: float) -> float:
         weights, low = _coarsened(block, indices, size.halvings, step, theta)
         spectrum *= spectrum_of(weights, low, points) ** size.copies
     composed = np.fft.irfft(spectrum, points)
-    indices = np.arange(math.floor(epsilon / layout.step) + 1, layout.window.top + 1)
-    above = indices * layout.step - epsilon
+    first = math.floor(epsilon / grid.step) + 1
+    indices = np.arange(first, grid.window.top + 1)
+    above = indices * grid.step - epsilon
     terms = -np.expm1(-above) * composed[indices % points] * np.exp(-theta * above)
-    return math.exp(min(level, 0.0)) * max(float(terms.sum()), 0.0) - math.expm1(infinite)
+    height = math.exp(min(level, 0.0))
+    near = composed[np.arange(first - NEAR, first + NEAR) % points].mean() / grid.step
+    return Estimate(height * max(float(terms.sum()), 0.0) - math.expm1(infinite), height * max(float(near), 0.0))
 
 
 def _thresholds(law: NoiseLaw, size: float, levels: Floats) -> Floats:
@@ -83,7 +93,7 @@ def first_above(law: NoiseLaw, size: float, levels: Floats) -> Floats:
     )
 
 
-def _masses(law: NoiseLaw, size: SizeLayout, step: float) -> tuple[Floats, float]:
+def _masses(law: NoiseLaw, size: SizeGrid, step: float) -> tuple[Floats, float]:
     """Return masses on the knots by connecting the dots, and the mass above the highest knot."""
     knots = np.array(size.knots(), dtype=np.int64)
     levels = step * knots.astype(np.float64)

@@ -3,8 +3,8 @@
 ===========  ====================================================================================
 theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.sampled_loss`
 V            variance of the tilted sum
-W            spread of all splits, the sum of gap^2 / 8: upper and lower bound are about
-             5 theta (1 + theta) W apart, relative to delta
+W            spread of all splits, the sum of gap^2 / 8: it adds about 2 W to V, and upper and lower
+             bound are about 5 theta (1 + theta) W apart, relative to delta
 ===========  ====================================================================================
 """
 
@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ggdp.calibration.sampled_loss import Sample, log_delta, saddle, sample_of, summed
+from ggdp.calibration.sampled_loss import Sample, clipped_at, log_delta, saddle, sample_of, summed
 from ggdp.proofs.layouts import MOST_KNOTS, LossLayout
 from ggdp.proofs.total_loss import LaidLoss, ResponseLoss
 
@@ -25,28 +26,42 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.total_loss import Loss
 
-__all__ = ["PlannedTotal", "planned_total", "samples_of"]
+__all__ = ["PlannedTotal", "planned_total", "planned_upper", "samples_of"]
 
 # Relative distance of the upper from the lower bound of delta that is aimed at.
-DISTANCE = 8e-5
+DISTANCE = 5e-5
 # Distance over theta (1 + theta) W.
 PER_SPREAD = 6.0
+# Losses so many times as large as those that are as good as infinite are counted as infinite.
+FAR_ABOVE = 10.0
+# The largest spread relative to the variance, where no loss near epsilon shows how much there may be.
+COARSEST = 1e-5
 # The part of the spread that single losses may have; the rest is that of coarser grids for sums.
 SINGLE = 0.6
 # The window of a sum, in standard deviations.
 WINDOW = 15.0
-# Tilted mass outside of the inner part of a grid, and below the grid; mass above it, relative to delta.
-OUTSIDE, BELOW, ABOVE = 1e-8, 1e-11, 1e-9
-# Of the spread, all losses that hardly vary may have so much together.
-LEAST_SHARE = 0.05
+# Tilted mass outside of the inner part of a grid: where a lower bound is wanted too, for all coordinates together.
+OUTSIDE, OUTSIDE_OF_ONE = 1e-8, 1e-2
+# Tilted mass below the grid; mass above it, relative to delta.
+BELOW, ABOVE, ABOVE_UPPER = 1e-11, 1e-9, 1e-7
+LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 17
 # The tilted variance is at least this part of the variance without a tilt.
 LEAST_VARIANCE = 0.02
-LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 17
+# Steps from 0 to the largest loss of a coordinate.
+MOST_STEPS = 1 << 17
+# The tilt times the largest loss: a steeper tilt cannot be needed.
+MOST_TILTED = 1e5
+# Below this order the largest losses of a coordinate are almost one atom, which belongs on a knot.
+ATOMIC = 1.02
+# Losses have a common unit if they are multiples of it up to this one.
+MOST_UNITS = 4096
+# How much finer than wanted a grid may be for the sake of a common unit, as a power of two; how much steps may differ.
+FINER, FARTHEST = 3, 60
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTotal:
-    """A layout for the sum of all losses, and the smoothing length for its lower bound."""
+    """A layout for the sum of all losses."""
 
     parts: tuple[LaidLoss, ...]
     tilt: float
@@ -54,12 +69,14 @@ class PlannedTotal:
     points: int
 
 
-def samples_of(losses: Sequence[tuple[Loss, int]]) -> list[Sample]:
-    """Return a sample of each loss."""
-    return [_sample(loss, count) for loss, count in losses]
+def samples_of(losses: Sequence[tuple[Loss, int]]) -> list[Sample] | None:
+    """Return a sample of each loss; None where a loss is beyond the floats."""
+    samples = [_sample(loss, count) for loss, count in losses]
+    found = [sample for sample in samples if sample is not None]
+    return found if len(found) == len(samples) else None
 
 
-def _sample(loss: Loss, count: int) -> Sample:
+def _sample(loss: Loss, count: int) -> Sample | None:
     if isinstance(loss, ResponseLoss):
         masses = np.array([-math.log1p(math.exp(loss.epsilon)), -math.log1p(math.exp(-loss.epsilon))])
         return Sample(np.array([-loss.epsilon, loss.epsilon]), masses, count)
@@ -67,29 +84,47 @@ def _sample(loss: Loss, count: int) -> Sample:
 
 
 def planned_total(
-    losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], epsilon: float, *, finer: float = 1.0
+    losses: Sequence[tuple[Loss, int]],
+    samples: Sequence[Sample],
+    epsilon: float,
+    *,
+    finer: float = 1.0,
+    ratio: float = 0.0,
 ) -> PlannedTotal:
-    """Choose tilt, steps and windows for delta at epsilon."""
-    theta = _spread_out(samples, saddle(samples, epsilon))
-    level = log_delta(samples, theta, epsilon)
-    cumulants = [sample.cumulants(theta) for sample in samples]
-    variance = sum(part[2] for part in cumulants)
+    """Choose tilt, steps and windows for both bounds of delta at epsilon.
+
+    `ratio` is the density of the sum at epsilon over delta, where it is known.
+    """
+    samples = _clipped(samples, epsilon, FAR_ABOVE)
+    theta = _spread_out(samples, _tilt(samples, epsilon))
+    slope = max(theta, 1.0 / math.sqrt(sum(sample.cumulants(theta)[2] for sample in samples)))
+    spread = DISTANCE / (PER_SPREAD * max(slope * (1.0 + slope), ratio)) / finer**2
     number = sum(count for _, count in losses)
-    slope = max(theta, 1.0 / math.sqrt(variance))
-    spread = DISTANCE / (PER_SPREAD * slope * (1.0 + slope)) / finer**2
-    levels = max(math.log(number, 4.0), 1.0)
-    points = WINDOW * math.sqrt(variance * levels / (8.0 * (1.0 - SINGLE) * spread))
-    base = _base(losses, cumulants)
-    lattice = all(_lattice(loss) == base for loss, _ in losses)
-    # Shares of the spread by variance.
-    laid = []
-    for (loss, count), sample, (_, _, part) in zip(losses, samples, cumulants, strict=True):
-        # A loss that hardly varies needs no grid as fine as that.
-        share = max(part / count / variance, LEAST_SHARE / number)
-        step = base if lattice else base * 2.0 ** round(math.log2(math.sqrt(8.0 * SINGLE * spread * share) / base))
-        laid.append(LaidLoss(loss, count, _layout(sample, theta, step, number, level + math.log(ABOVE / number))))
-    points = min(max(math.ceil(points), LEAST_POINTS), MOST_POINTS)
-    return PlannedTotal(tuple(laid), theta, level + math.log(ABOVE / len(losses) / 20), points)
+    return _planned(losses, samples, epsilon, theta, spread, OUTSIDE / number, ABOVE)
+
+
+def planned_upper(
+    losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], epsilon: float, spread: float
+) -> PlannedTotal:
+    """Choose tilt, steps and windows for the upper bound of delta at epsilon alone, with a given spread W.
+
+    It is then above delta by about 2/3 W times the density of the sum at epsilon.
+    """
+    samples = _clipped(samples, epsilon, 1.0)
+    theta = _tilt(samples, epsilon)
+    most = COARSEST * sum(sample.cumulants(theta)[2] for sample in samples)
+    return _planned(losses, samples, epsilon, theta, min(spread, most), OUTSIDE_OF_ONE, ABOVE_UPPER)
+
+
+def _clipped(samples: Sequence[Sample], epsilon: float, farther: float) -> list[Sample]:
+    """Return samples without losses so large that they may as well be infinite, for the upper bound at least."""
+    number = sum(sample.count for sample in samples)
+    cap = epsilon - math.log(ABOVE / number) - log_delta(samples, saddle(samples, epsilon), epsilon)
+    return [clipped_at(sample, farther * cap)[0] or sample for sample in samples]
+
+
+def _tilt(samples: Sequence[Sample], epsilon: float) -> float:
+    return min(saddle(samples, epsilon), MOST_TILTED / max(float(np.abs(sample.losses).max()) for sample in samples))
 
 
 def _spread_out(samples: Sequence[Sample], theta: float) -> float:
@@ -104,43 +139,117 @@ def _spread_out(samples: Sequence[Sample], theta: float) -> float:
     return low
 
 
-def _base(losses: Sequence[tuple[Loss, int]], cumulants: Sequence[tuple[float, float, float]]) -> float:
-    """Return the unit of the lattice of losses that carries the most variance, or 1: nothing is split on it."""
-    units: dict[float, float] = {}
-    for (loss, _), (_, _, variance) in zip(losses, cumulants, strict=True):
-        unit = _lattice(loss)
-        if unit is not None:
-            units[unit] = units.get(unit, 0.0) + variance
-    return max(units, key=lambda unit: units[unit], default=1.0)
+def _planned(
+    losses: Sequence[tuple[Loss, int]],
+    samples: Sequence[Sample],
+    epsilon: float,
+    theta: float,
+    spread: float,
+    outside: float,
+    cut: float,
+) -> PlannedTotal:
+    level = log_delta(samples, theta, epsilon)
+    number = sum(count for _, count in losses)
+    above = level + math.log(cut / number)
+    least = [_highest(sample, above) / MOST_STEPS for sample in samples]
+    steps = _steps(losses, samples, theta, spread, least)
+    laid = tuple(
+        LaidLoss(loss, count, _layout(sample, theta, step, outside, BELOW / number, above))
+        for (loss, count), sample, step in zip(losses, samples, steps, strict=True)
+    )
+    variance = sum(sample.cumulants(theta)[2] for sample in samples)
+    levels = max(math.log(number, 4.0), 1.0)
+    points = WINDOW * math.sqrt(variance * levels / (8.0 * (1.0 - SINGLE) * spread))
+    points = min(max(math.ceil(points), LEAST_POINTS), MOST_POINTS)
+    # What is cut off a sum is multiplied by the number of such sums in the total.
+    return PlannedTotal(laid, theta, above - math.log(4.0), points)
 
 
-def _lattice(loss: Loss) -> float | None:
-    """Return a number of which all losses are multiples; None where there is none."""
+def _steps(
+    losses: Sequence[tuple[Loss, int]],
+    samples: Sequence[Sample],
+    theta: float,
+    spread: float,
+    least: Sequence[float],
+) -> list[float]:
+    """Return steps that differ by powers of two, none far below the least, with few knots for the spread."""
+    # With knots in proportion to deviation / step, and count * step^2 / 8 adding up to the spread.
+    deviations = [math.sqrt(sample.cumulants(theta)[2] / sample.count) + 1e-300 for sample in samples]
+    shares = [(deviation / sample.count) ** (1.0 / 3.0) for deviation, sample in zip(deviations, samples, strict=True)]
+    added = sum(sample.count * share**2 for share, sample in zip(shares, samples, strict=True))
+    unit = math.sqrt(8.0 * SINGLE * spread / added)
+    wanted = [max(unit * share, floor) for share, floor in zip(shares, least, strict=True)]
+    units = [_unit(loss, sample) for (loss, _), sample in zip(losses, samples, strict=True)]
+    known = [unit for unit in units if unit is not None]
+    common = _common_unit([unit.value for unit in known]) if len(known) == len(units) else None
+    if common is not None and (len({unit.value for unit in known}) == 1 or common * 2.0**FINER >= min(wanted)):
+        powers = [round(math.log2(step / common)) for step in wanted]
+        # On the unit itself nothing is split; a grid a little coarser would be worse. Atoms want a part of it.
+        exact = all(unit.lattice for unit in known)
+        powers = [(0 if power <= FINER else power) if exact else min(power, 0) for power in powers]
+    else:
+        weight = {one.value: 0.0 for one in known}
+        for one, sample in zip(units, samples, strict=True):
+            if one is not None:
+                weight[one.value] += sample.cumulants(theta)[2]
+        common = max(weight, key=lambda value: weight[value], default=1.0)
+        powers = [round(math.log2(step / common)) for step in wanted]
+    return [math.ldexp(common, max(power, max(powers) - FARTHEST)) for power in powers]
+
+
+class _Unit(NamedTuple):
+    """A number of which all losses are multiples, or of which the largest loss, which is an atom, is one."""
+
+    value: float
+    lattice: bool
+
+
+def _unit(loss: Loss, sample: Sample) -> _Unit | None:
     if isinstance(loss, ResponseLoss):
-        return loss.epsilon or None
-    if loss.law.support == "integer" and loss.law.order in (1.0, 2.0):
-        return loss.size / loss.law.scale**2 if loss.law.order == 2.0 else 1.0 / loss.law.scale
+        return _Unit(loss.epsilon, lattice=True)
+    order, scale, whole = loss.law.order, loss.law.scale, loss.law.support == "integer"
+    if whole and order == 2.0:
+        return _Unit(loss.size / scale**2, lattice=True)
+    if whole and order == 1.0 and loss.size <= MOST_UNITS:
+        return _Unit(1.0 / scale, lattice=True)
+    if order < ATOMIC:
+        return _Unit(loss.size / scale if order == 1.0 else float(sample.losses.max()), lattice=False)
     return None
 
 
-def _layout(sample: Sample, theta: float, step: float, number: int, tail: float) -> LossLayout:
+def _common_unit(units: Sequence[float]) -> float | None:
+    """Return the largest number of which all units are multiples; None where there is none that is of use."""
+    largest, divisor = max(units), Fraction(1)
+    for unit in units:
+        share = Fraction(unit / largest).limit_denominator(MOST_UNITS)
+        if not math.isclose(float(share), unit / largest, rel_tol=1e-9):
+            return None
+        while share:
+            divisor, share = share, divisor % share
+    return largest * float(divisor)
+
+
+def _highest(sample: Sample, level: float) -> float:
+    """Return a loss above which there is a mass of at most e^level."""
+    rank = np.argsort(sample.losses, kind="stable")
+    mass = np.cumsum(np.exp(sample.logs[rank])[::-1])[::-1]
+    last = min(int(np.searchsorted(-mass, -math.exp(max(level, -700.0)))) + 1, len(mass) - 1)
+    return float(sample.losses[rank][last])
+
+
+def _layout(sample: Sample, theta: float, step: float, outside: float, least: float, level: float) -> LossLayout:
+    """Return a grid with so much tilted mass outside of its inner part, or below it, and a mass of e^level above."""
     rank = np.argsort(sample.losses, kind="stable")
     losses, logs = sample.losses[rank], sample.logs[rank]
     with np.errstate(all="ignore"):
         weights = np.exp(logs + theta * losses - np.max(logs + theta * losses))
     weights /= weights.sum()
     below, above = np.cumsum(weights), np.cumsum(weights[::-1])[::-1]
-    mass = np.cumsum(np.exp(logs)[::-1])[::-1]
-    inner_low = losses[max(int(np.searchsorted(below, OUTSIDE / number)) - 1, 0)]
-    low = losses[max(int(np.searchsorted(below, BELOW / number)) - 1, 0)]
-    inner_high = losses[min(int(np.searchsorted(-above, -OUTSIDE / number)) + 1, len(losses) - 1)]
-    high = losses[min(int(np.searchsorted(-mass, -math.exp(max(tail, -700.0)))) + 1, len(losses) - 1)]
+    inner_low = losses[max(int(np.searchsorted(below, outside)) - 1, 0)]
+    low = losses[max(int(np.searchsorted(below, least)) - 1, 0)]
+    inner_high = losses[min(int(np.searchsorted(-above, -outside)) + 1, len(losses) - 1)]
+    high = _highest(sample, level)
     ends = [math.floor(low / step) - 1, math.floor(inner_low / step) - 1, math.ceil(inner_high / step) + 1]
-    last = max(math.ceil(high / step) + 1, ends[2])
-    return LossLayout(
-        step=step,
-        low=max(ends[0], -MOST_KNOTS),
-        inner_low=max(ends[1], -MOST_KNOTS),
-        inner_high=min(ends[2], MOST_KNOTS),
-        high=min(last, MOST_KNOTS),
-    )
+    ends.append(max(math.ceil(high / step) + 1, ends[2]))
+    first, inner_first, inner_last, last = (min(max(end, -MOST_KNOTS), MOST_KNOTS) for end in ends)
+    return LossLayout(step=step, low=first, inner_low=inner_first, inner_high=inner_last, high=last)

@@ -141,6 +141,8 @@ def log_moments(samples: Sequence[Sample], tilts: Floats) -> Floats:
 
 def log_delta(samples: Sequence[Sample], theta: float, epsilon: float) -> float:
     """The logarithm of delta as if the tilted sum were normal around epsilon, up to a small factor."""
+    if _most(samples) <= epsilon:
+        return -FAR
     moment, _, variance = summed(samples, theta)
     spread = math.sqrt(variance) + 1e-300
     a = theta + 1.0 / spread
@@ -151,7 +153,7 @@ def saddle(samples: Sequence[Sample], epsilon: float) -> float:
     """Return theta."""
     low, high = 0.0, math.inf
     _, mean, variance = summed(samples, 0.0)
-    if mean >= epsilon or sum(s.count * float(s.losses.max()) for s in samples) <= epsilon:
+    if mean >= epsilon or _most(samples) <= epsilon:
         return 0.0
     s = 0.0
     for _ in range(80):
@@ -166,6 +168,11 @@ def saddle(samples: Sequence[Sample], epsilon: float) -> float:
         if s > 1e12:
             break
     return s
+
+
+def _most(samples: Sequence[Sample]) -> float:
+    """Return the largest sum of losses in the samples."""
+    return sum(sample.count * float(sample.losses.max()) for sample in samples)
 
 
 def ends_of(sample: Sample, budget: float) -> tuple[float, float]:

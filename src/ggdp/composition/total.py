@@ -23,8 +23,9 @@ from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.calibration.loss_layout import planned_total, samples_of
 from ggdp.calibration.sampled_loss import log_delta, saddle
 from ggdp.calibration.search import passing_end
+from ggdp.errors import UnattainableError
 from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.loss_distribution import delta_above, delta_below
+from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.profile import LEAST_EPSILON
 from ggdp.proofs.shift import ShiftDelta
@@ -53,9 +54,6 @@ CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
 REFINEMENTS, FINEST = 3, 4.0
 # How much finer than usual the grid of a picture is.
 ROUGH = 0.2
-# Smoothing lengths that are tried: shares of the spread, and parts of the widest gap where losses lie on a lattice.
-SHARES = (0.9, 1.25, 2.0, 4.0)
-PARTS = (0.05, 0.1, 0.2)
 TOLERANCE = 1e-10
 MOST_EPSILON = 1e8
 
@@ -205,23 +203,29 @@ class TotalLoss:
         lower, upper = (ShiftDelta(notion="approximate", sensitivity=end, epsilon=at).enclose(law) for end in ends)
         return lower.lower, upper.upper
 
+    def _sampled(self) -> list[Sample]:
+        """Return samples of the losses, made once."""
+        if not self._samples:
+            found = samples_of([(counted.loss, counted.count) for counted in self.losses])
+            if found is None:
+                message = "a loss of the total is beyond the floats: some noise is far too small for its sensitivity"
+                raise UnattainableError(message)
+            self._samples.extend(found)
+        return self._samples
+
     def _sum(self, epsilon: float, finer: float) -> LossDistribution:
         """Return the distribution of the sum, tilted and laid out for an epsilon."""
         pairs = [(counted.loss, counted.count) for counted in self.losses]
-        if not self._samples:
-            self._samples.extend(samples_of(pairs))
-        plan = planned_total(pairs, self._samples, epsilon, finer=finer)
+        plan = planned_total(pairs, self._sampled(), epsilon, finer=finer)
         with BALLS, working_precision(PRECISION):
             return total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
 
     def _estimate(self, delta: float) -> float:
         """Return about the epsilon for a delta, in floats."""
-        if not self._samples:
-            self._samples.extend(samples_of([(counted.loss, counted.count) for counted in self.losses]))
-        target = math.log(delta)
+        samples, target = self._sampled(), math.log(delta)
 
         def excess(epsilon: float) -> float:
-            return log_delta(self._samples, saddle(self._samples, epsilon), epsilon) - target
+            return log_delta(samples, saddle(samples, epsilon), epsilon) - target
 
         low, high = 0.0, 1.0
         while excess(high) > 0.0 and high < MOST_EPSILON:
@@ -240,13 +244,9 @@ def _upper(total: LossDistribution, epsilon: float) -> float:
 
 def _lower(total: LossDistribution, epsilon: float) -> float:
     """Return the lower bound of delta of a sum, the best of several smoothing lengths."""
-    splits = total.slack.splits
-    spread = sum(count * split.spread for split, count in splits)
-    gap = max(split.gap for split, _ in splits)
-    lengths = [*(math.sqrt(share * spread) for share in SHARES), *(gap * part for part in PARTS)]
     with BALLS, working_precision(PRECISION):
         x = arb(epsilon)
-        return max(0.0, *(lower_float(delta_below(total, x, s)) for s in lengths if s > 0.0))
+        return max(0.0, *(lower_float(delta_below(total, x, s)) for s in smoothings(total) if s > 0.0))
 
 
 def _refinement(lower: float, upper: float) -> float | None:

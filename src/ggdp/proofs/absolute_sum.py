@@ -59,7 +59,7 @@ from ggdp import _validate
 from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
-from ggdp.proofs.circular_sum import LossDistribution, sum_of
+from ggdp.proofs.circular_sum import GridLaw, sum_of
 from ggdp.proofs.corner import Corner, require_corner, require_whole
 from ggdp.proofs.crossing import at_most, crossing_estimates
 from ggdp.proofs.enclosures import EXACT, Enclosure
@@ -206,7 +206,7 @@ def _bound(layout: AbsoluteSumLayout, main: float, t: arb, law: NoiseLaw, bits: 
             first_shares = _shares(law, other.size, layout.step, from_knot)
             shares[: len(first_shares)] = first_shares
         laid.append((_laid(step, masses, shares, 1 - from_knot[0], from_knot[-1]), other.count))
-        cells.append((LossDistribution(step, 0, masses, arb(0)), other.count))
+        cells.append((GridLaw(step, 0, masses, arb(0)), other.count))
     total = sum_of(laid, layout.window)
     last = int(upper_float(t / step)) + 1
     while not last * step <= t:
@@ -241,7 +241,7 @@ def _flattened(chord: int, phi: list[arb], reach: arb, step: arb, main: float, l
     return phi[:start] + straight, 1 / length
 
 
-def _laid(step: arb, cells: list[arb], shares: list[arb], lowest: arb, highest: arb) -> LossDistribution:
+def _laid(step: arb, cells: list[arb], shares: list[arb], lowest: arb, highest: arb) -> GridLaw:
     """Put every cell on its ends, the given share of it on the upper one."""
     masses = [arb(0)] * (len(cells) + 1)
     masses[0] = lowest
@@ -249,7 +249,7 @@ def _laid(step: arb, cells: list[arb], shares: list[arb], lowest: arb, highest: 
         up = mass * share
         masses[i] += mass - up
         masses[i + 1] += up
-    return LossDistribution(step, 0, masses, highest)
+    return GridLaw(step, 0, masses, highest)
 
 
 def _shares(law: NoiseLaw, size: float, step: float, from_knot: list[arb]) -> list[arb]:
@@ -296,7 +296,7 @@ def spread_of_shares(many: int, bits: int) -> int:
 
 
 def _near_threshold(
-    cells: list[tuple[LossDistribution, int]],
+    cells: list[tuple[GridLaw, int]],
     layout: AbsoluteSumLayout,
     place: arb,
     many: int,

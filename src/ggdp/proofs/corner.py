@@ -10,9 +10,8 @@ Claim: among all moves with |d_k| <= D_k the corner is the worst for approximate
 trade-off function of one coordinate falls as its shift grows, and the trade-off function of a product falls with
 its factors; hence so does delta.
 
-The losses are laid on a grid (`ggdp.proofs.coordinate_loss`) and added by a transform in balls
-(`ggdp.proofs.circular_sum`), sizes that are far smaller than the rest first on a finer grid of their own. In the
-upper version no step can lower delta, in the lower version none can raise it.
+The losses are laid on a grid (`ggdp.proofs.laid_loss`) and added (`ggdp.proofs.loss_distribution`). One distribution
+gives both bounds: no step can lower the upper one, and the lower one counts what the steps may have added.
 
 References
 ----------
@@ -22,7 +21,6 @@ of shifts); Doroshenko et al., PETS 2022.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
@@ -33,13 +31,13 @@ from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
-from ggdp.proofs.circular_sum import coarser, coarser_below, delta_above, delta_below, mass_below, sum_of
-from ggdp.proofs.coordinate_loss import dominated, dominating
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.layouts import CornerLayout
+from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
+from ggdp.proofs.total_loss import CoordinateLoss, LaidLoss, total_loss
 
 if TYPE_CHECKING:
-    from ggdp.proofs.circular_sum import LossDistribution
+    from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.noise_law import NoiseLaw
 
 __all__ = ["Corner", "CornerDelta", "require_corner", "require_whole"]
@@ -62,7 +60,7 @@ class CornerDelta(Bound):
     epsilon : float
         The epsilon of the guarantee.
     layout : CornerLayout, optional
-        Grids and windows of the proof. Without one nothing is proved but the pure loss at order 1.
+        The grids of the proof. Without one nothing is proved but the pure loss at order 1.
 
     Notes
     -----
@@ -97,16 +95,11 @@ class CornerDelta(Bound):
             self._require_all(self.layout)
 
     def _require_all(self, layout: CornerLayout) -> None:
-        """Check that a layout has every coordinate of the corner once."""
+        """Check that a layout has a grid for each size of the corner."""
         if not isinstance(layout, CornerLayout):
             raise ArgumentError("layout", layout, "must be the layout of a corner")
-        laid, given = Counter[float](), Counter[float]()
-        for size in layout.sizes:
-            laid[size.size] += size.count * size.copies
-        for value, count in self.corner:
-            given[value] += count
-        if laid != given:
-            raise ArgumentError("layout", layout, "does not have the coordinates of the corner")
+        if len(layout.sizes) != len(self.corner):
+            raise ArgumentError("layout", layout, f"must have a grid for each of the {len(self.corner)} sizes")
 
     @property
     def claim(self) -> Self:
@@ -128,16 +121,12 @@ class CornerDelta(Bound):
             return Enclosure(lower=0.0, upper=min(upper_float(value), 1.0), precision=bits, exhausted=decided)
 
     def _sum(self, law: NoiseLaw, layout: CornerLayout) -> LossDistribution:
-        """Add the losses of all coordinates, never below the truth."""
-        parts = []
-        for size in layout.sizes:
-            single = dominating(law, size.size, size.knots(), arb(layout.step) / 2**size.halvings)
-            if size.window is None:
-                parts.append((coarser(single, 1 << size.halvings), size.count))
-            else:
-                block = sum_of([(single, size.count)], size.window)
-                parts.append((coarser(block, 1 << size.halvings), size.copies))
-        return sum_of(parts, layout.window)
+        """Add the losses of all coordinates."""
+        parts = [
+            LaidLoss(CoordinateLoss(law, size), count, grid)
+            for (size, count), grid in zip(self.corner, layout.sizes, strict=True)
+        ]
+        return total_loss(parts, tilt=layout.tilt, tail=layout.tail, points=layout.points)
 
     def lower(self, law: NoiseLaw, bits: int) -> float:
         """Bound from below the delta of the corner itself, on the grid of the layout."""
@@ -146,20 +135,9 @@ class CornerDelta(Bound):
         if self.layout is None:
             return 0.0
         with BALLS, working_precision(bits):
-            parts, offset, lost = [], arb(0), arb(0)
-            for size in self.layout.sizes:
-                single = dominated(law, size.size, size.knots(), arb(self.layout.step) / 2**size.halvings)
-                offset += size.count * size.copies * single.offset
-                if size.window is None:
-                    parts.append((coarser_below(single.law, 1 << size.halvings), size.count))
-                    continue
-                block = sum_of([(single.law, size.count)], size.window)
-                # What the sums made beforehand may have gained.
-                lost += size.copies * mass_below([(single.law, size.count)], block.low)
-                parts.append((coarser_below(block, 1 << size.halvings), size.copies))
-            total = sum_of(parts, self.layout.window)
-            value = delta_below(total, arb(self.epsilon) - offset) - lost - mass_below(parts, total.low)
-            return max(lower_float(value), 0.0)
+            total, epsilon = self._sum(law, self.layout), arb(self.epsilon)
+            found = [lower_float(delta_below(total, epsilon, s)) for s in smoothings(total)]
+            return max(*found, 0.0)
 
 
 def require_corner(corner: Corner) -> None:

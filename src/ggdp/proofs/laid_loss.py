@@ -20,6 +20,7 @@ infinite loss (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.3; Murtagh and Va
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,8 +44,10 @@ __all__ = ["laid_coordinate", "laid_response"]
 _FAR = 220.0
 # Near order 1 no noise of any weight has a loss as low as the lowest knots: it is cut off here instead.
 _FARTHEST = 1e3
+# A single loss so close to a knot, in steps, belongs on it.
+_ON_KNOT = 2.0**-40
 # A knot within this relative distance of the one loss of all noise above 0, at order 1, belongs at 0.
-_ON_KNOT = 1e-12
+_AT_ZERO = 1e-12
 # Tails at points so close share their far part; a sum afresh costs as much as some dozens of terms.
 _NEAR = 100
 # Losses that are raised by more than this part of a step are counted as misplaced.
@@ -60,12 +63,15 @@ def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
     """Lay the loss of a coordinate that moves by `shift`, in the unit of the scale."""
     if law.support == "real":
         return _cells(layout, *_real_tails(law, shift, layout))
-    whole = int(shift)
+    whole, knots = int(shift), layout.high - layout.low
     if law.order == 1.0:
-        return _atoms(layout.step, *_laplace_atoms(law, whole))
-    low, high = (_noise_at(law, whole, layout.step * end) for end in (layout.low, layout.high))
-    if high - low <= layout.high - layout.low:
-        return _atoms(layout.step, *_integer_atoms(law, whole, low, high))
+        if 2 * whole <= knots and 2.0 * shift / law.scale <= knots * layout.step:
+            return _atoms(layout.step, *_laplace_atoms(law, whole))
+    else:
+        low, high = (_noise_at(law, whole, layout.step * end) for end in (layout.low, layout.high))
+        if high - low <= knots:
+            # The loss of `high` may be far above the highest knot.
+            return _atoms(layout.step, *_integer_atoms(law, whole, low, max(high - 1, low)))
     return _cells(layout, *_integer_tails(law, whole, layout))
 
 
@@ -101,31 +107,43 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
     """Split single losses, in rising order, between their neighbouring knots; mass below them goes to the first."""
     h = arb(step)
     width = (-h).expm1()
-    raised, spread, placed = arb(0), arb(0), []
+    raised, spread, on_knot = arb(0), arb(0), h * _ON_KNOT
+    placed: list[tuple[int, arb, arb]] = []
+    misplaced: list[tuple[int, arb]] = []
     for atom in atoms:
         top = atom.loss.upper()
         raised = max(raised, top - atom.loss.lower(), key=float)
         index = math.floor(float(top / h))
-        while not index * h <= top:
+        while (index * h) >= top:
             index -= 1
-        while (index + 1) * h <= top:
+        # For certain not above the upper knot; below the lower one it is raised to it.
+        while not top <= (index + 1) * h:
             index += 1
         share = (index * h - top).expm1() / width
-        spread = max(spread, (index + share) * h - top, key=float)
+        if not share >= 0:
+            share, raised = arb(0), max(raised, index * h - atom.loss.lower(), key=float)
+        if (index + 1) * h - top <= on_knot:
+            # On the upper knot but for rounding: raised to it, rather than split over a whole step.
+            raised = max(raised, (index + 1) * h - atom.loss.lower(), key=float)
+            placed.append((index + 1, atom.mass, arb(0)))
+            continue
         placed.append((index, atom.mass, share))
-    low = placed[0][0]
-    masses = [arb(0)] * (placed[-1][0] - low + 2)
+        if top - index * h <= on_knot:
+            # On the lower knot but for rounding: what a split moves up is misplaced, and the rest is not above the truth.
+            misplaced.append((index + 1, atom.mass * share))
+        else:
+            spread = max(spread, (index + share) * h - top, key=float)
+    masses: defaultdict[int, arb] = defaultdict(arb)
     for index, mass, share in placed:
         moved = mass * share
-        masses[index - low] += mass - moved
-        masses[index - low + 1] += moved
-    misplaced = []
+        masses[index] += mass - moved
+        masses[index + 1] += moved
     if below is not None:
-        masses[1] += below
-        misplaced.append((low + 1, below))
+        first = min(masses) + 1
+        masses[first] += below
+        misplaced.append((first, below))
     return Masses(
         step=step,
-        low=low,
         masses=masses,
         infinite=infinite,
         certain=certain,
@@ -141,11 +159,11 @@ def _real_tails(law: NoiseLaw, shift: float, layout: LossLayout) -> tuple[list[a
     points, least = [], []
     z = math.inf
     for index, guess in zip(reversed(layout.knots()), reversed(_thresholds(law, shift, layout)), strict=True):
-        # Thresholds fall with the knots, whatever the rounding of the guesses.
-        z = min(z, guess)
+        # Thresholds fall with the knots, whatever the rounding of the guesses. Cells below the last one are empty.
+        z = max(min(z, guess), -_FARTHEST)
         found, back = loss(p, arb(z), d), math.ulp(z)
         while not found <= index * step and z > -_FARTHEST:
-            z, back = z - back, 4.0 * back
+            z, back = max(z - back, -_FARTHEST), 4.0 * back
             found = loss(p, arb(z), d)
         points.append(arb(z))
         least.append(found)
@@ -179,7 +197,7 @@ def _thresholds(law: NoiseLaw, shift: float, layout: LossLayout) -> list[float]:
     d, h, knots = shift / law.scale, layout.step, layout.knots()
     found = crossing_estimates(law.order, d, [h * index for index in knots], far=_FAR ** (1.0 / law.order))
     if law.order == 1.0:
-        found = [0.0 if abs(h * index / d - 1.0) < _ON_KNOT else z for index, z in zip(knots, found, strict=True)]
+        found = [0.0 if abs(h * index / d - 1.0) < _AT_ZERO else z for index, z in zip(knots, found, strict=True)]
     return found
 
 
@@ -212,8 +230,7 @@ def _integer_tail(law: NoiseLaw, points: Iterable[int]) -> dict[int, arb]:
 def _cells(layout: LossLayout, first: list[arb], second: list[arb], least: list[arb]) -> Masses:
     """Split every cell between its knots; `first` and `second` are P and Q of the noise from t_i on, `least` L(t_i)."""
     knots, step = layout.knots(), arb(layout.step)
-    low = knots[0]
-    masses = [arb(0)] * (knots[-1] - low + 1)
+    masses = dict.fromkeys(knots, arb(0))
     infinite, raised, negligible = first[-1], arb(0), step * _NEGLIGIBLE
     misplaced: list[tuple[int, arb]] = []
     # The losses of the noise below t_0 are at most L(t_0).
@@ -221,7 +238,7 @@ def _cells(layout: LossLayout, first: list[arb], second: list[arb], least: list[
     if reached is None:
         infinite += 1 - first[0]
     else:
-        masses[reached - low] += 1 - first[0]
+        masses[reached] += 1 - first[0]
         misplaced.append((reached, 1 - first[0]))
     widths = {upper - lower: -((lower - upper) * step).expm1() for lower, upper in pairwise(knots)}
     for i, (lower, upper) in enumerate(pairwise(knots)):
@@ -241,13 +258,12 @@ def _cells(layout: LossLayout, first: list[arb], second: list[arb], least: list[
         if not moved <= here:
             moved = here
             misplaced.append((upper, here))
-        masses[lower - low] += here - moved
-        masses[upper - low] += moved
+        masses[lower] += here - moved
+        masses[upper] += moved
         if upper - lower > 1 or short > negligible:
             misplaced += [(lower, here - moved), (upper, moved)]
     return Masses(
         step=layout.step,
-        low=low,
         masses=masses,
         infinite=infinite,
         certain=arb(0),

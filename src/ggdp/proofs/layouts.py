@@ -5,20 +5,20 @@ A layout decides how tight a proof is, never whether it holds.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 
-__all__ = ["AbsoluteSumLayout", "CornerLayout", "LossLayout", "OtherLayout", "SizeLayout", "Window"]
+__all__ = ["AbsoluteSumLayout", "CornerLayout", "LossLayout", "OtherLayout", "Window"]
 
 # Limits on the work that a certificate from elsewhere can ask for.
 MOST_POINTS = 1 << 20
 MOST_KNOTS = 1 << 18
 MOST_HALVINGS = 64
-# Knots far from 0 lie apart by a 150th of their loss where a grid is sparse.
-SPARSENESS = 150
+MOST_TILTED = 1e6
 # Outside of the inner part of a grid the distance of knots doubles after so many.
 DOUBLED = 32
 
@@ -87,6 +87,11 @@ class LossLayout:
         if not self.low <= self.inner_low < self.inner_high <= self.high:
             raise ArgumentError("low", self.low, "`low`, `inner_low`, `inner_high` and `high` must rise")
 
+    @property
+    def reach(self) -> float:
+        """The largest loss on the grid, in absolute value."""
+        return self.step * max(abs(self.low), abs(self.high))
+
     def knots(self) -> list[int]:
         """Return the indices of the knots in use, from low to high."""
         above = _outwards(self.inner_high, self.high)
@@ -106,94 +111,45 @@ def _outwards(start: int, end: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SizeLayout:
-    """How the coordinates of one size are laid on a grid.
+class CornerLayout:
+    """How the losses of a corner are laid on grids and added, see `ggdp.proofs.loss_distribution`.
 
     Attributes
     ----------
-    size : float
-        How far each of these coordinates moves.
-    count, copies : int
-        Blocks of `count` coordinates are added on the grid of this size, and `copies` such blocks on the common grid.
-    halvings : int
-        How often the common step is halved for the grid of this size.
-    low, high : int
-        First and last knot, in steps of this grid.
-    sparse : bool
-        Whether knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
-    window : Window, optional
-        The window of a block on the grid of this size; None where the coordinates are added on the common grid.
+    sizes : tuple of LossLayout
+        A grid for each size of the corner, in the corner's order. One step is a power of two times the other.
+    tilt : float
+        The tilt of the weights.
+    tail : float
+        The logarithm of a mass that may be cut off at a time.
+    points : int
+        The largest number of knots of a sum: where there are more, every second one is dropped.
     """
 
-    size: float
-    count: int
-    copies: int
-    halvings: int
-    low: int
-    high: int
-    sparse: bool
-    window: Window | None
+    sizes: tuple[LossLayout, ...]
+    tilt: float
+    tail: float
+    points: int
 
     def __post_init__(self) -> None:
-        _validate.positive(size=self.size)
-        _count(count=self.count)
-        _count(copies=self.copies)
-        _validate.integer(halvings=self.halvings, at_least=0)
-        _integer_up_to(MOST_HALVINGS, halvings=self.halvings)
-        _integer_up_to(MOST_KNOTS, low=self.low)
-        _integer_up_to(MOST_KNOTS, high=self.high)
-        if not self.low <= 0 <= self.high or self.low == self.high:
-            raise ArgumentError("low", self.low, "must be at most 0, and `high` at least 0 and above it")
-        _flag(sparse=self.sparse)
-        if self.window is None and self.copies != 1:
-            raise ArgumentError("copies", self.copies, "must be 1 without a window")
-        if self.window is not None and not isinstance(self.window, Window):
-            raise ArgumentError("window", self.window, "must be a window")
-
-    @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Self:
-        """Return the layout that `dataclasses.asdict` wrote."""
-        window = record["window"]
-        return cls(**{**record, "window": None if window is None else Window.from_dict(window)})
-
-    def knots(self) -> list[int]:
-        """Return the indices of the knots in use, from low to high."""
-        if not self.sparse:
-            return list(range(self.low, self.high + 1))
-        below, above = ([*_sparse(end)] for end in (-self.low, self.high))
-        return [-index for index in reversed(below)] + [0] + above
-
-
-def _sparse(end: int) -> list[int]:
-    """Return indices from 1 to `end` that lie apart by one, or by a 150th of their distance from 0."""
-    index, side = 0, []
-    while index < end:
-        index = min(index + max(index // SPARSENESS, 1), end)
-        side.append(index)
-    return side
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CornerLayout:
-    """The common grid of a corner: its step, a layout for each size, and the window of the sum."""
-
-    step: float
-    sizes: tuple[SizeLayout, ...]
-    window: Window
-
-    def __post_init__(self) -> None:
-        _validate.positive(step=self.step)
         for size in _validate.non_empty(sizes=self.sizes):
-            if not isinstance(size, SizeLayout):
-                raise ArgumentError("sizes", self.sizes, "must be layouts of sizes")
-        if not isinstance(self.window, Window):
-            raise ArgumentError("window", self.window, "must be a window")
+            if not isinstance(size, LossLayout):
+                raise ArgumentError("sizes", self.sizes, "must be layouts of losses")
+        halvings = [math.frexp(size.step)[1] for size in self.sizes]
+        if len({math.frexp(size.step)[0] for size in self.sizes}) > 1 or max(halvings) - min(halvings) > MOST_HALVINGS:
+            raise ArgumentError("sizes", self.sizes, f"steps must differ by powers of two up to 2^{MOST_HALVINGS}")
+        if _validate.finite(tilt=self.tilt) < 0.0:
+            raise ArgumentError("tilt", self.tilt, "must be at least 0")
+        if not self.tilt * max(size.reach for size in self.sizes) <= MOST_TILTED:
+            raise ArgumentError("tilt", self.tilt, f"times the largest loss it must be at most {MOST_TILTED:g}")
+        _validate.finite(tail=self.tail)
+        _validate.integer(points=self.points, at_least=2)
+        _integer_up_to(MOST_POINTS, points=self.points)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Self:
         """Return the layout that `dataclasses.asdict` wrote."""
-        sizes = tuple(SizeLayout.from_dict(size) for size in record["sizes"])
-        return cls(**{**record, "sizes": sizes, "window": Window.from_dict(record["window"])})
+        return cls(**{**record, "sizes": tuple(LossLayout(**size) for size in record["sizes"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

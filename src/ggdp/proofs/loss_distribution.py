@@ -54,9 +54,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from flint import arb, arb_poly, fmpz_poly
+from flint import arb, arb_poly, ctx, fmpz_poly
 
 from ggdp._balls import upper_float
+from ggdp.errors import CertificateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +71,7 @@ __all__ = [
     "delta_above",
     "delta_below",
     "repeated",
+    "smoothings",
     "tilted",
 ]
 
@@ -84,8 +86,12 @@ WORTH_CUTTING = 1 / 64
 FAR = 60
 # How much of the weight may be raised to the lowest knot at a cut.
 FLOOR = 2.0**-40
+# Floats have no larger exponentials.
+LARGEST = 700.0
 # At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.
 WIDEST = 0.25
+# Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
+RATIOS, SHARES = (0.8, 1.25, 2.0), (0.01, 0.05, 0.2)
 
 
 class Split(NamedTuple):
@@ -143,16 +149,14 @@ class LossDistribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masses:
-    """Masses of one loss on the knots (low + j) * step, which dominate it.
+    """Masses of one loss on knots, multiples of a step, which dominate it.
 
     Attributes
     ----------
     step : float
         Step of the grid.
-    low : int
-        Index of the first knot.
-    masses : list of arb
-        Mass on each knot.
+    masses : dict of arb
+        Mass on each knot that has any, by its index.
     infinite, certain : arb
         Mass at an infinite loss: at most, and at least.
     spread : arb
@@ -164,8 +168,7 @@ class Masses:
     """
 
     step: float
-    low: int
-    masses: list[arb]
+    masses: dict[int, arb]
     infinite: arb
     certain: arb
     spread: arb
@@ -176,37 +179,40 @@ class Masses:
 def tilted(found: Masses, tilt: float) -> LossDistribution:
     """Return masses as weights that are rounded up."""
     step = arb(found.step) * arb(tilt)
-    ratio, factor = step.exp(), (step * found.low).exp()
-    weights = []
-    for mass in found.masses:
-        weights.append(mass * factor)
-        factor *= ratio
-    level = arb(math.log(math.fsum(float(weight) for weight in weights)))
+    tilted_masses = {index: mass * (step * index).exp() for index, mass in found.masses.items()}
+    level = arb(sum(tilted_masses.values(), arb(0)).log().mid())
     unit = ONE * (-level).exp()
-    units = [weight * unit for weight in weights]
+    units = {index: mass * unit for index, mass in tilted_masses.items()}
+    low = min(units)
+    weights = [0] * (max(units) - low + 1)
+    for index, weight in units.items():
+        weights[index - low] = _ceil(weight)
     lost = sum((mass * (step * index).exp() for index, mass in found.misplaced), arb(0)) * unit
-    excess = 1 + _ceil(2 * max((weight.rad() for weight in units), key=float))
-    slack = Slack(
-        excess=excess,
-        lost=_ceil(lost),
-        raised=found.raised,
-        splits=((Split(found.step, upper_float(found.spread)), 1),),
-    )
+    widest = max((weight.rad() for weight in units.values()), key=float)
     return LossDistribution(
         step=found.step,
         tilt=tilt,
-        low=found.low,
-        weights=fmpz_poly([_ceil(weight) for weight in units]),
+        low=low,
+        weights=fmpz_poly(weights),
         level=level,
         infinite=found.infinite,
         certain=found.certain,
-        slack=slack,
+        slack=Slack(
+            excess=1 + _ceil(2 * widest),
+            lost=_ceil(lost),
+            raised=found.raised,
+            splits=((Split(found.step, upper_float(found.spread)), 1),) if found.spread > 0 else (),
+        ),
     )
 
 
 def _ceil(x: arb) -> int:
     """Return the least integer that no point of a ball is above, or the next one; at least 0."""
-    return max(int(x.upper().ceil().unique_fmpz()), 0)
+    least = x.upper().ceil().unique_fmpz()
+    if least is None:
+        message = f"a weight is too large for a grid with {ctx.prec} bits"
+        raise CertificateError(message)
+    return max(int(least), 0)
 
 
 def added(first: LossDistribution, second: LossDistribution, *, tail: float, points: int) -> LossDistribution:
@@ -215,6 +221,9 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
         first = coarser(first)
     while second.step < first.step:
         second = coarser(second)
+    if (first.step, first.tilt) != (second.step, second.tilt):
+        message = f"losses on grids with steps {first.step!r} and {second.step!r} cannot be added"
+        raise CertificateError(message)
     totals = first.total, second.total
     mine, other = first.slack, second.slack
     splits = Counter(dict(mine.splits))
@@ -225,8 +234,8 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
         low=first.low + second.low,
         weights=_divided(first.weights * second.weights, ONE),
         level=first.level + second.level,
-        infinite=first.infinite + second.infinite - first.infinite * second.infinite,
-        certain=first.certain + second.certain - first.certain * second.certain,
+        infinite=_either(first.infinite, second.infinite),
+        certain=_either(first.certain, second.certain),
         slack=Slack(
             excess=_ratio(mine.excess * totals[1] + other.excess * totals[0], ONE) + 1,
             lost=_ratio(mine.lost * totals[1] + other.lost * totals[0], ONE),
@@ -238,6 +247,11 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
     while total.points > points:
         total = coarser(total)
     return total
+
+
+def _either(first: arb, second: arb) -> arb:
+    """Return the mass of pairs of which one is infinite; 1 where rounding up made more of one than there can be."""
+    return first + second * (1 - first) if first <= 1 and second <= 1 else arb(1)
 
 
 def repeated(loss: LossDistribution, count: int, *, tail: float, points: int) -> LossDistribution:
@@ -293,7 +307,8 @@ def coarser(loss: LossDistribution) -> LossDistribution:
 def _cut(loss: LossDistribution, tail: float) -> LossDistribution:
     """Cut off knots at both ends that hardly matter. Floats propose where; what is cut is counted in balls."""
     weights = loss.weights.coeffs()
-    first, last = _first(loss, weights), _last(loss, weights, tail)
+    last = _last(loss, weights, tail)
+    first = min(_first(loss, weights), last)
     if len(weights) - (last - first + 1) < WORTH_CUTTING * len(weights):
         return loss
     rise = (arb(loss.tilt) * arb(loss.step)).exp()
@@ -316,7 +331,7 @@ def _cut(loss: LossDistribution, tail: float) -> LossDistribution:
 
 def _first(loss: LossDistribution, weights: list[int]) -> int:
     """Return the first knot to keep: what is below it would be a small weight on it."""
-    rise, most, total = math.exp(loss.tilt * loss.step), FLOOR * ONE, 0.0
+    rise, most, total = math.exp(min(loss.tilt * loss.step, LARGEST)), FLOOR * ONE, 0.0
     for j, weight in enumerate(weights):
         total = (total + float(weight)) * rise
         if total > most:
@@ -343,7 +358,7 @@ def delta_above(loss: LossDistribution, epsilon: arb) -> arb:
     first = max(math.floor(float(epsilon) / loss.step) - loss.low, 0)
     while first < loss.points and (loss.low + first) * step <= epsilon:
         first += 1
-    if first and not (loss.low + first - 1) * step <= epsilon:
+    while first and not (loss.low + first - 1) * step <= epsilon:
         first -= 1
     mass, weighted = _sums_from(loss, first)
     return mass - weighted * epsilon.exp() + loss.infinite
@@ -368,7 +383,7 @@ def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
     penalty = growth / decline
     x = epsilon + loss.slack.raised
     low = max(math.floor(float((x - FAR * smooth) / step)) - loss.low, 0)
-    high = min(math.ceil(float((x + FAR * smooth) / step)) - loss.low, loss.points - 1)
+    high = max(min(math.ceil(float((x + FAR * smooth) / step)) - loss.low, loss.points - 1), low - 1)
     # Near x term by term.
     total, missing = arb(0), arb(0)
     unit = (loss.level - tilt * (loss.low + low) * step).exp() / ONE
@@ -398,6 +413,14 @@ def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
     beyond = (loss.infinite - loss.certain) * (1 + 2 * penalty / smooth)
     lost = _lost(loss, x) * (_height(loss.tilt) + 1 + 2 * penalty / smooth)
     return total - missing - beyond - lost + loss.certain
+
+
+def smoothings(loss: LossDistribution) -> list[float]:
+    """Return smoothing lengths to try: one of them makes the lower bound of delta about as tight as it can be."""
+    spread = math.fsum(count * split.spread for split, count in loss.slack.splits)
+    gap = max((split.gap for split, _ in loss.slack.splits), default=loss.step)
+    lengths = [*(math.sqrt(ratio * spread) for ratio in RATIOS), *(gap * share for share in SHARES)]
+    return [min(length, WIDEST / (1.0 + loss.tilt)) for length in lengths]
 
 
 def _growth(splits: Iterable[tuple[Split, int]], decline: arb, rate: arb) -> arb | None:

@@ -1,6 +1,4 @@
-"""Which grid and window a proof of a corner's delta should use, chosen in floats.
-
-Nothing here is trusted: a layout decides how tight a proof is, never whether it holds.
+"""Which grid and window an estimate of a corner's delta should use. Nothing here is trusted.
 
 ===========  ====================================================================================
 theta        the tilt of the losses' cumulants, see `ggdp.calibration.sampled_loss`
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp.calibration.sampled_loss import clipped_at, ends_of, log_delta, log_moments, saddle, sample_of, summed
-from ggdp.proofs.layouts import CornerLayout, SizeLayout, Window
+from ggdp.proofs.layouts import Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.corner import Corner
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["PlannedCorner", "chernoff_ends", "corner_layout", "precision_for", "rounded_step", "smooth_length"]
+__all__ = ["CornerGrid", "SizeGrid", "chernoff_ends", "corner_grid", "rounded_step", "smooth_length"]
 
 # Added variance relative to that of the sum: delta then rises by about 1e-4 of itself.
 ADDED_VARIANCE = 6e-5
@@ -46,6 +44,8 @@ LUMPY_STEP = 2e-4
 # Below this order the largest losses of a coordinate are almost one atom.
 ATOMIC = 1.02
 MOST_UNITS = 4096
+# Knots far from 0 lie apart by a 150th of their loss where a grid is sparse.
+SPARSENESS = 150
 # From so many coordinates of one size on, blocks of them are added first.
 STAGED = 1 << 14
 # Tilts of Chernoff bounds that are tried, in units of the spread of the sum.
@@ -55,12 +55,59 @@ TAILED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCorner:
-    """A layout, with the tilt for an estimate of what it gives and the precision for a proof."""
+class SizeGrid:
+    """How the coordinates of one size are laid on a grid.
 
-    layout: CornerLayout
+    Attributes
+    ----------
+    size : float
+        How far each of these coordinates moves.
+    count, copies : int
+        Blocks of `count` coordinates are added on the grid of this size, and `copies` such blocks on the common grid.
+    halvings : int
+        How often the common step is halved for the grid of this size.
+    low, high : int
+        First and last knot, in steps of this grid.
+    sparse : bool
+        Whether knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
+    window : Window, optional
+        The window of a block on the grid of this size; None where the coordinates are added on the common grid.
+    """
+
+    size: float
+    count: int
+    copies: int
+    halvings: int
+    low: int
+    high: int
+    sparse: bool
+    window: Window | None
+
+    def knots(self) -> list[int]:
+        """Return the indices of the knots in use, from low to high."""
+        if not self.sparse:
+            return list(range(self.low, self.high + 1))
+        below, above = ([*_sparse(end)] for end in (-self.low, self.high))
+        return [-index for index in reversed(below)] + [0] + above
+
+
+def _sparse(end: int) -> list[int]:
+    """Return indices from 1 to `end` that lie apart by one, or by a 150th of their distance from 0."""
+    index, side = 0, []
+    while index < end:
+        index = min(index + max(index // SPARSENESS, 1), end)
+        side.append(index)
+    return side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CornerGrid:
+    """The common grid of a corner: its step, a grid for each size, the window of the sum, and its tilt."""
+
+    step: float
+    sizes: tuple[SizeGrid, ...]
+    window: Window
     tilt: float
-    precision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +124,8 @@ class _Losses:
         return self.level + NEGLIGIBLE
 
 
-def corner_layout(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool = False) -> PlannedCorner | None:
-    """Choose grids and windows; None where no finite layout can show a delta below 1. A rough layout is a quick one."""
+def corner_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool = False) -> CornerGrid | None:
+    """Choose grids and windows; None where no finite grid can show a delta below 1. A rough grid is a quick one."""
     losses = _losses(law, corner, epsilon)
     if losses is None:
         return None
@@ -111,7 +158,7 @@ def corner_layout(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool 
             window = _window([block], fine, lost, 0.0, centre, many * last) if halvings else None
             highest += copies * (many * last if window is None else (window.top >> halvings) + 1)
             sizes.append(
-                SizeLayout(
+                SizeGrid(
                     size=size,
                     count=many,
                     copies=copies,
@@ -123,13 +170,7 @@ def corner_layout(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool 
                 )
             )
     window = _window(losses.samples, step, losses.budget, losses.theta, epsilon, highest)
-    layout = CornerLayout(step=step, sizes=tuple(sizes), window=window)
-    return PlannedCorner(layout=layout, tilt=losses.theta, precision=precision_for(losses.level))
-
-
-def precision_for(level: float) -> int:
-    """Return bits for a proof of a delta of e^level: a transform is accurate relative to masses of about 1."""
-    return max(96, 32 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 32.0))
+    return CornerGrid(step=step, sizes=tuple(sizes), window=window, tilt=losses.theta)
 
 
 def _losses(law: NoiseLaw, corner: Corner, epsilon: float) -> _Losses | None:
