@@ -186,11 +186,44 @@ def test_what_may_not_be_written_is_named_and_nothing_is_charged(shared, protect
 
 
 def test_a_locked_ledger_is_waited_for_and_then_named(url, ledger, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.1)
-    impatient, before = ggdp.Ledger(url), ledger.head
+    before = ledger.head
     with ledger._store.writing():
+        # After the lock was taken: who has it may stand still for as long as others wait.
+        monkeypatch.setattr(store, "PATIENCE", 0.1)
+        impatient = ggdp.Ledger(url)
         assert_nothing_released(impatient, r"is locked by another process.*try again, or end that process")
     assert_goes_on(url, before)
+
+
+def test_a_reader_that_does_not_finish_is_waited_for_and_then_named(tmp_path, monkeypatch):
+    url = tmp_path / "people.ledger"
+    before = ggdp.Ledger.create(url, ggdp.PureDP(100.0)).head
+    monkeypatch.setattr(store, "PATIENCE", 0.1)
+    # Its lock does not keep a writer from beginning, but from committing.
+    with closing(sqlite3.connect(url, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM ggdp_ledger").fetchall()
+        assert_nothing_released(ggdp.Ledger(url), "is locked by another process")
+        reader.execute("COMMIT")
+    assert_goes_on(url, before)
+
+
+def test_a_postgresql_writer_that_stands_still_gives_the_lock_back_and_charges_nothing(postgresql, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.2)
+    still, other = ggdp.Ledger.create(postgresql, ggdp.PureDP(100.0)), ggdp.Ledger(postgresql)
+    append = store.Rows.append
+
+    def append_after_another(rows, record):
+        monkeypatch.setattr(store.Rows, "append", append)
+        monkeypatch.setattr(store, "PATIENCE", 20)
+        # It waits until the server has ended the transaction of the first one.
+        assert other.charge(laplace(8.0)).number == 1
+        append(rows, record)
+
+    monkeypatch.setattr(store.Rows, "append", append_after_another)
+    assert_nothing_released(still, "stood still for too long|connection was lost")
+    assert len(other.entries()) == 1
+    assert_goes_on(postgresql, other.head)
 
 
 def test_a_charge_waits_for_another_that_is_not_finished(ledger):

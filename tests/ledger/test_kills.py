@@ -33,7 +33,7 @@ class Place:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request, tmp_path):
     if request.param == "postgresql":
-        return Place(request.getfixturevalue("server").schema, pace=6.0)
+        return Place(request.getfixturevalue("server").schema, pace=4.0)
     return Place(lambda: str(tmp_path / f"{secrets.token_hex(6)}.ledger"), pace=2.0)
 
 

@@ -147,6 +147,8 @@ class Store:
                     raise LedgerError(message)
                 connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
+                # A writer whose computer has stopped or is out of reach gives the lock back.
+                connection.execute(sa.text(f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE}s'"))
                 connection.execute(sa.select(constitution.c.id).with_for_update())
             yield Rows(connection)
 

@@ -30,6 +30,7 @@ _OF_SQLITE = {
 _OF_POSTGRESQL = {
     "55P03": "is locked by another process, which did not finish in time; try again, or end that process",
     "53100": "cannot be written: the disk of the server is full",
+    "25P03": "was not written: this process stood still for too long, and the server ended its transaction; try again",
     "25006": "cannot be written: the server is read-only, perhaps a standby",
     "42501": "cannot be used: the user has no permission for its tables",
     "42P07": "has a ledger already; open it, or name another database",

@@ -228,4 +228,11 @@ SABOTAGES = [
         "                if False:\n",
         ("tests/ledger/test_postgresql.py::test_a_postgresql_server_that_does_not_sync_is_not_charged",),
     ),
+    Sabotage(
+        "a writer that stands still keeps the lock of a server",
+        "ledger/store.py",
+        "idle_in_transaction_session_timeout = '{PATIENCE}s'",
+        "idle_in_transaction_session_timeout = 0",
+        (f"{FAULTS}test_a_postgresql_writer_that_stands_still_gives_the_lock_back_and_charges_nothing",),
+    ),
 ]
