@@ -75,6 +75,23 @@ def test_alone_a_release_keeps_its_own_guarantee(options):
     assert ggdp.compose([table]).epsilon(max(table.guarantee.delta, 1e-12))[0] <= table.guarantee.epsilon
 
 
+def test_every_cell_that_moves_adds_a_loss():
+    noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.cells(4, 1), order=3, support="integer")
+    lower, upper = ggdp.compose([noise]).delta(1.0)
+    assert lower <= 1e-6
+    assert upper >= 0.999e-6
+    replaced = released(goal=ggdp.ApproxDP(1.0, 1e-6), order=3, neighbours="replace-one")
+    assert [counted.count for counted in replaced.losses] == [2]
+
+
+def test_keys_that_are_chosen_privately_add_the_probability_that_a_rare_one_is_shown():
+    table = released(domain=None, goal=ggdp.ApproxDP(0.5, 1e-6))
+    # The noise is pure: what is left at a larger epsilon is that of the keys.
+    assert ggdp.compose([table]).total.infinite[1] == pytest.approx(table.guarantee.delta, rel=1e-9)
+    _, upper = ggdp.compose([(table, 3)]).delta(1.4999)
+    assert upper >= 2.9 * table.guarantee.delta
+
+
 def test_the_noise_on_a_grid_is_composed_as_it_is_drawn():
     mechanism = ggdp.Mechanism(ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.disjoint(0.3), order=2))
     (counted,) = mechanism.losses

@@ -40,7 +40,8 @@ COARSEST = 1e-5
 SINGLE = 0.6
 # The window of a sum, in standard deviations.
 WINDOW = 15.0
-# Tilted mass outside of the inner part of a grid: where a lower bound is wanted too, for all coordinates together.
+# Tilted mass outside of the inner part of a grid: for all coordinates together where a lower bound is wanted too, else
+# for one, less by the square root of their number.
 OUTSIDE, OUTSIDE_OF_ONE = 1e-8, 1e-2
 # Tilted mass below the grid; mass above it, relative to delta.
 BELOW, ABOVE, ABOVE_UPPER = 1e-11, 1e-9, 1e-7
@@ -112,8 +113,9 @@ def planned_upper(
     """
     samples = _clipped(samples, epsilon, 1.0)
     theta = _tilt(samples, epsilon)
+    outside = OUTSIDE_OF_ONE / math.sqrt(sum(sample.count for sample in samples))
     most = COARSEST * sum(sample.cumulants(theta)[2] for sample in samples)
-    return _planned(losses, samples, epsilon, theta, min(spread, most), OUTSIDE_OF_ONE, ABOVE_UPPER)
+    return _planned(losses, samples, epsilon, theta, min(spread, most), outside, ABOVE_UPPER)
 
 
 def _clipped(samples: Sequence[Sample], epsilon: float, farther: float) -> list[Sample]:

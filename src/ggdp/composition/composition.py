@@ -221,7 +221,7 @@ def compose(parts: Iterable[Any]) -> Composition:
     -----
     The total holds where the noise of every part was fixed without looking at results of other parts; the queries may
     be chosen adaptively. A part enters by its noise where that is known, else by its guarantee. Probabilistic DP
-    enters by its noise too; the total is approximate DP. Claims and proofs: `ggdp.proofs.loss_distribution` and
+    enters by its noise too; the total is approximate DP. Claims and proofs: `ggdp.proofs.loss_bounds` and
     `ggdp.proofs.total_loss`.
 
     Examples

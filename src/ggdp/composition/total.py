@@ -2,10 +2,6 @@
 
 Everything that is proved is in `ggdp.proofs`: here a layout is chosen, refined until the bounds are close, and searched
 for the epsilon.
-
-Claim (pure losses). Independent losses of at most e_i each add up to at most the sum of the e_i, where delta is 0; and
-randomised response and Laplace noise attain theirs. Claim (Gaussian noise on the reals). Independent shifts d_i in
-units of the scale are one shift by their l_2 norm: the law is rotation invariant.
 """
 
 from __future__ import annotations
@@ -24,19 +20,9 @@ from ggdp.calibration.loss_layout import planned_total, samples_of
 from ggdp.calibration.sampled_loss import log_delta, saddle
 from ggdp.calibration.search import passing_end
 from ggdp.errors import UnattainableError
-from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
-from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.profile import LEAST_EPSILON
-from ggdp.proofs.shift import ShiftDelta
-from ggdp.proofs.total_loss import (
-    CoordinateLoss,
-    CountedLoss,
-    ResponseLoss,
-    finite_losses,
-    infinite_between,
-    total_loss,
-)
+from ggdp.proofs.closed_totals import largest_sum, left_to_finite, shift_between, with_infinite
+from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
+from ggdp.proofs.total_loss import CountedLoss, finite_losses, infinite_between, total_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -87,44 +73,21 @@ class TotalLoss:
 
     def pure(self) -> Fraction | None:
         """Return the largest possible sum of all losses; None where it is infinite."""
-        if self.infinite[1] > 0.0:
-            return None
-        return self._largest()
-
-    def _largest(self) -> Fraction | None:
-        """Return the largest possible sum of finite losses; None where there is none."""
-        total = Fraction(0)
-        for counted in self.losses:
-            loss = counted.loss
-            if isinstance(loss, ResponseLoss):
-                total += counted.count * Fraction(loss.epsilon)
-            elif loss.law.order == 1.0:
-                total += counted.count * Fraction(loss.size) / Fraction(loss.law.scale)
-            else:
-                return None
-        return total
+        return None if self.infinite[1] > 0.0 else largest_sum(self.losses)
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return two proved floats with delta(epsilon) between them, for an epsilon of at least 0."""
-        return self._with_infinite(self._finite_delta(epsilon, refine=True))
+        return with_infinite(self.infinite, self._finite_delta(epsilon, refine=True))
 
     def rough_delta(self, epsilon: float) -> tuple[float, float]:
         """Return bounds as `delta` does, as good as a picture needs: within a percent or so."""
-        return self._with_infinite(self._finite_delta(epsilon, refine=False))
-
-    def _with_infinite(self, found: tuple[float, float]) -> tuple[float, float]:
-        """Return bounds of delta from those of the finite losses."""
-        if self.infinite[1] == 0.0:
-            return found
-        with BALLS, working_precision(PRECISION):
-            lower, upper = (q + (1 - q) * arb(delta) for q, delta in zip(map(arb, self.infinite), found, strict=True))
-            return max(lower_float(lower), 0.0), min(upper_float(upper), 1.0)
+        return with_infinite(self.infinite, self._finite_delta(epsilon, refine=False))
 
     def _finite_delta(self, epsilon: float, *, refine: bool) -> tuple[float, float]:
-        largest = self._largest()
+        largest = largest_sum(self.losses)
         if largest is not None and largest <= Fraction(epsilon):
             return 0.0, 0.0
-        exact = self._exact(epsilon)
+        exact = shift_between(self.losses, epsilon)
         if exact is not None:
             return exact
         if not refine:
@@ -142,10 +105,7 @@ class TotalLoss:
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return two proved floats with the least epsilon >= 0 for a delta above 0 between them."""
-        # The delta that is left to the finite losses, for a lower and for an upper bound of epsilon.
-        with BALLS, working_precision(PRECISION):
-            left = [(arb(delta) - arb(q)) / (1 - arb(q)) for q in self.infinite]
-            most, least = upper_float(left[0]), lower_float(left[1])
+        least, most = left_to_finite(self.infinite, delta)
         if most < 0.0:
             return math.inf, math.inf
         lower, upper = self._finite_epsilon(most)
@@ -154,14 +114,14 @@ class TotalLoss:
         return lower, upper
 
     def _finite_epsilon(self, delta: float) -> tuple[float, float]:
-        largest = self._largest()
+        largest = largest_sum(self.losses)
         end = math.inf if largest is None else _up(largest)
         if delta == 0.0:
             return (end if largest is None or Fraction(end) == largest else math.nextafter(end, 0.0)), end
         near = self._estimate(delta) if self.losses else 0.0
         if near <= LEAST_NEAR and self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
-        if self._exact(near) is not None:
+        if shift_between(self.losses, near) is not None:
             upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
         found, finer = (0.0, end), 1.0
@@ -178,35 +138,6 @@ class TotalLoss:
                 break
             near, finer = upper, finer * further
         return min(found), found[1]
-
-    def _exact(self, epsilon: float) -> tuple[float, float] | None:
-        """Return the bounds where the total is one shift of one coordinate; None where it is not."""
-        at = max(epsilon, LEAST_EPSILON)
-        if epsilon < LEAST_EPSILON:
-            # Near 0 delta is convex in e^epsilon with a slope of at least -1.
-            found = self._exact(LEAST_EPSILON)
-            return None if found is None else (found[0], min(found[1] + 2.0 * LEAST_EPSILON, 1.0))
-        losses = [counted.loss for counted in self.losses]
-        if len(losses) == 1 == self.losses[0].count and isinstance(losses[0], CoordinateLoss):
-            law, size = losses[0].law, losses[0].size
-            exact = (
-                IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=at)
-                if law.support == "integer"
-                else ShiftDelta(notion="approximate", sensitivity=size, epsilon=at)
-            )
-            enclosure = exact.enclose(law)
-            return enclosure.lower, enclosure.upper
-        if not all(isinstance(loss, CoordinateLoss) and _is_gaussian(loss.law) for loss in losses):
-            return None
-        with BALLS, working_precision(PRECISION):
-            total = arb(0)
-            for counted in self.losses:
-                assert isinstance(counted.loss, CoordinateLoss)
-                total += counted.count * (arb(counted.loss.size) / arb(counted.loss.law.scale)) ** 2
-            ends = lower_float(total.sqrt()), upper_float(total.sqrt())
-        law = NoiseLaw(order=2, scale=1.0)
-        lower, upper = (ShiftDelta(notion="approximate", sensitivity=end, epsilon=at).enclose(law) for end in ends)
-        return lower.lower, upper.upper
 
     def _sampled(self) -> list[Sample]:
         """Return samples of the losses, made once."""
@@ -295,10 +226,6 @@ def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, 
     while end * (1.0 - back) > low and not delta_at(end * (1.0 - back)) > delta:
         back *= 4.0
     return max(end * (1.0 - back), low)
-
-
-def _is_gaussian(law: NoiseLaw) -> bool:
-    return law.order == 2.0 and law.support == "real"
 
 
 def _up(value: Fraction) -> float:

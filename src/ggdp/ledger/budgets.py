@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Balance", "Budget"]
 
+# Decimal places in messages.
+_EPSILON_PLACES, _DELTA_PLACES = 12, 24
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -66,6 +69,19 @@ class Budget:
     def holds(self, other: Budget) -> bool:
         """Return whether `other` is not above this in either number."""
         return other.epsilon <= self.epsilon and other.delta <= self.delta
+
+    def at_most(self) -> Budget:
+        """Return the amounts with as many decimal places as a person reads, rounded down.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> print(Budget(Amount.down(Fraction(2.4) - Fraction(1, 10**17)), Amount(0)).at_most())
+        epsilon = 2.399999999999, delta = 0
+        """
+        return Budget(
+            Amount.down(self.epsilon.exact, places=_EPSILON_PLACES), Amount.down(self.delta.exact, places=_DELTA_PLACES)
+        )
 
     def __str__(self) -> str:
         return f"epsilon = {self.epsilon}, delta = {self.delta}"

@@ -41,7 +41,8 @@ def plot_burn_down(ledger: Ledger) -> Figure:
     axes.step(range(len(left)), left, where="post", color=BLUE, linewidth=1.3)
     axes.plot([len(left) - 1], [left[-1]], marker="o", markersize=4.0, color=BLUE)
     axes.axhline(0.0, color=FAINT, linewidth=0.8)
-    axes.set_xlim(0, max(len(left) - 1, 1))
+    # The last mark is drawn whole.
+    axes.set_xlim(0, 1.02 * max(len(left) - 1, 1))
     axes.set_ylim(bottom=0.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     whole = ledger.budget.to_dict()

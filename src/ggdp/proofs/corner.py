@@ -33,7 +33,7 @@ from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.layouts import CornerLayout
-from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
+from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
 from ggdp.proofs.total_loss import CoordinateLoss, LaidLoss, total_loss
 
 if TYPE_CHECKING:

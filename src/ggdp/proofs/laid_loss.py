@@ -134,7 +134,7 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
             continue
         placed.append((index, atom.mass, share))
         if top - index * h <= on_knot:
-            # On the lower knot but for rounding: what a split moves up is misplaced, and the rest is not above the truth.
+            # On the lower knot but for rounding: what a split moves up is misplaced, the rest is not above the truth.
             misplaced.append((index + 1, atom.mass * share))
         else:
             spread = max(spread, (index + share) * h - top, key=float)

@@ -4,7 +4,7 @@ from tests.sabotage.sabotage import Sabotage
 
 SUMS = "tests/proofs/test_loss_distribution.py::"
 LAID = "tests/proofs/test_laid_loss.py::"
-DISTRIBUTION, SINGLE = "proofs/loss_distribution.py", "proofs/laid_loss.py"
+DISTRIBUTION, BOUNDS, SINGLE = "proofs/loss_distribution.py", "proofs/loss_bounds.py", "proofs/laid_loss.py"
 
 SABOTAGES = [
     Sabotage(
@@ -65,28 +65,28 @@ SABOTAGES = [
     ),
     Sabotage(
         "splits are not counted against a lower bound",
-        DISTRIBUTION,
+        BOUNDS,
         "penalty = growth / decline",
         "penalty = 0 * growth",
         (f"{SUMS}test_the_splits_of_many_losses_are_all_counted_against_the_lower_bound",),
     ),
     Sabotage(
         "weights that may not be there are counted",
-        DISTRIBUTION,
+        BOUNDS,
         "missing *= loss.slack.excess",
         "missing *= 0",
         (f"{SUMS}test_each_kind_of_slack_lowers_the_lower_bound_by_what_it_may_hold[excess]",),
     ),
     Sabotage(
         "lost weights are counted",
-        DISTRIBUTION,
+        BOUNDS,
         "return total - missing - beyond - lost + loss.certain",
         "return total - missing - beyond + loss.certain",
         (f"{SUMS}test_each_kind_of_slack_lowers_the_lower_bound_by_what_it_may_hold[lost]",),
     ),
     Sabotage(
         "losses that were raised stay raised in a lower bound",
-        DISTRIBUTION,
+        BOUNDS,
         "x = epsilon + loss.slack.raised",
         "x = epsilon",
         (f"{SUMS}test_each_kind_of_slack_lowers_the_lower_bound_by_what_it_may_hold[raised]",),

@@ -87,7 +87,7 @@ class SumAccounting(Accounting):
 
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return what a charge costs, what is left, and the largest epsilon that fits."""
-        asked, left = Budget.parse(charge), self.budget - Budget.parse(totals)
+        asked, left = Budget.parse(charge), (self.budget - Budget.parse(totals)).at_most()
         text = f"it costs {asked}, and of {self.budget} there remains {left}"
         if asked.delta > left.delta:
             return f"{text}; ask for a delta of at most {left.delta}"
