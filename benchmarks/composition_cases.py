@@ -15,8 +15,10 @@ CELLS = (1, 2, 3, 5, 10)
 DELTA = 1e-6
 
 
-def noise(order: float, scale: float, support: str = "integer", *, cells: int = 1, releases: int = 1) -> dict[str, Any]:
-    law = {"order": order, "scale": scale, "support": support, "size": 1.0}
+def noise(
+    order: float, scale: float, support: str = "integer", *, size: float = 1.0, cells: int = 1, releases: int = 1
+) -> dict[str, Any]:
+    law = {"order": order, "scale": scale, "support": support, "size": size}
     return {"kind": "noise", **law, "count": cells, "releases": releases}
 
 
@@ -82,6 +84,12 @@ TIGHT = {
     ),
     "orders 1.5 and 3 on the integers": Mix(
         [noise(1.5, 2.2), noise(3.0, 2.6), noise(3.0, 3.1)], (1.1, 4.2, 7.63, 10.4, 12.85, 15.0, 17.1), "enumeration"
+    ),
+    "7 responses of two kinds": Mix(
+        [response(0.60467, releases=5), response(0.38506, releases=2)], (1.0, 2.5, 3.7, 3.7934), "enumeration"
+    ),
+    "orders 2 and 8 on the integers, moved by 3": Mix(
+        [noise(8.0, 1.43, size=3.0), noise(2.0, 2.57, size=3.0)], (5.0, 19.6), "enumeration"
     ),
     "5 Gaussians on the integers and 3 Laplace": Mix(
         [noise(2.0, 20.0, releases=5), noise(1.0, 15.0, releases=3)], (0.02, 0.43, 0.777, 1.0, 1.191, 1.345, 1.485)

@@ -55,7 +55,10 @@ def binomial(losses: list[dict[str, Any]], epsilons: list[float]) -> list[mpf]:
 
 
 def outcomes(record: dict[str, Any]) -> list[tuple[mpf, mpf]]:
-    """Return the losses of integer noise with their probabilities."""
+    """Return the losses of a randomised response or of integer noise, with their probabilities."""
+    if record["kind"] == "response":
+        e = mpf(record["epsilon"])
+        return [(e, 1 / (1 + mp.exp(-e))), (-e, 1 / (1 + mp.exp(e)))]
     p, b, size = mpf(record["order"]), mpf(record["scale"]), int(record["size"])
     far = int(mp.ceil(b * (-mp.log(LEAST)) ** (1 / p)))
     weights = {k: mp.exp(-((abs(k) / b) ** p)) for k in range(-far, far + 1)}
@@ -64,7 +67,7 @@ def outcomes(record: dict[str, Any]) -> list[tuple[mpf, mpf]]:
 
 
 def enumeration(losses: list[dict[str, Any]], epsilons: list[float]) -> list[mpf]:
-    """Return the deltas of noise on the integers, from every combination of outcomes."""
+    """Return the deltas of responses and of noise on the integers, from every combination of outcomes."""
 
     def both(a: list[tuple[mpf, mpf]], b: list[tuple[mpf, mpf]]) -> list[tuple[mpf, mpf]]:
         return [(x + y, v * w) for x, v in a for y, w in b if v * w > LEAST]

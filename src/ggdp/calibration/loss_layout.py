@@ -36,8 +36,8 @@ PER_SPREAD = 6.0
 FAR_ABOVE = 10.0
 # The largest spread relative to the variance, where no loss near epsilon shows how much there may be.
 COARSEST = 1e-5
-# Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with so many
-# knots at most.
+# Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with at most
+# so many knots.
 FINE, MOST_FINE = 5e-5, 1 << 17
 # The part of the spread that single losses may have; the rest is that of coarser grids for sums.
 SINGLE = 0.6

@@ -62,7 +62,7 @@ class PendingCharge:
 
     def __enter__(self) -> Self:
         if self._ledger is not None:
-            self._ledger.require_room(self._request, self._analyst)
+            self._ledger.require_fit(self._request, self._analyst)
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:

@@ -232,12 +232,12 @@ class Ledger:
             Who asks.
         """
         try:
-            self.require_room(request, analyst)
+            self.require_fit(request, analyst)
         except BudgetExceededError:
             return False
         return True
 
-    def require_room(self, request: Asked, analyst: str | None = None) -> None:
+    def require_fit(self, request: Asked, analyst: str | None = None) -> None:
         """Raise what `charge` would raise now, and charge nothing. The parameters are those of `charge`."""
         asked = charge_request_of(request)
         self._require_same(asked)

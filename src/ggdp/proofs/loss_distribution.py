@@ -18,8 +18,8 @@ does not lower the mean of a convex function of e^(-loss); else a loss is only r
 is cut off at the top becomes an infinite loss, what is cut off at the bottom is raised to the lowest knot. For
 independent losses one may be replaced after the other: with the others fixed, f_x(l + rest) is again such a function.
 
-What separates a distribution from the truth is counted in its `Slack`. With that, `ggdp.proofs.loss_bounds` bounds delta
-from below by the same distribution.
+What separates a distribution from the truth is counted in its `Slack`. With that, `ggdp.proofs.loss_bounds` bounds
+delta from below by the same distribution.
 
 References
 ----------

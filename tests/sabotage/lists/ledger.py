@@ -28,7 +28,7 @@ SABOTAGES = [
     Sabotage(
         "a refusal opens the data first",
         "ledger/charging.py",
-        "            self._ledger.require_room(self._request, self._analyst)\n",
+        "            self._ledger.require_fit(self._request, self._analyst)\n",
         "            pass\n",
         (f"{EVENTS}test_a_refusal_opens_no_data",),
     ),
