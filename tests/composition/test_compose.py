@@ -138,9 +138,9 @@ def test_pure_parts_have_a_pure_total(counts):
 def test_what_is_not_pure_has_no_pure_total(cells):
     total = ggdp.compose([cells])
     assert total.epsilon(0.0) == (math.inf, math.inf)
-    with pytest.raises(UnattainableError, match="name a larger delta"):
+    with pytest.raises(UnattainableError, match="not all parts are pure; name a delta above 0"):
         total.guarantee()
-    with pytest.raises(UnattainableError, match="no epsilon keeps delta = 1e-10"):
+    with pytest.raises(UnattainableError, match="no epsilon keeps delta = 1e-10: the loss is infinite"):
         ggdp.compose([ggdp.ApproxDP(1.0, 1e-9)]).guarantee(delta=1e-10)
 
 
@@ -170,6 +170,8 @@ def test_other_neighbours_and_units_are_refused_by_name(counts):
     ([{"schema": "ggdp-release-manifest/1"}], "earlier version"),
     ([(ggdp.PureDP(1.0), 0)], "count = 0: must be at least 1"),
     ("manifest.json", "must be a list of parts"),
+    ((ggdp.PureDP(1.0), 3), "put the pair into a list"),
+    ([(ggdp.PureDP(1.0), 10**400)], "must be at most 1,000,000,000"),
 ])  # fmt: skip
 def test_what_is_no_part_is_refused(parts, message):
     with pytest.raises((ArgumentError, ArgumentTypeError), match=message):
@@ -233,3 +235,25 @@ def test_several_releases_of_probabilistic_dp_are_not_planned():
         ggdp.plan(ggdp.ProbabilisticDP(1.0, 1e-3), ggdp.Sensitivity.histogram(), releases=2)
     with pytest.raises(ArgumentError, match="releases = 0"):
         ggdp.plan(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), releases=0)
+
+
+@pytest.mark.parametrize(
+    ("part", "epsilon", "delta"),
+    [
+        ((ggdp.PureDP(1000.0), 3), 1500.0, 1e-6),
+        ((ggdp.PureDP(1e-300), 1000), 0.0, 1e-6),
+        (ggdp.PureDP(0.5), 1e308, 0.5),
+    ],
+)
+def test_extreme_losses_have_bounds_that_hold(part, epsilon, delta):
+    total = ggdp.compose([part])
+    lower, upper = total.delta(epsilon)
+    assert 0.0 <= lower <= upper <= 1.0
+    lower, upper = total.epsilon(delta)
+    assert 0.0 <= lower <= upper <= total.basic.epsilon
+
+
+def test_an_epsilon_beyond_all_losses_has_no_lower_bound_but_an_upper_one(cells):
+    lower, upper = ggdp.compose([cells]).delta(1e308)
+    assert lower == 0.0
+    assert upper <= 1e-60

@@ -36,8 +36,8 @@ PER_SPREAD = 6.0
 FAR_ABOVE = 10.0
 # The largest spread relative to the variance, where no loss near epsilon shows how much there may be.
 COARSEST = 1e-5
-# Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with at most
-# so many knots.
+# Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with so
+# many knots at most.
 FINE, MOST_FINE = 5e-5, 1 << 17
 # The part of the spread that single losses may have; the rest is that of coarser grids for sums.
 SINGLE = 0.6
@@ -82,7 +82,8 @@ def samples_of(losses: Sequence[tuple[Loss, int]]) -> list[Sample] | None:
 
 def _sample(loss: Loss, count: int) -> Sample | None:
     if isinstance(loss, ResponseLoss):
-        masses = np.array([-math.log1p(math.exp(loss.epsilon)), -math.log1p(math.exp(-loss.epsilon))])
+        truth = -math.log1p(math.exp(-loss.epsilon))
+        masses = np.array([truth - loss.epsilon, truth])
         return Sample(np.array([-loss.epsilon, loss.epsilon]), masses, count)
     return sample_of(loss.law, loss.size, count)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from ggdp import _validate
-from ggdp._rounding import rounded_text, rounded_up
+from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.composition.parts import Part, parts_of
 from ggdp.composition.total import TotalLoss
 from ggdp.errors import ArgumentError, UnattainableError
@@ -138,15 +138,17 @@ class Composition:
         """
         epsilon = self.epsilon(delta)[1]
         if math.isinf(epsilon):
-            message = f"no epsilon keeps delta = {delta!r}; name a larger delta, at least {self._least_delta():.3g}"
+            infinite = self.total.infinite[1]
+            why = (
+                f"the loss is infinite with a probability of up to {rounded_up_text(infinite)}; name a larger delta"
+                if infinite > 0.0
+                else "not all parts are pure; name a delta above 0"
+            )
+            message = f"no epsilon keeps delta = {delta!r}: {why}"
             raise UnattainableError(message)
         if delta == 0.0:
             return PureDP(max(epsilon, math.ulp(0.0)), self.neighbours)
         return ApproxDP(max(epsilon, math.ulp(0.0)), delta, self.neighbours)
-
-    def _least_delta(self) -> float:
-        """Return about the delta that no epsilon avoids, for a message."""
-        return max(self.basic.delta, math.ulp(0.0))
 
     def plot(self) -> Figure:
         """Draw delta against epsilon: both bounds of the total, the plain sum, and each part alone."""

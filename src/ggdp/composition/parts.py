@@ -30,6 +30,8 @@ _KINDS = (
 )
 # `ggdp.releases.manifest` writes it, which is above this package.
 SCHEMA = "ggdp-release-manifest/1"
+# Beyond this no composition keeps anything.
+MOST_TIMES = 10**9
 _NOTIONS = {"pure": PureDP, "probabilistic": ProbabilisticDP, "approximate": ApproxDP}
 
 
@@ -86,6 +88,8 @@ def parts_of(given: Iterable[Any]) -> tuple[Part, ...]:
     """
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         raise ArgumentTypeError("parts", type(given).__name__, "must be a list of parts")
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], int):
+        raise ArgumentError("parts", "a pair (part, count)", "must be a list of parts; put the pair into a list")
     parts = tuple(_part(one, number) for number, one in enumerate(given, start=1))
     if not parts:
         raise ArgumentError("parts", [], "must not be empty")
@@ -114,6 +118,8 @@ def _part(one: Any, number: int) -> Part:  # noqa: ANN401 - every kind of part
     if isinstance(one, tuple) and len(one) == 2:
         one, times = one
         count = _validate.integer(count=times, at_least=1)
+        if count > MOST_TIMES:
+            raise ArgumentError("count", count, f"must be at most {MOST_TIMES:,}")
     name = f"part {number}"
     if isinstance(one, Calibration | GridCalibration):
         one.require_proof()

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
@@ -22,6 +23,7 @@ from ggdp.calibration.search import passing_end
 from ggdp.errors import UnattainableError
 from ggdp.proofs.closed_totals import largest_sum, left_to_finite, shift_between, with_infinite
 from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
+from ggdp.proofs.profile import delta_of_pure
 from ggdp.proofs.total_loss import CountedLoss, finite_losses, infinite_between, total_loss
 
 if TYPE_CHECKING:
@@ -91,13 +93,14 @@ class TotalLoss:
         exact = shift_between(self.losses, epsilon)
         if exact is not None:
             return exact
-        if not refine:
-            total = self._sum(epsilon, ROUGH)
-            return _lower(total, epsilon), _upper(total, epsilon)
-        lower, upper, finer = 0.0, 1.0, 1.0
-        for _ in range(REFINEMENTS):
-            total = self._sum(epsilon, finer)
-            lower, upper = max(lower, _lower(total, epsilon)), min(upper, _upper(total, epsilon))
+        # Any mechanism of a pure loss has at most this delta.
+        lower, upper = 0.0, 1.0 if largest is None else delta_of_pure(_up(largest), epsilon)[1]
+        at, finer = min(epsilon, MOST_EPSILON), 1.0 if refine else ROUGH
+        for _ in range(REFINEMENTS if refine else 1):
+            total = self._sum(at, finer)
+            if total is None:
+                break
+            lower, upper = max(lower, _lower(total, at) if at == epsilon else 0.0), min(upper, _upper(total, at))
             further = _refinement(lower, upper)
             if further is None:
                 break
@@ -128,6 +131,8 @@ class TotalLoss:
         found, finer = (0.0, end), 1.0
         for _ in range(REFINEMENTS):
             total = self._sum(near, finer)
+            if total is None:
+                break
             upper = _crossing(partial(_upper, total), delta, near)
             if math.isinf(upper):
                 break
@@ -150,10 +155,15 @@ class TotalLoss:
             self._samples.extend(found)
         return self._samples
 
-    def _sum(self, epsilon: float, finer: float) -> LossDistribution:
-        """Return the distribution of the sum, tilted and laid out for an epsilon."""
+    def _sum(self, epsilon: float, finer: float) -> LossDistribution | None:
+        """Return the distribution of the sum, tilted and laid out for an epsilon; None where no grid fits."""
         pairs = [(counted.loss, counted.count) for counted in self.losses]
-        plan = planned_total(pairs, self._sampled(), epsilon, finer=finer)
+        try:
+            with np.errstate(all="ignore"):
+                plan = planned_total(pairs, self._sampled(), epsilon, finer=finer)
+        except (ArithmeticError, ValueError):
+            # Losses that are almost certain, or beyond 1e-300 or 1e300.
+            return None
         with BALLS, working_precision(PRECISION):
             return total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
 
@@ -162,7 +172,8 @@ class TotalLoss:
         samples, target = self._sampled(), math.log(delta)
 
         def excess(epsilon: float) -> float:
-            return log_delta(samples, saddle(samples, epsilon), epsilon) - target
+            with np.errstate(all="ignore"):
+                return log_delta(samples, saddle(samples, epsilon), epsilon) - target
 
         low, high = 0.0, 1.0
         while excess(high) > 0.0 and high < MOST_EPSILON:
