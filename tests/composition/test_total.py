@@ -75,6 +75,31 @@ def test_the_epsilon_for_a_delta_has_that_delta(name):
         assert lower <= upper
 
 
+def two_responses(first, n, second, m, epsilon):
+    """Return delta of n and m responses, by their binomial laws."""
+    total = mpf(0)
+    laws = [
+        [(i, mp.binomial(k, i) / (1 + mp.exp(-e)) ** i / (1 + mp.exp(e)) ** (k - i)) for i in range(k + 1)]
+        for e, k in ((mpf(first), n), (mpf(second), m))
+    ]
+    for i, p in laws[0]:
+        for j, q in laws[1]:
+            loss = (2 * i - n) * mpf(first) + (2 * j - m) * mpf(second)
+            if loss > epsilon:
+                total += p * q * (1 - mp.exp(mpf(epsilon) - loss))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("first", "n", "second", "m", "epsilon"),
+    [(1.0, 20, 0.001, 300, 20.1), (1.0, 10, 0.01, 200, 10.9), (2.0, 5, 0.01, 200, 10.6), (1.0, 3, 0.001, 300, 3.05)],
+)
+def test_weights_far_below_the_rest_are_not_lost(first, n, second, m, epsilon):
+    lower, upper = TotalLoss.of([answer(first, count=n), answer(second, count=m)]).delta(epsilon)
+    exact = two_responses(first, n, second, m, epsilon)
+    assert mpf(lower) <= exact <= mpf(upper)
+
+
 def gaussian_delta(mu, epsilon):
     return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
 

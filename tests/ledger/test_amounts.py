@@ -45,12 +45,29 @@ def test_fewer_places_round_up_too():
     assert str(Amount.down(Fraction(1, 3), places=3)) == "0.333"
 
 
-def test_a_budget_holds_itself_and_nothing_larger():
+def test_a_budget_holds_itself_up_to_the_rounding_of_floats_and_nothing_larger():
     budget = Budget.of(ApproxDP(1.0, 1e-6))
     assert budget.holds(budget)
-    unit = Amount(1)
-    assert not budget.holds(Budget(budget.epsilon + unit, budget.delta))
-    assert not budget.holds(Budget(budget.epsilon, budget.delta + unit))
+    for epsilon, delta, held in (
+        (2**-50, 0, True),
+        (0, 2**-50, True),
+        (2**-49, 0, True),
+        (2**-48, 0, False),
+        (0, 2**-48, False),
+    ):
+        more = Budget(
+            Amount.down(budget.epsilon.exact * (1 + Fraction(epsilon))),
+            Amount.down(budget.delta.exact * (1 + Fraction(delta))),
+        )
+        assert budget.holds(more) is held
+
+
+@pytest.mark.parametrize("parts", [[0.1] * 10, [0.3, 0.3, 0.3, 0.1], [0.07] * 100, [1e-8] * 3])
+def test_what_was_typed_as_parts_of_a_budget_fits_in_it(parts):
+    whole = float(sum(Fraction(repr(part)) for part in parts))
+    budget = Budget.of(ApproxDP(whole, 1e-6))
+    spent = sum((Amount.up(Fraction(part)) for part in parts), Amount(0))
+    assert budget.holds(Budget(spent, Amount.up(Fraction(1e-6))))
 
 
 def test_a_budget_of_probabilistic_dp_is_refused():

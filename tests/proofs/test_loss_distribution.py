@@ -250,3 +250,13 @@ def test_every_smoothing_length_gives_a_lower_bound(s: float) -> None:
 def test_a_sum_of_no_more_than_the_allowed_knots_is_returned() -> None:
     total = repeated(tilted(laid(LAWS[0]), 0.5), 40, tail=NO_CUT, points=16)
     assert total.points <= 16
+
+
+@pytest.mark.parametrize("weight", [0, 1, 5, ONE - 1, ONE, ONE + 1, 3 * ONE])
+def test_weights_are_divided_upwards_however_small_they_are(weight):
+    from flint import fmpz_poly
+
+    from ggdp.proofs.loss_distribution import _divided
+
+    padded = [weight, 1, weight, 7]
+    assert [int(w) for w in _divided(fmpz_poly(padded), ONE).coeffs()] == [-(-w // ONE) for w in padded]

@@ -76,6 +76,9 @@ class Composition:
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return two proved floats with the delta of the total at an epsilon between them.
 
+        It is that of the losses which dominate the parts: a part of which only the guarantee is known counts as the
+        worst mechanism that has it.
+
         Parameters
         ----------
         epsilon : float
@@ -190,7 +193,8 @@ class Composition:
         number = sum(part.count for part in self.parts)
         distinct = len(self.total.losses)
         lines = [
-            f"Composition of {number:,} {'release' if number == 1 else 'releases'}, {distinct:,} distinct losses",
+            f"Composition of {number:,} {'release' if number == 1 else 'releases'}, {distinct:,} distinct "
+            f"{'loss' if distinct == 1 else 'losses'}",
             f"  plain sum: {self.basic}",
         ]
         for slack in (1e-6, 1e-9):
@@ -217,7 +221,9 @@ def compose(parts: Iterable[Any]) -> Composition:
     Raises
     ------
     ArgumentError
-        If a part has no guarantee (its source was seeded), or other neighbours or another unit than the rest.
+        If a part has no guarantee (its source was seeded), or other neighbours or another unit than the rest. Parts
+        that do not say what their unit is, such as calibrations, go with any. Manifests are believed: a manifest from
+        elsewhere is as good as its source.
 
     Notes
     -----

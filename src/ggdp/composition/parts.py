@@ -15,7 +15,7 @@ from ggdp.calibration.grid import GridCalibration
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.proofs.dominating_losses import dominating_losses
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,10 +166,26 @@ def _from_manifest(manifest: Mapping[str, Any], name: str, count: int) -> Part:
         numbers = [stated["epsilon"]] if notion is PureDP else [stated["epsilon"], stated["delta"]]
         guarantee = notion(*numbers, neighbours=stated["neighbours"])
         found = tuple(CountedLoss.from_dict(one) for one in losses)
-    except (KeyError, TypeError):
-        raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: its guarantee or losses are") from None
+        table = manifest.get("table")
+        unit = None if table is None else table["unit"]["column"] or "row"
+        proved = manifest["mechanism"].get("certificate")
+    except ArgumentError as wrong:
+        raise ArgumentError(
+            "parts", name, f"is not a manifest that ggdp wrote: {wrong.argument} = {wrong.value!r} {wrong.expected}"
+        ) from None
+    except (KeyError, TypeError, AttributeError):
+        raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: a field is missing or wrong") from None
     if not found:
         raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: it has no losses")
-    table = manifest.get("table")
-    unit = None if table is None else table["unit"]["column"] or "row"
+    if not isinstance(unit, str | None) or not _is_proved(found, proved):
+        raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: its losses are not those of its noise")
     return Part(name=name, losses=found, guarantee=guarantee, unit=unit, count=count)
+
+
+def _is_proved(losses: tuple[CountedLoss, ...], certificate: Mapping[str, Any] | None) -> bool:
+    """Return whether the first loss is of the noise that the certificate is about; a selection has none."""
+    loss = losses[0].loss
+    if certificate is None or not isinstance(loss, CoordinateLoss):
+        return True
+    law = (loss.law.order, loss.law.scale, loss.law.support)
+    return isinstance(certificate, Mapping) and law == tuple(map(certificate.get, ("order", "scale", "support")))

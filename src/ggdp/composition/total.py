@@ -94,7 +94,8 @@ class TotalLoss:
         if exact is not None:
             return exact
         # Any mechanism of a pure loss has at most this delta.
-        lower, upper = 0.0, 1.0 if largest is None else delta_of_pure(_up(largest), epsilon)[1]
+        end = math.inf if largest is None else _up(largest)
+        lower, upper = 0.0, 1.0 if math.isinf(end) else delta_of_pure(end, epsilon)[1]
         at, finer = min(epsilon, MOST_EPSILON), 1.0 if refine else ROUGH
         for _ in range(REFINEMENTS if refine else 1):
             total = self._sum(at, finer)
@@ -187,7 +188,7 @@ class TotalLoss:
 def _upper(total: LossDistribution, epsilon: float) -> float:
     """Return the upper bound of delta of a sum; any epsilon is allowed, the tilt's own is the best."""
     with BALLS, working_precision(PRECISION):
-        return min(upper_float(delta_above(total, arb(epsilon))), 1.0)
+        return min(max(upper_float(delta_above(total, arb(epsilon))), 0.0), 1.0)
 
 
 def _lower(total: LossDistribution, epsilon: float, s: float | None = None) -> float:
@@ -241,6 +242,9 @@ def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, 
 
 
 def _up(value: Fraction) -> float:
-    """Return the least float that is not below a fraction."""
-    nearest = float(value)
+    """Return the least float that is not below a fraction; infinity where there is none."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
@@ -11,9 +12,11 @@ from ggdp.privacy import ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from fractions import Fraction
 
-__all__ = ["Balance", "Budget"]
+__all__ = ["ROUNDING", "Balance", "Budget"]
+
+# A budget of 1 is kept up to 1 + 2^-49.
+ROUNDING = 1 + Fraction(1, 2**49)
 
 # Decimal places in messages.
 _EPSILON_PLACES, _DELTA_PLACES = 12, 24
@@ -64,11 +67,18 @@ class Budget:
         return Budget(self.epsilon + other.epsilon, self.delta + other.delta)
 
     def __sub__(self, other: Budget) -> Budget:
-        return Budget(self.epsilon - other.epsilon, self.delta - other.delta)
+        return Budget(
+            max(self.epsilon - other.epsilon, Amount(0)),
+            max(self.delta - other.delta, Amount(0)),
+        )
 
     def holds(self, other: Budget) -> bool:
-        """Return whether `other` is not above this in either number."""
-        return other.epsilon <= self.epsilon and other.delta <= self.delta
+        """Return whether `other` is not above this in either number, but for the rounding of floats.
+
+        A float differs from the decimal that was typed by a share of at most 2^-53, and so does a sum of them: what was
+        typed as parts of a budget always fits in it.
+        """
+        return other.epsilon.exact <= self.epsilon.exact * ROUNDING and other.delta.exact <= self.delta.exact * ROUNDING
 
     def at_most(self) -> Budget:
         """Return the amounts with as many decimal places as a person reads, rounded down.

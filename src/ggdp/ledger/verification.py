@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import TamperingError
+from ggdp.errors import BudgetExceededError, TamperingError
 from ggdp.ledger.accounts import Accounts, State
 from ggdp.ledger.canonical import canonical
+from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.constitution import FORMAT
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def require_chain(made: Constitution, head: Head, records: Iterable[Record], kep
         message = "what the ledger says of itself, such as its budget, is not what it was made with"
         raise TamperingError(message) from None
     number, seen, published = 0, {genesis}, set[int]()
+    reserved: list[tuple[ChargeRequest, int]] = []
     for number, record in enumerate(records, 1):
         if record.number != number:
             message = f"record {number} is missing: after it comes record {record.number}"
@@ -60,7 +62,7 @@ def require_chain(made: Constitution, head: Head, records: Iterable[Record], kep
         if record.previous != previous or record.hashed(genesis) != record.hash:
             message = f"record {number} was changed, or does not belong to this ledger"
             raise TamperingError(message)
-        state = _followed(accounts, state, record, published)
+        state = _followed(accounts, state, record, published, reserved)
         previous = record.hash
         seen.add(previous)
     if (number, previous) != (head.number, head.hash):
@@ -74,10 +76,15 @@ def require_chain(made: Constitution, head: Head, records: Iterable[Record], kep
     return head
 
 
-def _followed(accounts: Accounts, state: State, record: Record, published: set[int]) -> State:
+def _followed(
+    accounts: Accounts, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
+) -> State:
     """Return the totals after a record, if it says the same and keeps the budget."""
     try:
-        after = _after(accounts, state, record, published)
+        after = _after(accounts, state, record, published, reserved)
+    except BudgetExceededError:
+        message = f"record {record.number} reserves laws that together pass the budget"
+        raise TamperingError(message) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         after = None
     if after is None or record.totals != canonical(after.to_dict()):
@@ -89,7 +96,9 @@ def _followed(accounts: Accounts, state: State, record: Record, published: set[i
     return after
 
 
-def _after(accounts: Accounts, state: State, record: Record, published: set[int]) -> State | None:
+def _after(
+    accounts: Accounts, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
+) -> State | None:
     content: dict[str, Any] = json.loads(record.content)
     if record.content != canonical(content):
         return None
@@ -100,6 +109,8 @@ def _after(accounts: Accounts, state: State, record: Record, published: set[int]
         published.add(record.entry or 0)
         return state if known else None
     if record.kind == "reservation" and state.entries == 0 and record.entry is None:
-        laws = [(part["law"], part["count"]) for part in content["reserved"]]
+        reserved.extend((ChargeRequest.from_dict(part), part["count"]) for part in content["reserved"])
+        accounts.common.require_budget(reserved)  # type: ignore[attr-defined]
+        laws = [(request.law, count) for request, count in reserved[-len(content["reserved"]) :]]
         return State(0, accounts.common.reserved(state.common, laws), state.analysts)  # type: ignore[attr-defined]
     return None

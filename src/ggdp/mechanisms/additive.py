@@ -66,6 +66,7 @@ __all__ = ["Mechanism"]
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
 _INTEGERS = Grid(step=1.0)
+_INTEGERS_BY_TYPE = "must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'"
 
 
 def _proved(calibration: Calibration | GridCalibration) -> Calibration | GridCalibration:
@@ -310,9 +311,14 @@ class Mechanism:
         dtype('int64')
         """
         bits = checked_source(source)
-        # What a shape tells without a look at the values costs nothing.
-        if ledger is not None and hasattr(values, "shape"):
-            self._require_coordinates(tuple(values.shape))
+        # What a type tells without a look at the values costs nothing; a shape may depend on the data.
+        if (
+            ledger is not None
+            and self.grid is None
+            and isinstance(values, np.ndarray)
+            and values.dtype.kind in "fcSUmM"
+        ):
+            raise refused_type(_INTEGERS_BY_TYPE)
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
             entry = charge.commit()
             return charged_to(self._released(values, bits), entry)
@@ -320,9 +326,7 @@ class Mechanism:
     def _released(self, values: ArrayLike, bits: Source) -> Release:
         given = exact_numbers(values)
         if self.grid is None and not _integers_by_type(given):
-            raise refused_type(
-                "must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'"
-            )
+            raise refused_type(_INTEGERS_BY_TYPE)
         self._require_coordinates(given.shape)
         noisy = self._bounded(given, bits) if self._noise is None else self._unbounded(given, self._noise, bits)
         return released(noisy, self.record, self.guarantee if is_private(bits) else None)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.proofs.attained import ATTAINED
 from ggdp.proofs.integer_shift import IntegerShiftDelta
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.profile import LEAST_EPSILON, Between
@@ -65,6 +66,10 @@ def shift_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | No
             else ShiftDelta(notion="approximate", sensitivity=size, epsilon=epsilon)
         )
         enclosure = exact.enclose(law)
+        if law.order == 2.0 and law.support == "real":
+            # The size is a norm that was rounded up.
+            reached = ShiftDelta(notion="approximate", sensitivity=size * ATTAINED, epsilon=epsilon)
+            return reached.enclose(law).lower, enclosure.upper
         return enclosure.lower, enclosure.upper
     laws = [_coordinate(counted)[0] for counted in shifts]
     if not all(law.order == 2.0 and law.support == "real" for law in laws):
@@ -74,7 +79,7 @@ def shift_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | No
         for counted in shifts:
             law, size = _coordinate(counted)
             squares += counted.count * (arb(size) / arb(law.scale)) ** 2
-        ends = lower_float(squares.sqrt()), upper_float(squares.sqrt())
+        ends = lower_float(squares.sqrt()) * ATTAINED, upper_float(squares.sqrt())
     unit = NoiseLaw(order=2, scale=1.0)
     low, high = (ShiftDelta(notion="approximate", sensitivity=end, epsilon=epsilon).enclose(unit) for end in ends)
     return low.lower, high.upper

@@ -117,7 +117,7 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
     misplaced: list[tuple[int, arb]] = []
     for atom in atoms:
         top = atom.loss.upper()
-        raised = max(raised, top - atom.loss.lower(), key=float)
+        raised = raised.max(top - atom.loss.lower())
         index = math.floor(float(top / h))
         while not index * h <= top:
             index -= 1
@@ -126,10 +126,10 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
             index += 1
         share = (index * h - top).expm1() / width
         if not share >= 0:
-            share, raised = arb(0), max(raised, index * h - atom.loss.lower(), key=float)
+            share, raised = arb(0), raised.max(index * h - atom.loss.lower())
         if (index + 1) * h - top <= on_knot:
             # On the upper knot but for rounding: raised to it, rather than split over a whole step.
-            raised = max(raised, (index + 1) * h - atom.loss.lower(), key=float)
+            raised = raised.max((index + 1) * h - atom.loss.lower())
             placed.append((index + 1, atom.mass, arb(0)))
             continue
         placed.append((index, atom.mass, share))
@@ -137,7 +137,7 @@ def _atoms(step: float, atoms: list[_Atom], infinite: arb, certain: arb, below: 
             # On the lower knot but for rounding: what a split moves up is misplaced, the rest is not above the truth.
             misplaced.append((index + 1, atom.mass * share))
         else:
-            spread = max(spread, (index + share) * h - top, key=float)
+            spread = spread.max((index + share) * h - top)
     masses: defaultdict[int, arb] = defaultdict(arb)
     for index, mass, share in placed:
         moved = mass * share
@@ -257,7 +257,7 @@ def _cells(layout: LossLayout, first: list[arb], second: list[arb], least: list[
             moved += more
             if short <= negligible:
                 misplaced.append((upper, more / widths[upper - lower]))
-                raised = max(raised, short, key=float)
+                raised = raised.max(short)
         moved /= widths[upper - lower]
         # Where it is not certain that the split is one, all goes up.
         if not moved <= here:

@@ -156,7 +156,9 @@ def tilted(found: Masses, tilt: float) -> LossDistribution:
     for index, weight in units.items():
         weights[index - low] = _ceil(weight)
     lost = sum((mass * (step * index).exp() for index, mass in found.misplaced), arb(0)) * unit
-    widest = max((weight.rad() for weight in units.values()), key=float)
+    widest = arb(0)
+    for weight in units.values():
+        widest = widest.max(weight.rad())
     return LossDistribution(
         step=found.step,
         tilt=tilt,
@@ -200,7 +202,7 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
         step=first.step,
         tilt=first.tilt,
         low=first.low + second.low,
-        weights=_divided(first.weights * second.weights, ONE),
+        weights=first.weights * second.weights,
         level=first.level + second.level,
         infinite=_either(first.infinite, second.infinite),
         certain=_either(first.certain, second.certain),
@@ -211,7 +213,9 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
             splits=tuple(splits.items()),
         ),
     )
-    total = _cut(total, tail)
+    # Cut before weights are rounded up, which would make a unit of every one that is far below it.
+    total = _cut(total, tail, unit=ONE * ONE)
+    total = replace(total, weights=_divided(total.weights, ONE))
     while total.points > points:
         total = coarser(total)
     return total
@@ -236,8 +240,9 @@ def repeated(loss: LossDistribution, count: int, *, tail: float, points: int) ->
 
 
 def _divided(weights: fmpz_poly, by: int) -> fmpz_poly:
-    """Divide all weights, rounded up."""
-    return -((-weights) // by)
+    """Divide all weights, none of which is below 0, rounded up."""
+    # Not by the floor of the negated weights: flint divides coefficients below the divisor to 0, whatever their sign.
+    return (weights + fmpz_poly([by - 1] * weights.length())) // by
 
 
 def _ratio(numerator: int, denominator: int) -> int:
@@ -265,18 +270,22 @@ def coarser(loss: LossDistribution) -> LossDistribution:
         weights=kept + _divided(moved * down, SHARE) + _divided(moved * up, SHARE).left_shift(1),
         slack=replace(
             slack,
-            excess=_ratio(slack.excess * (SHARE + up + down), SHARE) + 2,
+            # The weights are rounded up twice, and so are the shares.
+            excess=_ratio(slack.excess * (SHARE + up + down), SHARE) + 3,
             lost=_ratio(slack.lost * max(SHARE, up + down), SHARE) + 1,
             splits=tuple(splits.items()),
         ),
     )
 
 
-def _cut(loss: LossDistribution, tail: float) -> LossDistribution:
-    """Cut off knots at both ends that hardly matter. Floats propose where; what is cut is counted in balls."""
+def _cut(loss: LossDistribution, tail: float, unit: int = ONE) -> LossDistribution:
+    """Cut off knots at both ends that hardly matter, of weights of which `unit` makes 1.
+
+    Floats propose where; what is cut is counted in balls.
+    """
     weights = loss.weights.coeffs()
-    last = _last(loss, weights, tail)
-    first = min(_first(loss, weights), last)
+    last = _last(loss, weights, tail, unit)
+    first = min(_first(loss, weights, unit), last)
     if len(weights) - (last - first + 1) < WORTH_CUTTING * len(weights):
         return loss
     rise = (arb(loss.tilt) * arb(loss.step)).exp()
@@ -292,14 +301,14 @@ def _cut(loss: LossDistribution, tail: float) -> LossDistribution:
         loss,
         low=loss.low + first,
         weights=fmpz_poly(weights[first : last + 1]),
-        infinite=loss.infinite + beyond * (loss.level - place).exp() / ONE,
-        slack=replace(loss.slack, lost=loss.slack.lost + raised),
+        infinite=loss.infinite + beyond * (loss.level - place).exp() / unit,
+        slack=replace(loss.slack, lost=loss.slack.lost + _ratio(raised * ONE, unit)),
     )
 
 
-def _first(loss: LossDistribution, weights: list[int]) -> int:
+def _first(loss: LossDistribution, weights: list[int], unit: int) -> int:
     """Return the first knot to keep: what is below it would be a small weight on it."""
-    rise, most, total = math.exp(min(loss.tilt * loss.step, LARGEST)), FLOOR * ONE, 0.0
+    rise, most, total = math.exp(min(loss.tilt * loss.step, LARGEST)), FLOOR * unit, 0.0
     for j, weight in enumerate(weights):
         total = (total + float(weight)) * rise
         if total > most:
@@ -307,12 +316,12 @@ def _first(loss: LossDistribution, weights: list[int]) -> int:
     return len(weights) - 1
 
 
-def _last(loss: LossDistribution, weights: list[int], tail: float) -> int:
+def _last(loss: LossDistribution, weights: list[int], tail: float, unit: int) -> int:
     """Return the last knot to keep: what is above it has a mass below e^tail."""
     slope = loss.tilt * loss.step
     fall, total = math.exp(-slope), 0.0
     # The mass of all knots from j on is `total` times e^place.
-    place = float(loss.level) - BITS * math.log(2.0) - slope * (loss.low + len(weights))
+    place = float(loss.level) - math.log(unit) - slope * (loss.low + len(weights))
     for j in range(len(weights) - 1, 0, -1):
         total, place = total * fall + float(weights[j]), place + slope
         if total > 0.0 and math.log(total) + place > tail:

@@ -17,9 +17,16 @@ SABOTAGES = [
     Sabotage(
         "sums are rounded down",
         DISTRIBUTION,
-        "return -((-weights) // by)",
+        "return (weights + fmpz_poly([by - 1] * weights.length())) // by",
         "return weights // by",
         (f"{SUMS}test_a_sum_on_the_grid_has_its_exact_delta_between_the_bounds",),
+    ),
+    Sabotage(
+        "weights below the divisor are rounded down",
+        DISTRIBUTION,
+        "return (weights + fmpz_poly([by - 1] * weights.length())) // by",
+        "return -((-weights) // by)",
+        (f"{SUMS}test_weights_are_divided_upwards_however_small_they_are",),
     ),
     Sabotage(
         "grids of different steps are added",

@@ -24,7 +24,7 @@ from ggdp.composition import Composition, Part
 from ggdp.errors import BudgetExceededError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
-from ggdp.ledger.budgets import Balance
+from ggdp.ledger.budgets import ROUNDING, Balance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,12 +80,10 @@ class ReservedAccounting(Accounting):
 
     def require_budget(self, parts: list[tuple[ChargeRequest, int]]) -> float:
         """Return the delta of all laws together at the budget's epsilon, or raise if it is above the budget's."""
-        total, epsilon = composition_of(parts), _float_below(self.budget)
-        if total.basic.epsilon <= epsilon and total.basic.delta <= self.budget.delta.exact:
-            # The plain sums fit already.
-            return total.basic.delta
-        delta = total.delta(epsilon)[1]
-        if delta > self.budget.delta.exact:
+        # By their losses alone: a law is known by them, and what a plan says of its guarantee need not be true.
+        total = composition_of(parts).total
+        delta = total.delta(_float_above(self.budget))[1]
+        if delta > self.budget.delta.exact * ROUNDING:
             message = (
                 f"the laws to be reserved have together, at epsilon = {self.budget.epsilon}, a delta of up to "
                 f"{rounded_up_text(delta)}, and the budget has {self.budget.delta}; reserve fewer of them, or noise "
@@ -121,7 +119,7 @@ class ReservedAccounting(Accounting):
         return f"{what}; {left} uses of {'other ' if count else ''}reserved laws remain"
 
 
-def _float_below(budget: Budget) -> float:
-    """Return the largest float not above the epsilon of a budget: delta is not less there."""
+def _float_above(budget: Budget) -> float:
+    """Return the float that was typed as the epsilon of a budget, or the next one: within its rounding."""
     nearest = float(budget.epsilon)
-    return nearest if nearest <= budget.epsilon.exact else math.nextafter(nearest, 0.0)
+    return nearest if nearest >= budget.epsilon.exact else math.nextafter(nearest, math.inf)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["SumAccounting", "cost"]
 
 _PRECISION = 192
+# An epsilon and the loss that it was proved of differ by less than this share.
+_SAME = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class SumAccounting(Accounting):
 
     def left(self, totals: Totals) -> float:
         """Return the epsilon that is left."""
-        return float(self.budget.epsilon - Budget.parse(totals).epsilon)
+        return float((self.budget - Budget.parse(totals)).epsilon)
 
     def refusal(self, totals: Totals, charge: Charge) -> str:
         """Return what a charge costs, what is left, and the largest epsilon that fits."""
@@ -109,7 +111,8 @@ def cost(request: ChargeRequest) -> Budget:
     epsilon, delta = Fraction(request.guarantee.epsilon), Fraction(request.guarantee.delta)
     if not delta:
         loss = _pure_loss(request)
-        exact = epsilon if loss is None else min(epsilon, loss)
+        # A loss that is not the stated epsilon but for rounding contradicts it: the larger one is charged.
+        exact = epsilon if loss is None else loss if abs(loss - epsilon) <= epsilon * _SAME else max(epsilon, loss)
         return Budget(Amount.up(max(exact, typed(rounded_up(exact, of="epsilon")))), Amount(0))
     decimal, allowed = typed(request.guarantee.epsilon), typed(request.guarantee.delta)
     if epsilon > decimal and not _fits(epsilon, decimal, allowed - delta):
