@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from tests.ledger.books import edit, laplace, query
+from tests.ledger.books import edit, laplace, pure, query
 
 import ggdp
 from ggdp.errors import ArgumentError, TamperingError
@@ -168,4 +168,14 @@ def test_a_chain_with_right_hashes_above_the_budget_is_found(path, monkeypatch):
     ledger = ggdp.Ledger(path)
     monkeypatch.setattr(type(ledger._accounts), "keeps", lambda *_: False)
     with pytest.raises(TamperingError, match="record 1 passes the budget"):
+        ledger.verify()
+
+
+def test_a_chain_with_right_hashes_that_mixes_units_is_found(tmp_path, monkeypatch):
+    ledger = ggdp.Ledger.create(tmp_path / "mixed.ledger", ggdp.PureDP(1.0))
+    ledger.charge(pure(0.25, protects="id"))
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ledger._accounts), "protecting", lambda _, state, *__: state)
+        ledger.charge(pure(0.25, protects="row"))
+    with pytest.raises(TamperingError, match="record 2 does not follow"):
         ledger.verify()

@@ -141,6 +141,32 @@ def test_another_unit_is_refused_and_one_that_is_not_named_is_the_ledgers(ledger
     assert ledger.charge(pure(0.1)).number == 2
 
 
+def test_a_ledger_that_has_charged_for_one_unit_refuses_another(path, ledger):
+    ledger.charge(pure(0.1))
+    ledger.charge(pure(0.1, protects="person_id"))
+    before = ledger.head
+    for attempt in (ledger.charge, ledger.would_allow, ggdp.Ledger(path).charge):
+        with pytest.raises(LedgerError, match="protects 'row' where earlier releases protect 'person_id': their"):
+            attempt(pure(0.1, protects="row"))
+    assert ledger.head == before
+    assert ledger.charge(pure(0.1, protects="person_id")).number == 3
+    assert ledger.charge(pure(0.1)).number == 4
+    ledger.verify()
+
+
+def test_a_release_that_names_the_unit_of_the_ledger_may_take_another_column_for_it(ledger):
+    ledger.charge(pure(0.1, protects="person_id"))
+    ledger.charge(pure(0.1, protects="row", unit="Person"))
+    with pytest.raises(LedgerError, match="where earlier releases protect 'person_id'"):
+        ledger.charge(pure(0.1, protects="row"))
+    ledger.verify()
+
+
+def test_what_a_request_protects_is_a_name():
+    with pytest.raises(ArgumentTypeError, match="protects = 3"):
+        pure(0.1, protects=3)
+
+
 def test_what_is_no_request_is_refused_without_being_shown(ledger):
     with pytest.raises(ArgumentTypeError, match="request = 'list'"):
         ledger.charge([17, 18])

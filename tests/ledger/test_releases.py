@@ -77,6 +77,16 @@ def test_the_statement_that_is_charged_is_that_of_the_manifest(ledger, regime):
     assert [one.to_dict() for one in ledger.entries()[0].losses] == release.manifest["losses"]
 
 
+def test_tables_of_rows_and_of_units_are_not_charged_to_one_ledger(ledger):
+    small = TABLE | {"goal": ggdp.PureDP(0.25)}
+    ggdp.release_table(PEOPLE, **small, ledger=ledger)
+    with pytest.raises(LedgerError, match="protects 'id' where earlier releases protect 'row'"):
+        ggdp.release_table(PEOPLE, **small, unit="id", max_cells=1, ledger=ledger)
+    ggdp.release_table(PEOPLE, **small, unit="id", max_cells=1, unit_name="person", ledger=ledger)
+    assert [entry.request.protects for entry in ledger.entries()] == ["row", "id"]
+    ledger.verify()
+
+
 def test_a_public_total_is_charged_like_any_other_table(path):
     ledger = ggdp.Ledger.create(path, ggdp.PureDP(1.0), neighbours="replace-one")
     request = TABLE | {"neighbours": "replace-one", "total": 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +119,8 @@ class Ledger:
         neighbours : {"add-remove", "replace-one"}, default "add-remove"
             The relation of neighbours of all its releases.
         unit : str, default "person"
-            Who is protected. A release that names its units (`unit_name`) must use the same words.
+            Who is protected. A release that names its units (`unit_name`) must use the same words; one that does not
+            must take the same for one unit as earlier releases, such as a row.
         analysts : mapping of str to PureDP or ApproxDP, optional
             Caps of single analysts, under the common budget. Each release must then name one of them.
 
@@ -245,7 +246,7 @@ class Ledger:
         charge = self._accounts.charge(asked)
         with self._store.reading() as rows:
             state = self._present(rows).state
-        self._accounts.charged(state, charge, analyst)
+        self._accounts.charged(self._accounts.protecting(state, asked.protects, asked.unit), charge, analyst)
 
     def charge(self, request: Asked, analyst: str | None = None) -> Entry:
         """Charge a release, before any of its data are read. When this returns, the charge is on disk.
@@ -275,7 +276,8 @@ class Ledger:
         charge = self._accounts.charge(asked)
         with self._store.writing() as rows:
             present = self._present(rows)
-            state = self._accounts.charged(present.state, charge, analyst)
+            before = self._accounts.protecting(present.state, asked.protects, asked.unit)
+            state = self._accounts.charged(before, charge, analyst)
             content = {**asked.to_dict(), "charge": charge}
             record = self._append(rows, present.head, "charge", state, content, entry=state.entries, analyst=analyst)
         return Entry.of(self.identity, record)
@@ -336,7 +338,7 @@ class Ledger:
                 "reserved": [{**request.to_dict(), "law": request.law, "count": count} for request, count in added],
                 "delta": delta,
             }
-            state = State(0, common, present.state.analysts)
+            state = replace(present.state, common=common)
             self._append(rows, present.head, "reservation", state, content)
         return delta
 
@@ -447,7 +449,7 @@ class Ledger:
                 f'do not add up; release with `neighbours="{self.neighbours}"`, or use another ledger'
             )
             raise LedgerError(message)
-        if asked.unit is not None and asked.unit.casefold() != self.unit.casefold():
+        if asked.unit is not None and not self._accounts.names_unit(asked.unit):
             message = (
                 f"the release protects {asked.unit!r} and the ledger {self.unit!r}: their losses do not add up; if "
                 "both mean the same, use the same words (`unit_name`), else use another ledger"

@@ -9,16 +9,18 @@ record on by somebody who computes its hashes: for these, keep the head elsewher
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import TamperingError
-from ggdp.ledger.accounts import Accounts, State
+from ggdp.errors import LedgerError, TamperingError
+from ggdp.ledger.accounts import Accounts
 from ggdp.ledger.canonical import canonical
 from ggdp.ledger.constitution import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ggdp.ledger.accounts import State
     from ggdp.ledger.constitution import Constitution
     from ggdp.ledger.entries import Head, Record
 
@@ -78,7 +80,7 @@ def _followed(accounts: Accounts, state: State, record: Record, published: set[i
     """Return the totals after a record, if it says the same and keeps the budget."""
     try:
         after = _after(accounts, state, record, published)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, LedgerError):
         after = None
     if after is None or record.totals != canonical(after.to_dict()):
         message = f"record {record.number} does not follow from the records before it"
@@ -94,12 +96,13 @@ def _after(accounts: Accounts, state: State, record: Record, published: set[int]
     if record.content != canonical(content):
         return None
     if record.kind == "charge":
-        return accounts.added(state, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
+        before = accounts.protecting(state, content.get("protects"), content["unit"])
+        return accounts.added(before, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
     if record.kind == "publication":
         known = record.entry is not None and 1 <= record.entry <= state.entries and record.entry not in published
         published.add(record.entry or 0)
         return state if known else None
     if record.kind == "reservation" and state.entries == 0 and record.entry is None:
         laws = [(part["law"], part["count"]) for part in content["reserved"]]
-        return State(0, accounts.common.reserved(state.common, laws), state.analysts)  # type: ignore[attr-defined]
+        return replace(state, common=accounts.common.reserved(state.common, laws))  # type: ignore[attr-defined]
     return None

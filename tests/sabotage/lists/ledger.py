@@ -47,7 +47,7 @@ SABOTAGES = [
     Sabotage(
         "charges do not add up",
         "ledger/ledger.py",
-        "            state = self._accounts.charged(present.state, charge, analyst)\n",
+        "            state = self._accounts.charged(before, charge, analyst)\n",
         "            state = present.state\n",
         (f"{LEDGER}test_charges_are_numbered_and_add_up",),
     ),
@@ -134,6 +134,20 @@ SABOTAGES = [
         "        if asked.neighbours != self.neighbours:\n",
         "        if False:\n",
         (f"{LEDGER}test_other_neighbours_are_refused",),
+    ),
+    Sabotage(
+        "tables of rows and of people are charged to one ledger",
+        "ledger/accounts.py",
+        "        if self.names_unit(unit):\n",
+        "        if True:\n",
+        (f"{LEDGER}test_a_ledger_that_has_charged_for_one_unit_refuses_another",),
+    ),
+    Sabotage(
+        "verify does not look at units",
+        "ledger/verification.py",
+        '        before = accounts.protecting(state, content.get("protects"), content["unit"])\n',
+        '        before = replace(state, protects=json.loads(record.totals).get("protects"))\n',
+        (f"{CHAIN}test_a_chain_with_right_hashes_that_mixes_units_is_found",),
     ),
     Sabotage(
         "a seeded source is charged",
