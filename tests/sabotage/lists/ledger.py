@@ -87,6 +87,20 @@ SABOTAGES = [
         (f"{STORE}test_charges_are_synced_before_they_return",),
     ),
     Sabotage(
+        "a database of another program is opened before it is looked at",
+        "ledger/store.py",
+        "            if _application(self.path) != APPLICATION:\n",
+        "            if _file_engine(self.path).connect().closed or _application(self.path) != APPLICATION:\n",
+        (f"{STORE}test_a_database_of_another_program_and_its_log_stay_as_they_are",),
+    ),
+    Sabotage(
+        "looking at the file of a ledger gives up its lock",
+        "ledger/store.py",
+        "            if _application(self.path) != APPLICATION:\n",
+        "            if int.from_bytes(self.path.read_bytes()[68:72], 'big') != APPLICATION:\n",
+        (f"{STORE}test_opening_a_ledger_gives_up_no_lock_that_another_thread_holds",),
+    ),
+    Sabotage(
         "a new ledger replaces an old one",
         "ledger/store.py",
         "write_together({path: content}, overwrite=False)",
