@@ -207,6 +207,20 @@ def test_a_burn_down_is_drawn(ledger):
     assert run(["ledger", "show", "people.ledger", "--plot", "burn.png"]) == 1
 
 
+@pytest.mark.parametrize("command", ["show", "release"])
+@pytest.mark.usefixtures("places")
+def test_an_output_that_is_the_ledger_is_refused(capsys, command):
+    assert run(["ledger", "init", "people.png", "--epsilon", "1"]) == 0
+    Path("link.png").symlink_to("people.png")
+    content = Path("people.png").read_bytes()
+    release = ["release", "people.csv", *TABLE, "--epsilon", "0.5", "--out", "table.csv", "--ledger", "people.png"]
+    typed = ["ledger", "show", "people.png"] if command == "show" else release
+    for plot in ("people.png", "link.png"):
+        said = refused(capsys, *typed, "--plot", plot, "--overwrite")
+        assert f"--plot = '{plot}': is the file of the ledger" in said
+    assert Path("people.png").read_bytes() == content
+
+
 def test_a_ledger_of_the_present_schema_is_upgraded_to_itself(capsys, ledger):
     assert printed(capsys, "ledger", "upgrade", "people.ledger")["identity"] == ledger.identity
 

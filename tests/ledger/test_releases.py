@@ -134,6 +134,28 @@ def test_what_can_be_refused_without_a_row_is_not_charged(ledger, committed, wro
     assert (ledger.entries(), committed) == ((), [])
 
 
+@pytest.mark.parametrize("kind", ["itself", "relative", "symlink", "hard link", "ledger is a symlink"])
+@pytest.mark.parametrize(("argument", "name"), [("out", "t.csv"), ("out", "t.manifest.json"), ("plot", "t.png")])
+def test_an_output_that_is_the_ledger_is_refused_before_anything_is_opened(tmp_path, monkeypatch, argument, name, kind):
+    monkeypatch.chdir(tmp_path)
+    is_link = kind in ("symlink", "hard link")
+    place = tmp_path / ("real.ledger" if is_link else name)
+    ledger = ggdp.Ledger.create(place, ggdp.PureDP(1.0))
+    if is_link:
+        (tmp_path / name).symlink_to(place) if kind == "symlink" else (tmp_path / name).hardlink_to(place)
+    named = {"relative": place.name, "ledger is a symlink": "other.ledger"}.get(kind, place)
+    if kind == "ledger is a symlink":
+        (tmp_path / named).symlink_to(place)
+    content, output = place.read_bytes(), {"out": "t.csv"} if argument == "out" else {"plot": tmp_path / name}
+    monkeypatch.setattr(sources.TableSource, "__init__", None)
+    monkeypatch.setattr(type(ledger), "require_fit", None)
+    for given in (named, ledger):
+        with pytest.raises(ArgumentError, match="is the file of the ledger") as refused:
+            ggdp.release_table(PEOPLE, **TABLE, **output, overwrite=True, ledger=given)
+        assert refused.value.argument == argument
+    assert place.read_bytes() == content
+
+
 def test_a_failure_after_the_charge_keeps_it_and_says_so(ledger, monkeypatch):
     def failing(*_):
         raise SourceError("people.csv")

@@ -36,7 +36,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what was spent and remains, the last entries, and the head to keep elsewhere."""
+    from ggdp.ledger.charging import require_apart_from_ledger
+
     if plot is not None:
+        require_apart_from_ledger(url, plot=[plot])
         require_picture(plot, overwrite=overwrite)
     from ggdp.ledger import Ledger
     from ggdp.ledger.overview import NOTE, overview

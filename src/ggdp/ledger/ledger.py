@@ -24,6 +24,7 @@ from ggdp.privacy.neighbours import validated_neighbours
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
+    from pathlib import Path
 
     from ggdp.ledger.accounting import Accounting
     from ggdp.ledger.budgets import Balance
@@ -153,6 +154,11 @@ class Ledger:
     def name(self) -> str:
         """Where the ledger is, without a password."""
         return self._store.name
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the ledger; None on a server."""
+        return self._store.path
 
     @property
     def accounting(self) -> str:

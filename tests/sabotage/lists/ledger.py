@@ -164,6 +164,20 @@ SABOTAGES = [
         (f"{CHAIN}test_a_chain_with_right_hashes_that_mixes_units_is_found",),
     ),
     Sabotage(
+        "a table may replace the ledger that it is charged to",
+        "tables/table_plan.py",
+        "        require_apart_from_ledger(ledger, out=files[: len(files) - len(drawn)], plot=drawn)\n",
+        "",
+        (f"{EVENTS}test_an_output_that_is_the_ledger_is_refused_before_anything_is_opened[out-t.csv-itself]",),
+    ),
+    Sabotage(
+        "a plot may replace the ledger that it shows",
+        "cli/ledger_show.py",
+        "        require_apart_from_ledger(url, plot=[plot])\n",
+        "",
+        ("tests/cli/test_ledger.py::test_an_output_that_is_the_ledger_is_refused[show]",),
+    ),
+    Sabotage(
         "a seeded source is charged",
         "ledger/charging.py",
         "        if not is_private(source):\n",
