@@ -14,6 +14,8 @@ from ggdp.tables.engines import sources
 CSV = "smokes\nno\nno\nyes\nno\nyes\n"
 TABLE = ["--by", "smokes", "--levels", "smokes=no,yes"]
 
+NEW = ["ledger", "init", "new.ledger", "--epsilon", "1", "--delta", "1e-6"]
+
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
@@ -118,7 +120,18 @@ def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--accounting", "renyi"], "needs a budget with a delta"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "ana"], "--analyst = 'ana'"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "ana=x"], "--analyst = 'ana=x'"),
-        (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "=1"], "must be text that is not blank"),
+        ([*NEW, "--analyst", "=1"], "--analyst = '': must be text that is not blank"),
+        ([*NEW, "--analyst", "ana=-1"], "--analyst = 'ana=-1': has a wrong epsilon, which must"),
+        ([*NEW, "--analyst", "ana=1,2"], "--analyst = 'ana=1,2': has a wrong delta, which must"),
+        ([*NEW, "--analyst", "ana=1", "--analyst", " ana =0.5"], "--analyst = ' ana =0.5': gives 'ana' a second cap"),
+        ([*NEW, "--analyst", "ana=1.5"], "--analyst = 'ana': has a cap of epsilon = 1.5, delta = 0, above the budget"),
+        ([*NEW, "--analyst", "ana=1,2e-6"], "--analyst = 'ana': has a cap of epsilon = 1, delta = 0.000002, above"),
+        ([*NEW, "--accounting", "renyi", "--analyst", "ana=1"], "--analyst = 'ana': has a cap without a delta"),
+        ([*NEW, "--accounting", "renyi", "--analyst", "ana=0.01,1e-6"], "too small: no release keeps it by the Renyi"),
+        (
+            ["ledger", "init", "new.ledger", "--epsilon", "1e6", "--delta", "1e-6", "--accounting", "renyi"],
+            "--accounting = 'renyi': has no orders for epsilon = 1000000",
+        ),
         (["ledger", "verify", "people.ledger", "--head", "abc"], "--head = 'abc'"),
         (["ledger", "verify", "people.ledger", "--head", "0" * 64], "older copy, or written anew"),
         (["ledger", "reserve", "people.ledger", "people.csv"], "is no plan"),
