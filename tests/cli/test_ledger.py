@@ -101,7 +101,11 @@ def test_a_failure_after_the_charge_says_that_it_stays(capsys, ledger, monkeypat
 def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
     command = ["release", "people.csv", *TABLE, "--ledger", "people.ledger", "--dry-run", "--epsilon"]
     assert printed(capsys, *command, "0.5")["fits"] is True
-    assert printed(capsys, *command, "1.5")["fits"] is False
+    said = printed(capsys, *command, "1.5")
+    assert said["fits"] is False
+    assert said["refusal"].endswith("the largest epsilon that fits at this delta is 1")
+    assert run([*command, "1.5"]) == 0
+    assert "there remains epsilon = 1, delta = 0.000001" in capsys.readouterr().out
     assert run([*command, "0.5"]) == 0
     assert "It fits in what remains of the ledger." in capsys.readouterr().out
     assert ledger.entries() == ()
@@ -199,7 +203,8 @@ def test_planned_releases_are_reserved_and_used(capsys, places):
     found = printed(capsys, "ledger", "show", "people.ledger")
     assert sum(found["remaining"]["laws"].values()) == 51
     assert run(["ledger", "show", "people.ledger"]) == 0
-    assert "51 uses of 1 reserved law" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "51 uses of 1 reserved law reserved 51 of 52 left: integer noise of order 1 and scale 40 for 1 cell" in said
 
 
 def test_a_manifest_can_be_reserved_again(places, capsys):

@@ -151,6 +151,14 @@ def test_a_head_that_is_no_hash_is_refused(path, head):
         ggdp.Ledger(path).verify(head)
 
 
+def test_a_head_may_be_kept_as_it_is_printed(path):
+    ledger = ggdp.Ledger(path)
+    for kept in (ledger.head, str(ledger.head), f"{ledger.head}\n", ledger.head.hash.upper()):
+        assert ledger.verify(kept) == ledger.head
+    with pytest.raises(TamperingError, match="older copy"):
+        ledger.verify(f"{'0' * 64} (record {ledger.head.number})")
+
+
 def test_a_trigger_in_the_file_is_found(path):
     edit(path, "CREATE TRIGGER quiet AFTER INSERT ON ggdp_records BEGIN UPDATE ggdp_ledger SET unit = 'x'; END")
     with pytest.raises(TamperingError, match="trigger"):

@@ -5,6 +5,7 @@ from tests.ledger.books import calibrated, laplace, pure
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
+from ggdp.ledger.overview import overview
 
 BUDGET = ggdp.ApproxDP(1.0, 1e-6)
 WEEKLY = ggdp.Mechanism(calibrated(ggdp.PureDP(0.025), order=1))
@@ -20,7 +21,7 @@ def test_laws_are_used_up_one_by_one(ledger):
     assert ledger.reserve([(WEEKLY, 2), YEARLY]) <= 1e-6
     for expected in (1, 2):
         assert ledger.charge(WEEKLY).number == expected
-    with pytest.raises(BudgetExceededError, match="used up: it was reserved 2 times; 1 uses of other"):
+    with pytest.raises(BudgetExceededError, match="used up: it was reserved 2 times; 1 use of other"):
         ledger.charge(WEEKLY)
     assert ledger.charge(YEARLY).number == 3
     assert sum(ledger.remaining().laws.values()) == 0
@@ -46,10 +47,36 @@ def test_what_is_reserved_in_parts_must_keep_the_budget_together(ledger):
 
 def test_a_law_that_is_not_reserved_is_refused(ledger):
     ledger.reserve([WEEKLY])
-    with pytest.raises(BudgetExceededError, match="its law is not reserved; 1 uses of reserved laws remain"):
+    with pytest.raises(BudgetExceededError, match="its law is not reserved; 1 use of reserved laws remains"):
         ledger.charge(YEARLY)
     assert not ledger.would_allow(YEARLY)
     assert ledger.would_allow(WEEKLY)
+
+
+def test_a_refusal_says_in_words_which_noise_is_left_and_which_was_asked_for(ledger):
+    ledger.reserve([(laplace(40.0), 2), pure(0.125)])
+    ledger.charge(pure(0.125))
+    for attempt in (ledger.charge, ledger.require_fit):
+        with pytest.raises(BudgetExceededError) as refused:
+            attempt(laplace(8.0))
+        assert str(refused.value).endswith(
+            "2 uses of reserved laws remain: 2 of integer noise of order 1 and scale 40 for 1 cell that moves by 1; "
+            "the release has integer noise of order 1 and scale 8 for 1 cell that moves by 1"
+        )
+
+
+def test_an_overview_says_in_words_which_noise_is_reserved(ledger):
+    ledger.reserve([(laplace(40.0), 2), pure(0.125)])
+    ledger.reserve([laplace(40.0)])
+    ledger.charge(laplace(40.0))
+    noise, response = overview(ledger)["reserved"]
+    assert noise == {
+        "law": laplace(40.0).law,
+        "noise": "integer noise of order 1 and scale 40 for 1 cell that moves by 1",
+        "reserved": 3,
+        "left": 2,
+    }
+    assert (response["noise"], response["left"]) == ("any mechanism with epsilon = 0.125 and delta = 0", 1)
 
 
 def test_nothing_is_reserved_after_the_first_release(ledger):
@@ -104,8 +131,6 @@ def test_a_pure_budget_reserves_up_to_its_epsilon(tmp_path):
 
 
 def test_each_kind_says_what_it_would_have_cost(ledger):
-    from ggdp.ledger.overview import overview
-
     ledger.reserve([(WEEKLY, 52)])
     for _ in range(8):
         ledger.charge(WEEKLY)

@@ -77,6 +77,9 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("spent", _numbers(found["spent"])),
         ("remaining", _numbers(found["remaining"])),
     ]
+    rows += [
+        ("  reserved", f"{law['left']:,} of {law['reserved']:,} left: {law['noise']}") for law in found["reserved"]
+    ]
     rows += [(f"  {name}", _numbers(cap["remaining"]) + " remaining") for name, cap in found["analysts"].items()]
     rows += [
         (f"cost by {kind}", "cannot be told" if cost is None else _numbers(cost))
@@ -101,9 +104,12 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 def _numbers(plain: dict[str, Any]) -> str:
     """Return an epsilon and a delta in few digits, and how many uses of laws there are."""
+    from ggdp.ledger.reserved_laws import times
+
     said = [f"{name} = {_short(plain[name])}" for name in ("epsilon", "delta") if name in plain]
     if "laws" in plain:
-        said.append(f"{sum(plain['laws'].values()):,} uses of {len(plain['laws']):,} reserved laws")
+        uses, laws = sum(plain["laws"].values()), len(plain["laws"])
+        said.append(f"{times(uses, 'use', 'uses')} of {times(laws, 'reserved law', 'reserved laws')}")
     return ", ".join(said)
 
 

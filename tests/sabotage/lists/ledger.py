@@ -47,7 +47,7 @@ SABOTAGES = [
     Sabotage(
         "charges do not add up",
         "ledger/ledger.py",
-        "            state = self._accounts.charged(before, charge, analyst)\n",
+        "            state = self._charged(rows, present.state, asked, charge, analyst)\n",
         "            state = present.state\n",
         (f"{LEDGER}test_charges_are_numbered_and_add_up",),
     ),
