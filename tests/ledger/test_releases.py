@@ -213,10 +213,10 @@ def test_an_analyst_without_a_ledger_is_refused():
         ggdp.release_table(PEOPLE, **TABLE, analyst="ana")
 
 
-@pytest.mark.parametrize("wrong", [3, "mysql://host/base"])
-def test_an_argument_that_is_no_ledger_is_refused_by_its_name(wrong):
+@pytest.mark.parametrize("wrong", [3, "mysql://host/base", "", "a\0b", b"x"])
+def test_an_argument_that_is_no_ledger_is_refused_by_its_name(wrong, tmp_path):
     with pytest.raises(ArgumentError) as refused:
-        ggdp.release_table(PEOPLE, **TABLE, ledger=wrong)
+        ggdp.release_table(PEOPLE, **TABLE, out=tmp_path / "table.csv", ledger=wrong)
     assert refused.value.argument == "ledger"
 
 

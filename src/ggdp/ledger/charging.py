@@ -23,7 +23,8 @@ __all__ = ["PendingCharge", "require_apart_from_ledger"]
 def require_apart_from_ledger(ledger: Ledger | str | os.PathLike[str] | None, **outputs: Sequence[Path]) -> None:
     """Raise if an output is the file of a ledger or its journal, by whatever name; the error names its argument."""
     place = ledger if ledger is None or isinstance(ledger, str | os.PathLike) else getattr(ledger, "path", None)
-    if place is None or "://" in str(place):
+    # What is no path is refused when the ledger is opened.
+    if place is None or "://" in str(place) or "\0" in str(place):
         return
     own = (os.fspath(place), f"{os.path.realpath(place)}-journal")
     for argument, files in outputs.items():
