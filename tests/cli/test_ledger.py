@@ -14,6 +14,8 @@ from ggdp.tables.engines import sources
 CSV = "smokes\nno\nno\nyes\nno\nyes\n"
 TABLE = ["--by", "smokes", "--levels", "smokes=no,yes"]
 
+NEW = ["ledger", "init", "new.ledger", "--epsilon", "1", "--delta", "1e-6"]
+
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
@@ -99,7 +101,11 @@ def test_a_failure_after_the_charge_says_that_it_stays(capsys, ledger, monkeypat
 def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
     command = ["release", "people.csv", *TABLE, "--ledger", "people.ledger", "--dry-run", "--epsilon"]
     assert printed(capsys, *command, "0.5")["fits"] is True
-    assert printed(capsys, *command, "1.5")["fits"] is False
+    said = printed(capsys, *command, "1.5")
+    assert said["fits"] is False
+    assert said["refusal"].endswith("the largest epsilon that fits at this delta is 1")
+    assert run([*command, "1.5"]) == 0
+    assert "there remains epsilon = 1, delta = 0.000001" in capsys.readouterr().out
     assert run([*command, "0.5"]) == 0
     assert "It fits in what remains of the ledger." in capsys.readouterr().out
     assert ledger.entries() == ()
@@ -118,7 +124,18 @@ def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--accounting", "renyi"], "needs a budget with a delta"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "ana"], "--analyst = 'ana'"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "ana=x"], "--analyst = 'ana=x'"),
-        (["ledger", "init", "new.ledger", "--epsilon", "1", "--analyst", "=1"], "must be text that is not blank"),
+        ([*NEW, "--analyst", "=1"], "--analyst = '': must be text that is not blank"),
+        ([*NEW, "--analyst", "ana=-1"], "--analyst = 'ana=-1': has a wrong epsilon, which must"),
+        ([*NEW, "--analyst", "ana=1,2"], "--analyst = 'ana=1,2': has a wrong delta, which must"),
+        ([*NEW, "--analyst", "ana=1", "--analyst", " ana =0.5"], "--analyst = ' ana =0.5': gives 'ana' a second cap"),
+        ([*NEW, "--analyst", "ana=1.5"], "--analyst = 'ana': has a cap of epsilon = 1.5, delta = 0, above the budget"),
+        ([*NEW, "--analyst", "ana=1,2e-6"], "--analyst = 'ana': has a cap of epsilon = 1, delta = 0.000002, above"),
+        ([*NEW, "--accounting", "renyi", "--analyst", "ana=1"], "--analyst = 'ana': has a cap without a delta"),
+        ([*NEW, "--accounting", "renyi", "--analyst", "ana=0.01,1e-6"], "too small: no release keeps it by the Renyi"),
+        (
+            ["ledger", "init", "new.ledger", "--epsilon", "1e6", "--delta", "1e-6", "--accounting", "renyi"],
+            "--accounting = 'renyi': has no orders for epsilon = 1000000",
+        ),
         (["ledger", "verify", "people.ledger", "--head", "abc"], "--head = 'abc'"),
         (["ledger", "verify", "people.ledger", "--head", "0" * 64], "older copy, or written anew"),
         (["ledger", "reserve", "people.ledger", "people.csv"], "is no plan"),
@@ -186,7 +203,8 @@ def test_planned_releases_are_reserved_and_used(capsys, places):
     found = printed(capsys, "ledger", "show", "people.ledger")
     assert sum(found["remaining"]["laws"].values()) == 51
     assert run(["ledger", "show", "people.ledger"]) == 0
-    assert "51 uses of 1 reserved law" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "51 uses of 1 reserved law reserved 51 of 52 left: integer noise of order 1 and scale 40 for 1 cell" in said
 
 
 def test_a_manifest_can_be_reserved_again(places, capsys):
@@ -205,6 +223,20 @@ def test_a_burn_down_is_drawn(ledger):
     assert run(["ledger", "show", "people.ledger", "--plot", "burn.png"]) == 0
     assert Path("burn.png").read_bytes().startswith(b"\x89PNG")
     assert run(["ledger", "show", "people.ledger", "--plot", "burn.png"]) == 1
+
+
+@pytest.mark.parametrize("command", ["show", "release"])
+@pytest.mark.usefixtures("places")
+def test_an_output_that_is_the_ledger_is_refused(capsys, command):
+    assert run(["ledger", "init", "people.png", "--epsilon", "1"]) == 0
+    Path("link.png").symlink_to("people.png")
+    content = Path("people.png").read_bytes()
+    release = ["release", "people.csv", *TABLE, "--epsilon", "0.5", "--out", "table.csv", "--ledger", "people.png"]
+    typed = ["ledger", "show", "people.png"] if command == "show" else release
+    for plot in ("people.png", "link.png"):
+        said = refused(capsys, *typed, "--plot", plot, "--overwrite")
+        assert f"--plot = '{plot}': is the file of the ledger" in said
+    assert Path("people.png").read_bytes() == content
 
 
 def test_a_ledger_of_the_present_schema_is_upgraded_to_itself(capsys, ledger):

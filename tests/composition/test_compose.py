@@ -186,7 +186,11 @@ def test_a_manifest_that_was_changed_is_refused(counts):
         {"losses": [{**manifest["losses"][0], "scale": -1.0}]},
         {"losses": [{**manifest["losses"][0], "size": 0.5}]},
         {"losses": [{**manifest["losses"][0], "count": 0}]},
+        {"losses": [{**manifest["losses"][0], "scale": 1e9}]},
         {"guarantee": {"notion": "none"}},
+        {"table": {}},
+        {"table": []},
+        {"table": {"unit": {"column": ["x"]}}},
     ):
         with pytest.raises(ArgumentError):
             ggdp.compose([{**manifest, **change}])

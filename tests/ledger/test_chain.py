@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from tests.ledger.books import edit, laplace, query
+from tests.ledger.books import edit, laplace, pure, query
 
 import ggdp
 from ggdp.errors import ArgumentError, TamperingError
@@ -151,6 +151,14 @@ def test_a_head_that_is_no_hash_is_refused(path, head):
         ggdp.Ledger(path).verify(head)
 
 
+def test_a_head_may_be_kept_as_it_is_printed(path):
+    ledger = ggdp.Ledger(path)
+    for kept in (ledger.head, str(ledger.head), f"{ledger.head}\n", ledger.head.hash.upper()):
+        assert ledger.verify(kept) == ledger.head
+    with pytest.raises(TamperingError, match="older copy"):
+        ledger.verify(f"{'0' * 64} (record {ledger.head.number})")
+
+
 def test_a_trigger_in_the_file_is_found(path):
     edit(path, "CREATE TRIGGER quiet AFTER INSERT ON ggdp_records BEGIN UPDATE ggdp_ledger SET unit = 'x'; END")
     with pytest.raises(TamperingError, match="trigger"):
@@ -168,4 +176,14 @@ def test_a_chain_with_right_hashes_above_the_budget_is_found(path, monkeypatch):
     ledger = ggdp.Ledger(path)
     monkeypatch.setattr(type(ledger._accounts), "keeps", lambda *_: False)
     with pytest.raises(TamperingError, match="record 1 passes the budget"):
+        ledger.verify()
+
+
+def test_a_chain_with_right_hashes_that_mixes_units_is_found(tmp_path, monkeypatch):
+    ledger = ggdp.Ledger.create(tmp_path / "mixed.ledger", ggdp.PureDP(1.0))
+    ledger.charge(pure(0.25, protects="id"))
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ledger._accounts), "protecting", lambda _, state, *__: state)
+        ledger.charge(pure(0.25, protects="row"))
+    with pytest.raises(TamperingError, match="record 2 does not follow"):
         ledger.verify()

@@ -21,6 +21,9 @@ from ggdp.errors import (
 )
 from ggdp.ledger import ChargeRequest
 from ggdp.ledger import ledger as module
+from ggdp.ledger.overview import overview
+
+RENYI = ggdp.ApproxDP(1.0, 1e-6)
 
 
 @pytest.fixture
@@ -141,6 +144,32 @@ def test_another_unit_is_refused_and_one_that_is_not_named_is_the_ledgers(ledger
     assert ledger.charge(pure(0.1)).number == 2
 
 
+def test_a_ledger_that_has_charged_for_one_unit_refuses_another(path, ledger):
+    ledger.charge(pure(0.1))
+    ledger.charge(pure(0.1, protects="person_id"))
+    before = ledger.head
+    for attempt in (ledger.charge, ledger.would_allow, ggdp.Ledger(path).charge):
+        with pytest.raises(LedgerError, match="protects 'row' where earlier releases protect 'person_id': their"):
+            attempt(pure(0.1, protects="row"))
+    assert ledger.head == before
+    assert ledger.charge(pure(0.1, protects="person_id")).number == 3
+    assert ledger.charge(pure(0.1)).number == 4
+    ledger.verify()
+
+
+def test_a_release_that_names_the_unit_of_the_ledger_may_take_another_column_for_it(ledger):
+    ledger.charge(pure(0.1, protects="person_id"))
+    ledger.charge(pure(0.1, protects="row", unit="Person"))
+    with pytest.raises(LedgerError, match="where earlier releases protect 'person_id'"):
+        ledger.charge(pure(0.1, protects="row"))
+    ledger.verify()
+
+
+def test_what_a_request_protects_is_a_name():
+    with pytest.raises(ArgumentTypeError, match="protects = 3"):
+        pure(0.1, protects=3)
+
+
 def test_what_is_no_request_is_refused_without_being_shown(ledger):
     with pytest.raises(ArgumentTypeError, match="request = 'list'"):
         ledger.charge([17, 18])
@@ -186,6 +215,11 @@ def test_creating_never_replaces_a_file(path, ledger):
         ({"analysts": ["ana"]}, "analysts"),
         ({"analysts": {"": ggdp.PureDP(1.0)}}, "analysts"),
         ({"analysts": {"ana": 1.0}}, "analysts"),
+        ({"analysts": {"ana": ggdp.PureDP(1.5)}}, "analysts"),
+        ({"analysts": {"ana": ggdp.ApproxDP(1.0, 1e-6)}}, "analysts"),
+        ({"budget": RENYI, "accounting": "renyi", "analysts": {"ana": ggdp.PureDP(1.0)}}, "analysts"),
+        ({"budget": RENYI, "accounting": "renyi", "analysts": {"ana": ggdp.ApproxDP(0.01, 1e-6)}}, "analysts"),
+        ({"budget": ggdp.ApproxDP(1e6, 1e-6), "accounting": "renyi"}, "accounting"),
         ({"budget": 1.0}, "budget"),
         ({"budget": ggdp.PureDP(1.0, "replace-one")}, "budget"),
     ],
@@ -196,6 +230,17 @@ def test_a_wrong_argument_is_named_and_no_file_is_made(path, wrong, argument):
         ggdp.Ledger.create(path, given.pop("budget"), **given)
     assert refused.value.argument == argument
     assert not path.exists()
+
+
+def test_a_cap_where_laws_are_reserved_is_a_sum_and_may_be_above_the_proved_total(path):
+    cap = {"ana": ggdp.PureDP(1.3)}
+    ledger = ggdp.Ledger.create(path, ggdp.ApproxDP(1.0, 1e-6), accounting="reserved", analysts=cap)
+    assert ledger.remaining("ana").epsilon == Fraction("1.3")
+
+
+def test_a_ledger_of_an_epsilon_too_large_for_renyi_orders_is_still_shown(path):
+    ledger = ggdp.Ledger.create(path, ggdp.ApproxDP(1e6, 1e-6))
+    assert overview(ledger)["costs"]["renyi"] is None
 
 
 def test_stopping_by_the_composed_loss_is_refused_with_the_reason(path):

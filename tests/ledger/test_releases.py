@@ -77,6 +77,16 @@ def test_the_statement_that_is_charged_is_that_of_the_manifest(ledger, regime):
     assert [one.to_dict() for one in ledger.entries()[0].losses] == release.manifest["losses"]
 
 
+def test_tables_of_rows_and_of_units_are_not_charged_to_one_ledger(ledger):
+    small = TABLE | {"goal": ggdp.PureDP(0.25)}
+    ggdp.release_table(PEOPLE, **small, ledger=ledger)
+    with pytest.raises(LedgerError, match="protects 'id' where earlier releases protect 'row'"):
+        ggdp.release_table(PEOPLE, **small, unit="id", max_cells=1, ledger=ledger)
+    ggdp.release_table(PEOPLE, **small, unit="id", max_cells=1, unit_name="person", ledger=ledger)
+    assert [entry.request.protects for entry in ledger.entries()] == ["row", "id"]
+    ledger.verify()
+
+
 def test_a_public_total_is_charged_like_any_other_table(path):
     ledger = ggdp.Ledger.create(path, ggdp.PureDP(1.0), neighbours="replace-one")
     request = TABLE | {"neighbours": "replace-one", "total": 3}
@@ -122,6 +132,28 @@ def test_what_can_be_refused_without_a_row_is_not_charged(ledger, committed, wro
     with pytest.raises(error):
         ggdp.release_table(PEOPLE, **TABLE | wrong, ledger=ledger)
     assert (ledger.entries(), committed) == ((), [])
+
+
+@pytest.mark.parametrize("kind", ["itself", "relative", "symlink", "hard link", "ledger is a symlink"])
+@pytest.mark.parametrize(("argument", "name"), [("out", "t.csv"), ("out", "t.manifest.json"), ("plot", "t.png")])
+def test_an_output_that_is_the_ledger_is_refused_before_anything_is_opened(tmp_path, monkeypatch, argument, name, kind):
+    monkeypatch.chdir(tmp_path)
+    is_link = kind in ("symlink", "hard link")
+    place = tmp_path / ("real.ledger" if is_link else name)
+    ledger = ggdp.Ledger.create(place, ggdp.PureDP(1.0))
+    if is_link:
+        (tmp_path / name).symlink_to(place) if kind == "symlink" else (tmp_path / name).hardlink_to(place)
+    named = {"relative": place.name, "ledger is a symlink": "other.ledger"}.get(kind, place)
+    if kind == "ledger is a symlink":
+        (tmp_path / named).symlink_to(place)
+    content, output = place.read_bytes(), {"out": "t.csv"} if argument == "out" else {"plot": tmp_path / name}
+    monkeypatch.setattr(sources.TableSource, "__init__", None)
+    monkeypatch.setattr(type(ledger), "require_fit", None)
+    for given in (named, ledger):
+        with pytest.raises(ArgumentError, match="is the file of the ledger") as refused:
+            ggdp.release_table(PEOPLE, **TABLE, **output, overwrite=True, ledger=given)
+        assert refused.value.argument == argument
+    assert place.read_bytes() == content
 
 
 def test_a_failure_after_the_charge_keeps_it_and_says_so(ledger, monkeypatch):
@@ -181,10 +213,10 @@ def test_an_analyst_without_a_ledger_is_refused():
         ggdp.release_table(PEOPLE, **TABLE, analyst="ana")
 
 
-@pytest.mark.parametrize("wrong", [3, "mysql://host/base"])
-def test_an_argument_that_is_no_ledger_is_refused_by_its_name(wrong):
+@pytest.mark.parametrize("wrong", [3, "mysql://host/base", "", "a\0b", b"x"])
+def test_an_argument_that_is_no_ledger_is_refused_by_its_name(wrong, tmp_path):
     with pytest.raises(ArgumentError) as refused:
-        ggdp.release_table(PEOPLE, **TABLE, ledger=wrong)
+        ggdp.release_table(PEOPLE, **TABLE, out=tmp_path / "table.csv", ledger=wrong)
     assert refused.value.argument == "ledger"
 
 
@@ -272,10 +304,16 @@ def test_values_that_are_refused_after_the_charge_keep_it(ledger):
     assert ledger.spent() == balance("0.5")
 
 
-def test_a_shape_that_does_not_fit_is_refused_before_the_charge(ledger):
+def test_a_shape_may_depend_on_the_data_and_is_looked_at_after_the_charge(ledger):
     box = ggdp.Mechanism(ggdp.calibrate(GOAL, ggdp.Sensitivity.box([1, 1]), order=1, support="integer"))
     with pytest.raises(ArgumentError, match="shape"):
         box.release(np.array([1, 2, 3]), ledger=ledger)
+    assert len(ledger.entries()) == 1
+
+
+def test_a_type_that_does_not_fit_is_refused_before_the_charge(ledger):
+    with pytest.raises(ArgumentError, match="must be integers by type"):
+        ggdp.Mechanism(COUNTS).release(np.array([1.5, 2.0]), ledger=ledger)
     assert ledger.entries() == ()
 
 

@@ -5,6 +5,8 @@ from tests.ledger.books import calibrated, laplace, pure
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
+from ggdp.ledger.charge_request import ChargeRequest
+from ggdp.ledger.overview import overview
 
 BUDGET = ggdp.ApproxDP(1.0, 1e-6)
 WEEKLY = ggdp.Mechanism(calibrated(ggdp.PureDP(0.025), order=1))
@@ -20,7 +22,7 @@ def test_laws_are_used_up_one_by_one(ledger):
     assert ledger.reserve([(WEEKLY, 2), YEARLY]) <= 1e-6
     for expected in (1, 2):
         assert ledger.charge(WEEKLY).number == expected
-    with pytest.raises(BudgetExceededError, match="used up: it was reserved 2 times; 1 uses of other"):
+    with pytest.raises(BudgetExceededError, match="used up: it was reserved 2 times; 1 use of other"):
         ledger.charge(WEEKLY)
     assert ledger.charge(YEARLY).number == 3
     assert sum(ledger.remaining().laws.values()) == 0
@@ -46,10 +48,36 @@ def test_what_is_reserved_in_parts_must_keep_the_budget_together(ledger):
 
 def test_a_law_that_is_not_reserved_is_refused(ledger):
     ledger.reserve([WEEKLY])
-    with pytest.raises(BudgetExceededError, match="its law is not reserved; 1 uses of reserved laws remain"):
+    with pytest.raises(BudgetExceededError, match="its law is not reserved; 1 use of reserved laws remains"):
         ledger.charge(YEARLY)
     assert not ledger.would_allow(YEARLY)
     assert ledger.would_allow(WEEKLY)
+
+
+def test_a_refusal_says_in_words_which_noise_is_left_and_which_was_asked_for(ledger):
+    ledger.reserve([(laplace(40.0), 2), pure(0.125)])
+    ledger.charge(pure(0.125))
+    for attempt in (ledger.charge, ledger.require_fit):
+        with pytest.raises(BudgetExceededError) as refused:
+            attempt(laplace(8.0))
+        assert str(refused.value).endswith(
+            "2 uses of reserved laws remain: 2 of integer noise of order 1 and scale 40 for 1 cell that moves by 1; "
+            "the release has integer noise of order 1 and scale 8 for 1 cell that moves by 1"
+        )
+
+
+def test_an_overview_says_in_words_which_noise_is_reserved(ledger):
+    ledger.reserve([(laplace(40.0), 2), pure(0.125)])
+    ledger.reserve([laplace(40.0)])
+    ledger.charge(laplace(40.0))
+    noise, response = overview(ledger)["reserved"]
+    assert noise == {
+        "law": laplace(40.0).law,
+        "noise": "integer noise of order 1 and scale 40 for 1 cell that moves by 1",
+        "reserved": 3,
+        "left": 2,
+    }
+    assert (response["noise"], response["left"]) == ("any mechanism with epsilon = 0.125 and delta = 0", 1)
 
 
 def test_nothing_is_reserved_after_the_first_release(ledger):
@@ -104,8 +132,6 @@ def test_a_pure_budget_reserves_up_to_its_epsilon(tmp_path):
 
 
 def test_each_kind_says_what_it_would_have_cost(ledger):
-    from ggdp.ledger.overview import overview
-
     ledger.reserve([(WEEKLY, 52)])
     for _ in range(8):
         ledger.charge(WEEKLY)
@@ -123,3 +149,37 @@ def test_a_plot_shows_how_many_uses_are_left(ledger):
     ledger.charge(WEEKLY)
     assert ledger.burn_down() == [3.0, 2.0]
     assert plot_burn_down(ledger).axes[0].get_ylabel() == "uses left"
+
+
+def test_what_a_plan_says_of_its_guarantee_does_not_reserve_more_than_its_losses(ledger):
+    request = ChargeRequest(guarantee=ggdp.PureDP(0.5, "add-remove"), losses=laplace_losses(20.0))
+    with pytest.raises(BudgetExceededError, match="have together"):
+        ledger.reserve([request])
+    assert ledger.records() == ()
+
+
+def laplace_losses(epsilon):
+    return ggdp.Mechanism(calibrated(ggdp.PureDP(epsilon), order=1)).losses
+
+
+def test_a_request_that_contradicts_its_losses_is_charged_the_larger_of_both(tmp_path):
+    sums = ggdp.Ledger.create(tmp_path / "sum.ledger", ggdp.PureDP(30.0))
+    sums.charge(ChargeRequest(guarantee=ggdp.PureDP(1.0, "add-remove"), losses=laplace_losses(0.001)))
+    assert float(sums.spent().epsilon) == 1.0
+    sums.charge(ChargeRequest(guarantee=ggdp.PureDP(0.5, "add-remove"), losses=laplace_losses(20.0)))
+    assert float(sums.spent().epsilon) >= 20.99
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (0.5, 1e-8), (0.3, 1e-7)])
+def test_a_release_with_exactly_the_numbers_of_the_budget_fits(tmp_path, epsilon, delta):
+    sums = ggdp.Ledger.create(tmp_path / "exact.ledger", ggdp.ApproxDP(epsilon, delta))
+    sums.charge(ggdp.Mechanism(calibrated(ggdp.ApproxDP(epsilon, delta), order=2)))
+    assert not sums.would_allow(ggdp.PureDP(1e-9, "add-remove"))
+
+
+def test_ten_tenths_fit_for_every_mechanism(tmp_path):
+    tenths = ggdp.Ledger.create(tmp_path / "tenths.ledger", ggdp.PureDP(1.0))
+    for _ in range(10):
+        tenths.charge(ggdp.ExponentialMechanism(ggdp.PureDP(0.1), sensitivity=1, candidates=["a", "b"]))
+    assert not tenths.would_allow(ggdp.PureDP(1e-9, "add-remove"))
+    tenths.verify()

@@ -106,6 +106,37 @@ def test_another_database_is_no_ledger(path):
         ggdp.Ledger(path)
 
 
+def test_a_database_of_another_program_and_its_log_stay_as_they_are(path):
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.execute("PRAGMA journal_mode = WAL")
+        theirs.execute("CREATE TABLE people (name TEXT)")
+        theirs.execute("INSERT INTO people VALUES ('in the log only')")
+        theirs.commit()
+        kept = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+        copies = path.parent / "copies"
+        copies.mkdir()
+        for name, content in kept.items():
+            (copies / name).write_bytes(content)
+    # The copy is what a program that was killed leaves behind: nobody holds a lock on it.
+    for attempt in (ggdp.Ledger, ggdp.Ledger.upgrade):
+        with pytest.raises(LedgerError, match="is not a ledger of ggdp"):
+            attempt(copies / path.name)
+    assert sorted(kept) == [path.name, f"{path.name}-shm", f"{path.name}-wal"]
+    assert {file.name: file.read_bytes() for file in copies.iterdir()} == kept
+
+
+def test_opening_a_ledger_gives_up_no_lock_that_another_thread_holds(path, ledger):
+    attempt = (
+        "import sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
+        "try:\n    connection.execute('BEGIN IMMEDIATE')\nexcept sqlite3.OperationalError:\n    print('locked')\n"
+    )
+    with ledger._store.writing():
+        ggdp.Ledger(path)
+        done = subprocess.run([sys.executable, "-c", attempt, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "locked\n"
+
+
 def test_a_directory_that_is_not_there_is_named(tmp_path):
     with pytest.raises(LedgerError, match="cannot be written"):
         ggdp.Ledger.create(tmp_path / "none" / "people.ledger", ggdp.PureDP(1.0))

@@ -54,14 +54,13 @@ def init(
     """Make a new ledger. A file or a ledger that is there already is never replaced."""
     from ggdp.ledger import Ledger
 
-    made = Ledger.create(
-        url,
-        _budget(epsilon, delta),
-        accounting=accounting,
-        neighbours=neighbours,
-        unit=unit,
-        analysts=dict(_cap(text) for text in analyst or ()),
-    )
+    budget, caps = _budget(epsilon, delta), _caps(analyst or [])
+    try:
+        made = Ledger.create(url, budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=caps)
+    except ArgumentError as refused:
+        if refused.argument != "analysts":
+            raise
+        raise ArgumentError("analyst", refused.value, refused.expected) from None
     head = made.head
     if as_json:
         print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget.to_dict(), "head": head.hash})
@@ -153,6 +152,17 @@ def _budget(epsilon: float, delta: float | None) -> PureDP | ApproxDP:
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
+def _caps(flags: list[str]) -> dict[str, PureDP | ApproxDP]:
+    """Return the cap of each analyst."""
+    caps: dict[str, PureDP | ApproxDP] = {}
+    for text in flags:
+        name, cap = _cap(text)
+        if name in caps:
+            raise ArgumentError("analyst", text, f"gives {name!r} a second cap; name each analyst once")
+        caps[name] = cap
+    return caps
+
+
 def _cap(text: str) -> tuple[str, PureDP | ApproxDP]:
     """Return the analyst and the cap of a flag."""
     name, _, numbers = text.rpartition("=")
@@ -161,7 +171,10 @@ def _cap(text: str) -> tuple[str, PureDP | ApproxDP]:
         (slack,) = delta or (None,)
     except ValueError:
         raise ArgumentError("analyst", text, "must be NAME=EPSILON or NAME=EPSILON,DELTA") from None
-    return name.strip(), _budget(epsilon, slack)
+    try:
+        return name.strip(), _budget(epsilon, slack)
+    except ArgumentError as refused:
+        raise ArgumentError("analyst", text, f"has a wrong {refused.argument}, which {refused.expected}") from None
 
 
 def _planned(text: str) -> tuple[ChargeRequest, int]:

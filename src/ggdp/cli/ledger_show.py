@@ -36,7 +36,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what was spent and remains, the last entries, and the head to keep elsewhere."""
+    from ggdp.ledger.charging import require_apart_from_ledger
+
     if plot is not None:
+        require_apart_from_ledger(url, plot=[plot])
         require_picture(plot, overwrite=overwrite)
     from ggdp.ledger import Ledger
     from ggdp.ledger.overview import NOTE, overview
@@ -74,6 +77,9 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("spent", _numbers(found["spent"])),
         ("remaining", _numbers(found["remaining"])),
     ]
+    rows += [
+        ("  reserved", f"{law['left']:,} of {law['reserved']:,} left: {law['noise']}") for law in found["reserved"]
+    ]
     rows += [(f"  {name}", _numbers(cap["remaining"]) + " remaining") for name, cap in found["analysts"].items()]
     rows += [
         (f"cost by {kind}", "cannot be told" if cost is None else _numbers(cost))
@@ -98,9 +104,12 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 def _numbers(plain: dict[str, Any]) -> str:
     """Return an epsilon and a delta in few digits, and how many uses of laws there are."""
+    from ggdp.ledger.reserved_laws import times
+
     said = [f"{name} = {_short(plain[name])}" for name in ("epsilon", "delta") if name in plain]
     if "laws" in plain:
-        said.append(f"{sum(plain['laws'].values()):,} uses of {len(plain['laws']):,} reserved laws")
+        uses, laws = sum(plain["laws"].values()), len(plain["laws"])
+        said.append(f"{times(uses, 'use', 'uses')} of {times(laws, 'reserved law', 'reserved laws')}")
     return ", ".join(said)
 
 

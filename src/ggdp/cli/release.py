@@ -37,7 +37,7 @@ from ggdp.cli.columns import (
 )
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
-from ggdp.errors import ArgumentError, GgdpError, PrivacyWarning
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, PrivacyWarning
 
 if TYPE_CHECKING:
     from ggdp.tables import Table, TablePlan, TableRelease, WrittenRelease
@@ -158,8 +158,7 @@ def release(
         for warning in plan.request.warnings:
             typer.echo(f"warning: {warning}", err=True)
         if dry_run:
-            fits = None if ledger is None else _fits(plan, ledger, analyst)
-            _print_plan(plan, fits, as_json=as_json)
+            _print_plan(plan, None if ledger is None else _fit(plan, ledger, analyst), as_json=as_json)
             return
         replaces = any(file.exists() for file in plan.files)
         with working("counting"):
@@ -200,25 +199,28 @@ def _run(
         raise error from None
 
 
-def _fits(plan: TablePlan, ledger: str, analyst: str | None) -> bool:
-    """Return whether the release fits in what remains of a ledger."""
+def _fit(plan: TablePlan, ledger: str, analyst: str | None) -> dict[str, Any]:
+    """Return whether the release fits in what remains of a ledger, and if not, what remains and what would fit."""
     from ggdp.ledger import Ledger
 
-    return Ledger(ledger).would_allow(plan, analyst)
+    try:
+        Ledger(ledger).require_fit(plan, analyst)
+    except BudgetExceededError as refused:
+        return {"fits": False, "refusal": str(refused)}
+    return {"fits": True}
 
 
-def _print_plan(plan: TablePlan, fits: bool | None, *, as_json: bool) -> None:
+def _print_plan(plan: TablePlan, fit: dict[str, Any] | None, *, as_json: bool) -> None:
     """Print the plan of a release."""
     if as_json:
-        print_json(plan.to_dict() | ({} if fits is None else {"fits": fits}))
+        print_json(plan.to_dict() | (fit or {}))
         return
     from ggdp.tables.plan_summary import TITLE, summary_rows
 
     print_table(f"dry run: {TITLE}", summary_rows(plan))
-    if fits is not None:
-        typer.echo(
-            "It fits in what remains of the ledger." if fits else "It does not fit in what remains of the ledger."
-        )
+    if fit is not None:
+        refusal = fit.get("refusal", "")
+        typer.echo("It fits in what remains of the ledger." if fit["fits"] else f"{refusal[0].upper()}{refusal[1:]}.")
 
 
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:

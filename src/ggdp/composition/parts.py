@@ -188,4 +188,5 @@ def _is_proved(losses: tuple[CountedLoss, ...], certificate: Mapping[str, Any] |
     if certificate is None or not isinstance(loss, CoordinateLoss):
         return True
     law = (loss.law.order, loss.law.scale, loss.law.support)
-    return isinstance(certificate, Mapping) and law == tuple(map(certificate.get, ("order", "scale", "support")))
+    proved = certificate.get("parameters") if isinstance(certificate, Mapping) else None
+    return isinstance(proved, Mapping) and law == tuple(map(proved.get, ("order", "scale", "support")))

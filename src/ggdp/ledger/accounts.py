@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
@@ -23,15 +23,21 @@ __all__ = ["Accounts", "State"]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The running totals of a ledger: how many entries there are, and what all and each analyst have spent."""
+    """The running totals of a ledger: how many entries there are, and what all and each analyst have spent.
+
+    `protects` is what the first release that said so takes for one unit: a column, or "row".
+    """
 
     entries: int
     common: dict[str, Any]
     analysts: dict[str, dict[str, Any]]
+    protects: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the totals as plain values."""
-        return {"entries": self.entries, "common": self.common, "analysts": self.analysts}
+        plain = {"entries": self.entries, "common": self.common, "analysts": self.analysts}
+        # Left out until it is said: records from before it was recorded stay as they were written.
+        return plain if self.protects is None else {**plain, "protects": self.protects}
 
     @classmethod
     def parse(cls, text: str) -> State:
@@ -41,8 +47,9 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The accounting of the common budget, and of the cap of each analyst."""
+    """The accounting of the common budget, and of the cap of each analyst, for one unit."""
 
+    unit: str
     common: Accounting
     caps: dict[str, Accounting]
 
@@ -52,6 +59,7 @@ class Accounts:
         parameters, caps = json.loads(made.parameters), json.loads(made.analysts)
         budget = Budget(Amount.parse(made.epsilon), Amount.parse(made.delta))
         return cls(
+            made.unit,
             accounting_of(made.accounting, budget, parameters),
             {
                 name: accounting_of(made.accounting, Budget.parse(cap), parameters, analyst=name)
@@ -78,12 +86,36 @@ class Accounts:
         """Return what a release costs."""
         return self.common.charge(request)
 
+    def names_unit(self, unit: str | None) -> bool:
+        """Return whether words for the units of a release are those of the ledger."""
+        return unit is not None and unit.casefold() == self.unit.casefold()
+
+    def protecting(self, state: State, protects: str | None, unit: str | None) -> State:
+        """Return the totals with what a release takes for one unit, or raise if earlier releases take another.
+
+        A publisher who names the unit of the ledger states that one row, or one value of the column, is that unit.
+        """
+        if protects is None or protects == state.protects:
+            return state
+        if state.protects is None:
+            return replace(state, protects=protects)
+        if self.names_unit(unit):
+            return state
+        message = (
+            f"the release protects {protects!r} where earlier releases protect {state.protects!r}: their losses are "
+            "not about the same people and cannot be added; use another ledger, or, if each of both is one "
+            f'{self.unit}, say so with `unit_name="{self.unit}"`'
+        )
+        raise LedgerError(message)
+
     def added(self, state: State, charge: Charge, analyst: str | None) -> State:
         """Return the totals after a charge, whether or not they keep the budget."""
         analysts = dict(state.analysts)
         if analyst in self.caps:
             analysts[analyst] = self.caps[analyst].after(analysts[analyst], charge)
-        return State(state.entries + 1, self.common.after(state.common, charge), analysts)
+        return replace(
+            state, entries=state.entries + 1, common=self.common.after(state.common, charge), analysts=analysts
+        )
 
     def keeps(self, state: State) -> bool:
         """Return whether totals are within the budget and all caps."""

@@ -44,6 +44,12 @@ def _words(unit: str | None) -> str | None:
     return unit.strip()
 
 
+def _column(protects: str | None) -> str | None:
+    if protects is not None and not isinstance(protects, str):
+        raise ArgumentTypeError("protects", protects, "must be the name of a column, or 'row'")
+    return protects
+
+
 def _plain(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return a description as JSON has it, so that what is stored is what is read again."""
     if not isinstance(request, Mapping):
@@ -68,6 +74,9 @@ class ChargeRequest:
         response where only the guarantee is known, as of a selection or of noise kept in bounds; the latter by default.
     unit : str, optional
         Who is protected, in the words of the ledger; None if the caller did not say.
+    protects : str, optional
+        What the release takes for one unit: a column whose values are the units, or "row"; None of a mechanism, which
+        does not know.
     request : mapping
         What was asked for, ready for JSON.
     statement : str
@@ -84,6 +93,7 @@ class ChargeRequest:
     guarantee: Guarantee = field(converter=_guarantee)
     losses: tuple[CountedLoss, ...] = field(default=None, converter=_losses)
     unit: str | None = field(default=None, converter=_words)
+    protects: str | None = field(default=None, converter=_column)
     request: dict[str, Any] = field(factory=dict, converter=_plain)
     statement: str = ""
 
@@ -110,6 +120,7 @@ class ChargeRequest:
             "guarantee": self.guarantee.to_dict(),
             "losses": [one.to_dict() for one in self.losses],
             "unit": self.unit,
+            "protects": self.protects,
             "request": self.request,
             "statement": self.statement,
         }
@@ -121,6 +132,7 @@ class ChargeRequest:
             guarantee=guarantee_from(plain["guarantee"]),
             losses=tuple(CountedLoss.from_dict(one) for one in plain["losses"]),
             unit=plain["unit"],
+            protects=plain.get("protects"),
             request=plain["request"],
             statement=plain["statement"],
         )
@@ -169,5 +181,6 @@ def planned_request(plain: object) -> ChargeRequest:
         guarantee=guarantee_from(plain["guarantee"]),
         losses=tuple(CountedLoss.from_dict(one) for one in plain["losses"]),
         unit=request.get("unit_name"),
+        protects=request.get("unit") or ("row" if request else None),
         request=request,
     )

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Self
 
 from ggdp.errors import ArgumentError, LedgerError
 from ggdp.sampling.entropy import is_private
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from ggdp.ledger.charge_request import Chargeable
     from ggdp.ledger.entries import Entry, EntryReference
     from ggdp.ledger.ledger import Ledger
     from ggdp.sampling import Source
 
-__all__ = ["PendingCharge"]
+__all__ = ["PendingCharge", "require_apart_from_ledger"]
+
+
+def require_apart_from_ledger(ledger: Ledger | str | os.PathLike[str] | None, **outputs: Sequence[Path]) -> None:
+    """Raise if an output is the file of a ledger or its journal, by whatever name; the error names its argument."""
+    place = ledger if ledger is None or isinstance(ledger, str | os.PathLike) else getattr(ledger, "path", None)
+    # What is no path is refused when the ledger is opened.
+    if place is None or "://" in str(place) or "\0" in str(place):
+        return
+    own = (os.fspath(place), f"{os.path.realpath(place)}-journal")
+    for argument, files in outputs.items():
+        for file in files:
+            if any(_are_same(file, one) for one in own):
+                raise ArgumentError(argument, str(file), "is the file of the ledger; name another file")
+
+
+def _are_same(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> bool:
+    if os.path.realpath(first) == os.path.realpath(second):
+        return True
+    return os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second)
 
 
 class PendingCharge:

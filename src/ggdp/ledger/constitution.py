@@ -72,7 +72,9 @@ def drawn_up(
     created: str,
 ) -> Constitution:
     """Return the constitution of a new ledger, with an identity of its own."""
-    kind, total, caps = checked_accounting(accounting), Budget.of(budget), _caps(analysts)
+    kind, total = checked_accounting(accounting), Budget.of(budget)
+    # Where laws are reserved, caps are sums, which may be above the total that is proved of all laws together.
+    caps = _caps(analysts, None if kind == "reserved" else total)
     protected = _validate.words(unit=unit).strip()
     relation = validated_neighbours(neighbours)
     if budget.neighbours not in (None, relation):
@@ -91,9 +93,16 @@ def drawn_up(
     )
 
 
-def _caps(analysts: Mapping[str, PureDP | ApproxDP]) -> dict[str, Budget]:
+def _caps(analysts: Mapping[str, PureDP | ApproxDP], total: Budget | None) -> dict[str, Budget]:
+    """Return the cap of each analyst, none of them above a total."""
     if not isinstance(analysts, Mapping):
         raise ArgumentTypeError("analysts", type(analysts).__name__, "must be a mapping of names to guarantees")
     for name in analysts:
         _validate.words(analysts=name)
-    return {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}
+    caps = {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}
+    for name, cap in caps.items():
+        if total is not None and not total.holds(cap):
+            raise ArgumentError(
+                "analysts", name, f"has a cap of {cap}, above the budget of {total}; give it at most that"
+            )
+    return caps

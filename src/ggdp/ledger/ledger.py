@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ggdp.ledger.canonical import canonical
 from ggdp.ledger.charge_request import ChargeRequest, charge_request_of
 from ggdp.ledger.constitution import drawn_up
 from ggdp.ledger.entries import Entry, Head, Record, chained
+from ggdp.ledger.reserved_laws import law_in_words, reserved_laws
 from ggdp.ledger.store import Store
 from ggdp.ledger.verification import require_chain, require_head
 from ggdp.privacy.neighbours import validated_neighbours
@@ -24,8 +25,10 @@ from ggdp.privacy.neighbours import validated_neighbours
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
+    from pathlib import Path
 
     from ggdp.ledger.accounting import Accounting
+    from ggdp.ledger.accounting.protocol import Charge
     from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import Asked
     from ggdp.ledger.constitution import Constitution
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Ledger", "ledger_of"]
 
 _SHA256 = re.compile("[0-9a-f]{64}")
+# Bare, or as a head is printed.
+_HEAD = re.compile(r"\s*([0-9a-f]{64})(?: \(record [0-9]+\))?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,8 @@ class Ledger:
         neighbours : {"add-remove", "replace-one"}, default "add-remove"
             The relation of neighbours of all its releases.
         unit : str, default "person"
-            Who is protected. A release that names its units (`unit_name`) must use the same words.
+            Who is protected. A release that names its units (`unit_name`) must use the same words; one that does not
+            must take the same for one unit as earlier releases, such as a row.
         analysts : mapping of str to PureDP or ApproxDP, optional
             Caps of single analysts, under the common budget. Each release must then name one of them.
 
@@ -152,6 +158,11 @@ class Ledger:
     def name(self) -> str:
         """Where the ledger is, without a password."""
         return self._store.name
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the ledger; None on a server."""
+        return self._store.path
 
     @property
     def accounting(self) -> str:
@@ -244,8 +255,7 @@ class Ledger:
         self._accounts.require_analyst(analyst)
         charge = self._accounts.charge(asked)
         with self._store.reading() as rows:
-            state = self._present(rows).state
-        self._accounts.charged(state, charge, analyst)
+            self._charged(rows, self._present(rows).state, asked, charge, analyst)
 
     def charge(self, request: Asked, analyst: str | None = None) -> Entry:
         """Charge a release, before any of its data are read. When this returns, the charge is on disk.
@@ -275,7 +285,7 @@ class Ledger:
         charge = self._accounts.charge(asked)
         with self._store.writing() as rows:
             present = self._present(rows)
-            state = self._accounts.charged(present.state, charge, analyst)
+            state = self._charged(rows, present.state, asked, charge, analyst)
             content = {**asked.to_dict(), "charge": charge}
             record = self._append(rows, present.head, "charge", state, content, entry=state.entries, analyst=analyst)
         return Entry.of(self.identity, record)
@@ -336,7 +346,7 @@ class Ledger:
                 "reserved": [{**request.to_dict(), "law": request.law, "count": count} for request, count in added],
                 "delta": delta,
             }
-            state = State(0, common, present.state.analysts)
+            state = replace(present.state, common=common)
             self._append(rows, present.head, "reservation", state, content)
         return delta
 
@@ -371,7 +381,7 @@ class Ledger:
         Parameters
         ----------
         head : str or Head, optional
-            The hash of a head that was kept elsewhere, of now or of an earlier time.
+            A head that was kept elsewhere, of now or of an earlier time: its hash, or all of what `str` of it printed.
 
         Raises
         ------
@@ -379,18 +389,14 @@ class Ledger:
             If a record was edited, removed, added or reordered, or the last ones were cut off; with `head`, also if the
             whole ledger was put back to a copy from before it, or written anew.
         """
-        kept = head.hash if isinstance(head, Head) else head
-        if kept is not None and not (isinstance(kept, str) and _SHA256.fullmatch(kept.lower())):
-            raise ArgumentError(
-                "head", kept, "must be a hash of 64 hexadecimal digits, as `ggdp ledger show` prints it"
-            )
+        kept = None if head is None else _kept(head)
         damaged = self._store.damage()
         if damaged is not None:
             raise TamperingError(damaged)
         with self._store.reading() as rows:
             made, found = rows.constitution()
             self._require_identity(made)
-            return require_chain(made, found, rows, None if kept is None else kept.lower())
+            return require_chain(made, found, rows, kept)
 
     def export(self, format: str = "jsonl") -> str:  # noqa: A002 - the word of the command line
         """Return all records as text: JSON, one line each, or CSV."""
@@ -434,6 +440,18 @@ class Ledger:
         require_head(made, head, last)
         return _Present(head, self._accounts.opening() if last is None else State.parse(last.totals))
 
+    def _charged(self, rows: Rows, state: State, asked: ChargeRequest, charge: Charge, analyst: str | None) -> State:
+        """Return the totals after a release, or raise if it does not fit; of reserved laws the error says which."""
+        before = self._accounts.protecting(state, asked.protects, asked.unit)
+        try:
+            return self._accounts.charged(before, charge, analyst)
+        except BudgetExceededError as refused:
+            if refused.remaining.laws is None:
+                raise
+            left = [f"{law.left:,} of {law.noise}" for law in reserved_laws(rows, refused.remaining.laws) if law.left]
+            message = f"{refused}: {', '.join(left) or 'none'}; the release has {law_in_words(asked.losses)}"
+            raise BudgetExceededError(message, requested=refused.requested, remaining=refused.remaining) from None
+
     def _require_identity(self, made: Constitution) -> None:
         if made.identity != self.identity:
             message = f"{self.name} has another ledger now, {made.identity}; {self.identity} was opened"
@@ -447,7 +465,7 @@ class Ledger:
                 f'do not add up; release with `neighbours="{self.neighbours}"`, or use another ledger'
             )
             raise LedgerError(message)
-        if asked.unit is not None and asked.unit.casefold() != self.unit.casefold():
+        if asked.unit is not None and not self._accounts.names_unit(asked.unit):
             message = (
                 f"the release protects {asked.unit!r} and the ledger {self.unit!r}: their losses do not add up; if "
                 "both mean the same, use the same words (`unit_name`), else use another ledger"
@@ -468,6 +486,15 @@ def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
         return Ledger(ledger)
     except ArgumentError as refused:
         raise type(refused)("ledger", refused.value, refused.expected) from None
+
+
+def _kept(head: str | Head) -> str:
+    """Return the hash of a head that was kept."""
+    text = str(head) if isinstance(head, Head) else head
+    found = _HEAD.fullmatch(text.lower()) if isinstance(text, str) else None
+    if found is None:
+        raise ArgumentError("head", head, "must be a hash of 64 hexadecimal digits, as `ggdp ledger show` prints it")
+    return found[1]
 
 
 def _counted(law: Asked | tuple[Asked, int]) -> tuple[ChargeRequest, int]:

@@ -11,6 +11,7 @@ from ggdp.ledger.accounting.renyi import RenyiAccounting, limits_of, orders_for
 from ggdp.ledger.accounting.reserved import composition_of
 from ggdp.ledger.accounting.sums import SumAccounting
 from ggdp.ledger.budgets import Budget
+from ggdp.ledger.reserved_laws import reserved_laws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,7 @@ def overview(ledger: Ledger) -> dict[str, Any]:
             }
             for name, cap in ledger.analysts.items()
         },
+        "reserved": _reserved(ledger, balances["remaining"]),
         "entries": len(entries),
         "published": sum(entry.files is not None for entry in entries),
         "records": head.number,
@@ -54,6 +56,13 @@ def overview(ledger: Ledger) -> dict[str, Any]:
         "costs": costs(ledger.budget, [entry.request for entry in entries]),
         "note": NOTE,
     }
+
+
+def _reserved(ledger: Ledger, remaining: Balance) -> list[dict[str, Any]]:
+    """Return which noise is reserved and how often it is left; nothing where costs are counted otherwise."""
+    if remaining.laws is None:
+        return []
+    return [law.to_dict() for law in reserved_laws(ledger.records(), remaining.laws)]
 
 
 def costs(whole: Balance, requests: Sequence[ChargeRequest]) -> dict[str, Any]:

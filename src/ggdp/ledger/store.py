@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,6 +126,7 @@ class Store:
             raise ArgumentError("url", text, "must be the path of a file, or postgresql://...")
         self.path = None if separator else Path(text)
         self.name = text if self.path else _shown(_server(text))
+        self._strange = f"{self.name} is not a ledger of ggdp"
         self._engine = _file_engine(self.path) if self.path else _server_engine(text)
 
     @contextmanager
@@ -214,15 +215,14 @@ class Store:
             if not self.path.is_file():
                 message = f"{self.name} is not a file, so it is no ledger"
                 raise LedgerError(message)
+            if _application(self.path) != APPLICATION:
+                raise LedgerError(self._strange)
         except OSError as failed:
             message = f"{self.name} cannot be opened ({failed.strerror})"
             raise LedgerError(message) from None
 
     def _require_schema(self, connection: sa.Connection, *, older: bool = False) -> None:
         """Raise unless this is a ledger of the newest schema, or with `older` of one that can be migrated."""
-        strange = f"{self.name} is not a ledger of ggdp"
-        if self.path is not None and connection.exec_driver_sql("PRAGMA application_id").scalar() != APPLICATION:
-            raise LedgerError(strange)
         if self.path is None and not sa.inspect(connection).has_table(versions.name):
             message = f"{self.name} has no ledger; make one with `ggdp ledger init`"
             raise LedgerError(message)
@@ -230,7 +230,7 @@ class Store:
         if found == [SCHEMA]:
             return
         if len(found) != 1:
-            raise TamperingError(f"{strange}: it names {len(found)} versions of its schema")
+            raise TamperingError(f"{self._strange}: it names {len(found)} versions of its schema")
         if found[0] not in known_versions():
             message = f"{self.name} has the schema {found[0]!r}, which this ggdp does not know; install a newer ggdp"
             raise LedgerError(message)
@@ -278,9 +278,26 @@ def _sync(directory: Path) -> None:
         os.close(descriptor)
 
 
+def _address(path: Path, options: str) -> str:
+    return f"file:{quote(str(path.absolute()))}?{options}"
+
+
+def _application(path: Path) -> int:
+    """Return the application id in the header of an SQLite file, which nothing is written to, nor made beside.
+
+    An ordinary connection would change the journal of a database that is not ours. The header is read by SQLite and not
+    by `open`: when a process closes a file, it gives up all its locks on that file, and SQLite waits with closing it.
+    """
+    with closing(sqlite3.connect(_address(path, "mode=ro&immutable=1"), uri=True)) as connection:
+        # While another process makes the file longer, its header is ahead of its length: that is no damage.
+        connection.execute("PRAGMA writable_schema = ON")
+        (found,) = connection.execute("PRAGMA application_id").fetchone()
+    return int(found)
+
+
 def _file_engine(path: Path) -> sa.Engine:
     # Not created where it is missing; read only where it cannot be written.
-    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+    address = _address(path, "mode=rw")
 
     def connected() -> sqlite3.Connection:
         return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)

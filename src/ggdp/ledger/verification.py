@@ -9,10 +9,11 @@ record on by somebody who computes its hashes: for these, keep the head elsewher
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import BudgetExceededError, TamperingError
-from ggdp.ledger.accounts import Accounts, State
+from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
+from ggdp.ledger.accounts import Accounts
 from ggdp.ledger.canonical import canonical
 from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.constitution import FORMAT
@@ -20,6 +21,7 @@ from ggdp.ledger.constitution import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ggdp.ledger.accounts import State
     from ggdp.ledger.constitution import Constitution
     from ggdp.ledger.entries import Head, Record
 
@@ -85,7 +87,7 @@ def _followed(
     except BudgetExceededError:
         message = f"record {record.number} reserves laws that together pass the budget"
         raise TamperingError(message) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, LedgerError):
         after = None
     if after is None or record.totals != canonical(after.to_dict()):
         message = f"record {record.number} does not follow from the records before it"
@@ -103,7 +105,8 @@ def _after(
     if record.content != canonical(content):
         return None
     if record.kind == "charge":
-        return accounts.added(state, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
+        before = accounts.protecting(state, content.get("protects"), content["unit"])
+        return accounts.added(before, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
     if record.kind == "publication":
         known = record.entry is not None and 1 <= record.entry <= state.entries and record.entry not in published
         published.add(record.entry or 0)
@@ -112,5 +115,5 @@ def _after(
         reserved.extend((ChargeRequest.from_dict(part), part["count"]) for part in content["reserved"])
         accounts.common.require_budget(reserved)  # type: ignore[attr-defined]
         laws = [(request.law, count) for request, count in reserved[-len(content["reserved"]) :]]
-        return State(0, accounts.common.reserved(state.common, laws), state.analysts)  # type: ignore[attr-defined]
+        return replace(state, common=accounts.common.reserved(state.common, laws))  # type: ignore[attr-defined]
     return None

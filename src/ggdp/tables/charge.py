@@ -23,6 +23,7 @@ def table_charge_request(plan: TablePlan) -> ChargeRequest:
         guarantee=plan.guarantee,
         losses=plan.losses,
         unit=plan.request.unit_name,
+        protects=plan.protected_unit,
         request={"kind": "table", "regime": plan.request.regime, **plan.request.to_dict()},
         statement=_statement(plan),
     )

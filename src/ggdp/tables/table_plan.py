@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ggdp import _validate
 from ggdp.calibration import calibrate
-from ggdp.ledger.charging import PendingCharge
+from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
@@ -176,10 +176,11 @@ class TablePlan:
         True
         """
         bits, tables = checked_source(source), len(self.request.by)
+        files, drawn = self.files, picture_files(self.plot, tables)
+        require_apart_from_ledger(ledger, out=files[: len(files) - len(drawn)], plot=drawn)
         if self.out is not None:
             require_writable(self.out, tables, overwrite=overwrite)
         require_pictures(self.plot, tables, overwrite=overwrite)
-        files = self.files
         require_apart(data, files)
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
             release = release_counts(self, data, bits, temp_dir, charge)
@@ -189,7 +190,6 @@ class TablePlan:
                 found = contents(release, files[: tables + 1])
             if self.plot is not None:
                 shown = release if isinstance(release, TableRelease) else release.load()
-                drawn = picture_files(self.plot, tables)
                 found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(drawn)}
             put(found, str(self.out or self.plot), overwrite=overwrite)
             written = {} if isinstance(release, TableRelease) else release.digests

@@ -43,11 +43,21 @@ def chosen_parameters(accounting: str, budget: Budget, analysts: Mapping[str, Bu
     def limits(of: Budget) -> list[str | None]:
         return [None if limit is None else str(limit) for limit in limits_of(of, orders)]
 
-    return {
-        "orders": list(orders),
-        "limits": limits(budget),
-        "analysts": {name: limits(cap) for name, cap in analysts.items()},
-    }
+    caps = {}
+    for name, cap in analysts.items():
+        if not cap.delta.units:
+            raise ArgumentError(
+                "analysts", name, "has a cap without a delta, and Renyi divergences prove no pure DP; give it one"
+            )
+        caps[name] = limits(cap)
+        if not any(caps[name]):
+            raise ArgumentError(
+                "analysts",
+                name,
+                f"has a cap of {cap}, which is too small: no release keeps it by the Renyi orders of the budget; give "
+                "it more, or use accounting sum",
+            )
+    return {"orders": list(orders), "limits": limits(budget), "analysts": caps}
 
 
 def accounting_of(

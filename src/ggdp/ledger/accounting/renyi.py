@@ -71,8 +71,16 @@ def orders_for(budget: Budget) -> tuple[float, ...]:
         )
     least = math.log(NUMBER / float(budget.delta)) / float(budget.epsilon)
     ratio = (WIDEST / NARROWEST) ** (1 / (NUMBER - 1))
-    found = (1.0 + NARROWEST * least * ratio**place for place in range(NUMBER))
-    return tuple(dict.fromkeys(float(f"{order:.4g}") if order < 9999.0 else float(f"{order:.0f}") for order in found))
+    exact = (1.0 + NARROWEST * least * ratio**place for place in range(NUMBER))
+    found = tuple(dict.fromkeys(float(f"{order:.4g}") if order < 9999.0 else float(f"{order:.0f}") for order in exact))
+    if found[0] == 1.0:
+        raise ArgumentError(
+            "accounting",
+            "renyi",
+            f"has no orders for epsilon = {budget.epsilon}: they would not be told from 1, where divergences prove "
+            "nothing; use sum, or a smaller epsilon",
+        )
+    return found
 
 
 def limits_of(budget: Budget, orders: Sequence[float]) -> tuple[Amount | None, ...]:

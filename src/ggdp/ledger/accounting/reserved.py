@@ -25,6 +25,7 @@ from ggdp.errors import BudgetExceededError
 from ggdp.ledger.accounting.protocol import Accounting, Charge, Totals
 from ggdp.ledger.accounting.sums import cost
 from ggdp.ledger.budgets import ROUNDING, Balance
+from ggdp.ledger.reserved_laws import times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,8 +116,10 @@ class ReservedAccounting(Accounting):
         """Return whether the law was never reserved or is used up, and how many uses of others are left."""
         count, _ = totals["laws"].get(charge["law"], (0, 0))
         left = sum(count - used for count, used in totals["laws"].values())
-        what = f"its law is used up: it was reserved {count} times" if count else "its law is not reserved"
-        return f"{what}; {left} uses of {'other ' if count else ''}reserved laws remain"
+        reserved = f"its law is used up: it was reserved {times(count, 'time', 'times')}"
+        what = reserved if count else "its law is not reserved"
+        verb = "remains" if left == 1 else "remain"
+        return f"{what}; {times(left, 'use', 'uses')} of {'other ' if count else ''}reserved laws {verb}"
 
 
 def _float_above(budget: Budget) -> float:
