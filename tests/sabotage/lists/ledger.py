@@ -201,7 +201,7 @@ SABOTAGES = [
     Sabotage(
         "laws are reserved without a proof of their total",
         "ledger/accounting/reserved.py",
-        "        if delta > self.budget.delta.exact:\n",
+        "        if delta > self.budget.delta.exact * ROUNDING:\n",
         "        if False:\n",
         ("tests/ledger/test_reserved.py::test_what_is_reserved_in_parts_must_keep_the_budget_together",),
     ),
