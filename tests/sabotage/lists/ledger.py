@@ -56,7 +56,7 @@ SABOTAGES = [
         "ledger/amounts.py",
         "        return Amount(self.units + other.units)\n",
         "        return Amount(int((float(self) + float(other)) * _UNITS))\n",
-        (f"{SUMS}test_ten_releases_of_a_tenth_fit_in_a_budget_of_one_and_no_eleventh",),
+        ("tests/ledger/test_amounts.py::test_typed_decimals_add_up_as_on_paper",),
     ),
     Sabotage(
         "a charge is rounded down",
