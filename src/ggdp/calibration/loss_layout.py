@@ -4,7 +4,7 @@
 theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.sampled_loss`
 V            variance of the tilted sum
 W            spread of all splits, the sum of gap^2 / 8: it adds about 2 W to V, and upper and lower
-             bound are about 5 theta (1 + theta) W apart, relative to delta
+             bound are about 6 theta (1 + theta) W apart, relative to delta
 ===========  ====================================================================================
 """
 

@@ -18,7 +18,8 @@ Claim (charge). A release with the proved guarantee (e, d)-aDP is charged (e', d
 - where e is above the decimal e' that was typed: d' = d + e^e - e^e', if that is still at most the decimal typed for d.
   Proof: P(S) - e^e' Q(S) = P(S) - e^e Q(S) + (e^e - e^e') Q(S) <= d + (e^e - e^e').
 
-Rounding: up, to the decimal that was typed where that is enough. pDP is charged as the aDP that it implies.
+Rounding: up, to the decimal that was typed where that is enough. E and D are those of the budget times 1 + 2^-49,
+which allows for the rounding of floats (`Budget.holds`). pDP is charged as the aDP that it implies.
 
 References
 ----------
