@@ -15,8 +15,7 @@ from tests.ledger.postgresql import Server, database_of
 
 import ggdp
 from ggdp.errors import GgdpError, LedgerError
-from ggdp.ledger import ledger as module
-from ggdp.ledger import store
+from ggdp.ledger import store, transaction
 
 HISTOGRAM = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(0.125), ggdp.Sensitivity.histogram(), order=1, support="integer"))
 
@@ -238,7 +237,7 @@ def test_a_charge_waits_for_another_that_is_not_finished(ledger):
 
 def test_a_clock_that_jumps_back_charges_in_order_and_verifies(url, ledger, monkeypatch):
     times = ["2031-01-01T00:00:00.000000+00:00", "1999-12-31T23:59:59.999999+00:00", "1970-01-01T00:00:00.000000+00:00"]
-    monkeypatch.setattr(module, "_now", iter(times).__next__)
+    monkeypatch.setattr(transaction, "now", iter(times).__next__)
     for _ in times:
         HISTOGRAM.release([1, 2, 3], ledger=ledger)
     assert [entry.time for entry in ledger.entries()[1:]] == times

@@ -12,8 +12,8 @@ from tests.ledger.edits import ForbiddenError, base_of, random_bytes, random_edi
 import ggdp
 from ggdp.errors import LedgerError, TamperingError
 from ggdp.ledger import Record
-from ggdp.ledger.constitution import Constitution
 from ggdp.ledger.entries import chained
+from ggdp.ledger.ledger_terms import LedgerTerms
 
 DIGEST = "ab" * 32
 
@@ -100,7 +100,7 @@ def forged(base, edit):
     tables = base.tables()
     ledger = tables["ggdp_ledger"][0]
     made = {name: value for name, value in ledger.items() if name not in ("id", "head_number", "head_hash")}
-    genesis = previous = Constitution(**made).genesis
+    genesis = previous = LedgerTerms(**made).genesis
     records = []
     for number, row in enumerate(edit([Record(**row) for row in tables["ggdp_records"]]), 1):
         records.append(chained(replace(row, number=number, previous=previous), genesis))

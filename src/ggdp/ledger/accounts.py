@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
-from ggdp.errors import BudgetExceededError, LedgerError
+from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
 from ggdp.ledger.accounting import accounting_of
 from ggdp.ledger.amounts import Amount
 from ggdp.ledger.budgets import Budget
@@ -15,8 +15,9 @@ from ggdp.ledger.budgets import Budget
 if TYPE_CHECKING:
     from ggdp.ledger.accounting import Accounting
     from ggdp.ledger.accounting.protocol import Charge
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.ledger.constitution import Constitution
+    from ggdp.ledger.ledger_terms import LedgerTerms
 
 __all__ = ["Accounts", "State"]
 
@@ -47,22 +48,22 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The accounting of the common budget, and of the cap of each analyst, for one unit."""
+    """The accounting of the common budget, and of the cap of each analyst, by the terms of a ledger."""
 
-    unit: str
+    terms: LedgerTerms
     common: Accounting
     caps: dict[str, Accounting]
 
     @classmethod
-    def of(cls, made: Constitution) -> Accounts:
+    def of(cls, terms: LedgerTerms) -> Accounts:
         """Return the accounts of a ledger."""
-        parameters, caps = json.loads(made.parameters), json.loads(made.analysts)
-        budget = Budget(Amount.parse(made.epsilon), Amount.parse(made.delta))
+        parameters, caps = json.loads(terms.parameters), json.loads(terms.analysts)
+        budget = Budget(Amount.parse(terms.epsilon), Amount.parse(terms.delta))
         return cls(
-            made.unit,
-            accounting_of(made.accounting, budget, parameters),
+            terms,
+            accounting_of(terms.accounting, budget, parameters),
             {
-                name: accounting_of(made.accounting, Budget.parse(cap), parameters, analyst=name)
+                name: accounting_of(terms.accounting, Budget.parse(cap), parameters, analyst=name)
                 for name, cap in caps.items()
             },
         )
@@ -82,13 +83,44 @@ class Accounts:
         message = f"this ledger has caps for its analysts, and {asked}; `analyst` must be one of {known}"
         raise LedgerError(message)
 
+    def require_same(self, request: ChargeRequest) -> None:
+        """Raise for a release that cannot be added to the others of this ledger."""
+        neighbours, unit = self.terms.neighbours, self.terms.unit
+        if request.neighbours != neighbours:
+            message = (
+                f"the release is for {request.neighbours} neighbours and the ledger for {neighbours}: their losses do "
+                f'not add up; release with `neighbours="{neighbours}"`, or use another ledger'
+            )
+            raise LedgerError(message)
+        if request.unit is not None and not self.names_unit(request.unit):
+            message = (
+                f"the release protects {request.unit!r} and the ledger {unit!r}: their losses do not add up; if both "
+                "mean the same, use the same words (`unit_name`), else use another ledger"
+            )
+            raise LedgerError(message)
+
+    def spent(self, state: State, analyst: str | None) -> Balance:
+        """Return what all releases, or those of an analyst with a cap, have cost."""
+        return self.common.spent(state.common) if analyst is None else self._cap(analyst).spent(state.analysts[analyst])
+
+    def remaining(self, state: State, analyst: str | None) -> Balance:
+        """Return what remains of the budget, or of the cap of an analyst."""
+        if analyst is None:
+            return self.common.remaining(state.common)
+        return self._cap(analyst).remaining(state.analysts[analyst])
+
+    def _cap(self, analyst: str) -> Accounting:
+        if analyst not in self.caps:
+            raise ArgumentError("analyst", analyst, f"must be one of {sorted(self.caps)}")
+        return self.caps[analyst]
+
     def charge(self, request: ChargeRequest) -> Charge:
         """Return what a release costs."""
         return self.common.charge(request)
 
     def names_unit(self, unit: str | None) -> bool:
         """Return whether words for the units of a release are those of the ledger."""
-        return unit is not None and unit.casefold() == self.unit.casefold()
+        return unit is not None and unit.casefold() == self.terms.unit.casefold()
 
     def protecting(self, state: State, protects: str | None, unit: str | None) -> State:
         """Return the totals with what a release takes for one unit, or raise if earlier releases take another.
@@ -104,7 +136,7 @@ class Accounts:
         message = (
             f"the release protects {protects!r} where earlier releases protect {state.protects!r}: their losses are "
             "not about the same people and cannot be added; use another ledger, or, if each of both is one "
-            f'{self.unit}, say so with `unit_name="{self.unit}"`'
+            f'{self.terms.unit}, say so with `unit_name="{self.terms.unit}"`'
         )
         raise LedgerError(message)
 

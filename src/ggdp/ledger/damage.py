@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from ggdp.ledger.schema import constitution, records, versions
+from ggdp.ledger.schema import records, terms, versions
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = ["file_damage", "server_damage"]
 
-_TABLES = (constitution.name, records.name, versions.name)
+_TABLES = (terms.name, records.name, versions.name)
 # What is true of a table that another one was made of behind the back of the ledger, by what it is called.
 _ON_SERVER = sa.text("""
     SELECT relname, CASE

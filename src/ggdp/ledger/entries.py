@@ -1,23 +1,25 @@
 """Records of a ledger, chained by hashes: charges, published files, reserved laws.
 
-============  ====================================================================================
-constitution  what is fixed when a ledger is made: budget, unit, neighbours, accounting, caps
-genesis       the SHA-256 of the constitution
-record        one appended row; its hash covers the genesis, all its columns and the hash before it
-head          number and hash of the last record; the genesis where there is none
-entry         a charge; entries have numbers of their own, 1, 2, ..., which manifests name
-============  ====================================================================================
+=======  ====================================================================================
+terms    what is fixed when a ledger is made: budget, unit, neighbours, accounting, caps
+genesis  the SHA-256 of the terms
+record   one appended row; its hash covers the genesis, all its columns and the hash before it
+head     number and hash of the last record; the genesis where there is none
+entry    a charge; entries have numbers of their own, 1, 2, ..., which manifests name
+=======  ====================================================================================
 
 A record is never changed: the files of a release are a record of their own, after that of the charge. Since each hash
-covers the constitution and every hash before it, two ledgers with the same head have the same records.
+covers the terms and every hash before it, two ledgers with the same head have the same records.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from ggdp.errors import ArgumentError
 from ggdp.ledger.canonical import digest_of
 from ggdp.ledger.charge_request import ChargeRequest
 
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.proofs.total_loss import CountedLoss
 
-__all__ = ["Entry", "EntryReference", "Head", "Kind", "Record", "chained"]
+__all__ = ["Entry", "EntryReference", "Head", "Kind", "Record", "chained", "kept_hash"]
 
 Kind: TypeAlias = Literal["charge", "publication", "reservation"]
+# Bare, or as a head is printed.
+_HEAD = re.compile(r"\s*([0-9a-f]{64})(?: \(record [0-9]+\))?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,15 @@ class Head:
 
     def __str__(self) -> str:
         return f"{self.hash} (record {self.number})"
+
+
+def kept_hash(head: str | Head) -> str:
+    """Return the hash of a head that was kept."""
+    text = str(head) if isinstance(head, Head) else head
+    found = _HEAD.fullmatch(text.lower()) if isinstance(text, str) else None
+    if found is None:
+        raise ArgumentError("head", head, "must be a hash of 64 hexadecimal digits, as `ggdp ledger show` prints it")
+    return found[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import CheckConstraint, Column, Integer, MetaData, Table, Text, UniqueConstraint
 
-__all__ = ["APPLICATION", "METADATA", "SCHEMA", "VERSIONS", "constitution", "records", "versions"]
+__all__ = ["APPLICATION", "METADATA", "SCHEMA", "VERSIONS", "records", "terms", "versions"]
 
 # The identifier of the newest migration (`ggdp.ledger.migrations`), and the table that Alembic keeps it in.
 SCHEMA = "0001"
@@ -14,7 +14,8 @@ APPLICATION = int.from_bytes(b"ggdp", "big")
 
 METADATA = MetaData()
 
-constitution = Table(
+# The terms of the ledger, and its head.
+terms = Table(
     "ggdp_ledger",
     METADATA,
     # One ledger, one row.

@@ -33,11 +33,11 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
-from ggdp.ledger.constitution import Constitution
 from ggdp.ledger.damage import file_damage, server_damage
 from ggdp.ledger.entries import Head, Record
+from ggdp.ledger.ledger_terms import LedgerTerms
 from ggdp.ledger.migrating import known_versions, migrate
-from ggdp.ledger.schema import APPLICATION, SCHEMA, constitution, records, versions
+from ggdp.ledger.schema import APPLICATION, SCHEMA, records, terms, versions
 from ggdp.ledger.store_errors import Stage, explained
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ = ["Rows", "Store"]
 
 # Seconds that a writer waits for others.
 PATIENCE = 60
-_COLUMNS = [constitution.c[part.name] for part in fields(Constitution)]
+_COLUMNS = [terms.c[part.name] for part in fields(LedgerTerms)]
 # A listener for new connections raises SQLite's own; where a damaged file has bytes that are no text, its message or a
 # column cannot be decoded.
 _FAILURES = (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
@@ -60,17 +60,16 @@ class Rows:
 
     connection: sa.Connection
 
-    def constitution(self) -> tuple[Constitution, Head]:
-        """Return what the ledger is, and its head."""
-        asked = sa.select(*_COLUMNS, constitution.c.head_number, constitution.c.head_hash)
+    def terms(self) -> tuple[LedgerTerms, Head]:
+        """Return the terms of the ledger, and its head."""
+        asked = sa.select(*_COLUMNS, terms.c.head_number, terms.c.head_hash)
         found = self.connection.execute(asked).all()
         if len(found) != 1:
             message = f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
             raise TamperingError(message)
         *columns, number, digest = found[0]
-        return Constitution(**dict(zip((part.name for part in fields(Constitution)), columns, strict=True))), Head(
-            number, digest
-        )
+        named = dict(zip((part.name for part in fields(LedgerTerms)), columns, strict=True))
+        return LedgerTerms(**named), Head(number, digest)
 
     def record(self, number: int) -> Record | None:
         """Return the record of a number."""
@@ -96,8 +95,8 @@ class Rows:
     def append(self, record: Record) -> None:
         """Add a record, make it the head, and read both back: a trigger or a rule may have swallowed them."""
         self.connection.execute(records.insert().values(**asdict(record)))
-        self.connection.execute(constitution.update().values(head_number=record.number, head_hash=record.hash))
-        _, head = self.constitution()
+        self.connection.execute(terms.update().values(head_number=record.number, head_hash=record.hash))
+        _, head = self.terms()
         if head != Head(record.number, record.hash) or self.record(record.number) != record:
             message = (
                 f"the database did not store record {record.number} as it was written, so nothing was charged; look "
@@ -150,7 +149,7 @@ class Store:
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
                 # A writer whose computer has stopped or is out of reach gives the lock back.
                 connection.execute(sa.text(f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE}s'"))
-                connection.execute(sa.select(constitution.c.id).with_for_update())
+                connection.execute(sa.select(terms.c.id).with_for_update())
             yield Rows(connection)
 
     @contextmanager
@@ -168,7 +167,7 @@ class Store:
         except _FAILURES as failed:
             raise explained(self.name, failed, stage) from None
 
-    def create(self, made: Constitution) -> None:
+    def create(self, fixed: LedgerTerms) -> None:
         """Make a ledger where there is none; it is complete, or not there.
 
         Raises
@@ -178,15 +177,15 @@ class Store:
         """
         try:
             if self.path is not None:
-                _write_file(self.path, made)
+                _write_file(self.path, fixed)
                 return
             with self._engine.begin() as connection:
                 # One at a time: of two who make a ledger in one database, the second finds the first one's.
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
-                if sa.inspect(connection).has_table(constitution.name):
+                if sa.inspect(connection).has_table(terms.name):
                     message = f"{self.name} has a ledger already; open it, or name another database"
                     raise LedgerError(message)
-                _fill(connection, made)
+                _fill(connection, fixed)
         except _FAILURES as failed:
             raise explained(self.name, failed, "create") from None
 
@@ -239,19 +238,19 @@ class Store:
             raise LedgerError(message)
 
 
-def _fill(connection: sa.Connection, made: Constitution) -> None:
+def _fill(connection: sa.Connection, fixed: LedgerTerms) -> None:
     migrate(connection)
-    connection.execute(constitution.insert().values(id=1, **asdict(made), head_number=0, head_hash=made.genesis))
+    connection.execute(terms.insert().values(id=1, **asdict(fixed), head_number=0, head_hash=fixed.genesis))
 
 
-def _write_file(path: Path, made: Constitution) -> None:
+def _write_file(path: Path, fixed: LedgerTerms) -> None:
     """Write a new SQLite file that is complete from its first moment on."""
     memory = sqlite3.connect(":memory:", isolation_level=None)
     try:
         engine = sa.create_engine("sqlite://", creator=lambda: memory, poolclass=StaticPool)
         with engine.connect() as connection:
             connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
-            _fill(connection, made)
+            _fill(connection, fixed)
             connection.commit()
         content = memory.serialize()
     finally:

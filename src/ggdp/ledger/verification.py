@@ -16,41 +16,41 @@ from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounts import Accounts
 from ggdp.ledger.canonical import canonical
 from ggdp.ledger.charge_request import ChargeRequest
-from ggdp.ledger.constitution import FORMAT
+from ggdp.ledger.ledger_terms import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ggdp.ledger.accounts import State
-    from ggdp.ledger.constitution import Constitution
     from ggdp.ledger.entries import Head, Record
+    from ggdp.ledger.ledger_terms import LedgerTerms
 
 __all__ = ["require_chain", "require_head"]
 
 
-def require_head(made: Constitution, head: Head, last: Record | None) -> None:
-    """Raise unless the head is the last record, whose hash covers the constitution; the rest is not looked at."""
+def require_head(terms: LedgerTerms, head: Head, last: Record | None) -> None:
+    """Raise unless the head is the last record, whose hash covers the terms; the rest is not looked at."""
     if head.number == 0 and last is None:
-        if head.hash != made.genesis:
+        if head.hash != terms.genesis:
             message = "what the ledger says of itself, such as its budget, is not what it was made with"
             raise TamperingError(message)
         return
-    if last is None or last.number != head.number or last.hash != head.hash or last.hashed(made.genesis) != last.hash:
+    if last is None or last.number != head.number or last.hash != head.hash or last.hashed(terms.genesis) != last.hash:
         message = f"record {head.number}, the last one, or what the ledger says of itself was changed"
         raise TamperingError(message)
 
 
-def require_chain(made: Constitution, head: Head, records: Iterable[Record], kept: str | None = None) -> Head:
+def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kept: str | None = None) -> Head:
     """Return the head, or raise for the first thing that is not as it was written.
 
     `kept` is the hash of an earlier or the present head, kept elsewhere; it must be among the hashes of the chain.
     """
-    if made.format != FORMAT:
-        message = f"the ledger has records of format {made.format!r}, which this ggdp does not know"
+    if terms.format != FORMAT:
+        message = f"the ledger has records of format {terms.format!r}, which this ggdp does not know"
         raise TamperingError(message)
-    genesis = previous = made.genesis
+    genesis = previous = terms.genesis
     try:
-        accounts = Accounts.of(made)
+        accounts = Accounts.of(terms)
         state = accounts.opening()
     except (ValueError, KeyError, TypeError, AttributeError):
         message = "what the ledger says of itself, such as its budget, is not what it was made with"

@@ -40,15 +40,15 @@ SABOTAGES = [
         "            with self._ledger._store.writing() as rows:\n"
         '                rows.connection.exec_driver_sql("DELETE FROM ggdp_records")\n'
         "                rows.connection.exec_driver_sql(\n"
-        '                    "UPDATE ggdp_ledger SET head_number = 0, head_hash = ?", (self._ledger._made.genesis,)\n'
+        '                    "UPDATE ggdp_ledger SET head_number = 0, head_hash = ?", (self._ledger._terms.genesis,)\n'
         "                )\n",
         (f"{EVENTS}test_a_failure_after_the_charge_keeps_it_and_says_so",),
     ),
     Sabotage(
         "charges do not add up",
-        "ledger/ledger.py",
-        "            state = self._charged(rows, present.state, asked, charge, analyst)\n",
-        "            state = present.state\n",
+        "ledger/transaction.py",
+        "        state = self.charged(asked, charge, analyst)\n",
+        "        state = self.state\n",
         (f"{LEDGER}test_charges_are_numbered_and_add_up",),
     ),
     Sabotage(
@@ -123,8 +123,8 @@ SABOTAGES = [
     ),
     Sabotage(
         "a charge builds on a last record that was changed",
-        "ledger/ledger.py",
-        "        require_head(made, head, last)\n",
+        "ledger/transaction.py",
+        "        require_head(terms, head, last)\n",
         "",
         (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_or_a_budget_that_was_changed",),
     ),
@@ -144,8 +144,8 @@ SABOTAGES = [
     ),
     Sabotage(
         "other neighbours are charged",
-        "ledger/ledger.py",
-        "        if asked.neighbours != self.neighbours:\n",
+        "ledger/accounts.py",
+        "        if request.neighbours != neighbours:\n",
         "        if False:\n",
         (f"{LEDGER}test_other_neighbours_are_refused",),
     ),
@@ -229,7 +229,7 @@ SABOTAGES = [
     Sabotage(
         "writers on a server do not wait for each other",
         "ledger/store.py",
-        "                connection.execute(sa.select(constitution.c.id).with_for_update())\n",
+        "                connection.execute(sa.select(terms.c.id).with_for_update())\n",
         "",
         (f"{FAULTS}test_a_locked_ledger_is_waited_for_and_then_named[postgresql]",),
     ),

@@ -1,4 +1,4 @@
-"""What is fixed when a ledger is made: whom it protects, how much, and how costs add up."""
+"""The terms of a ledger, fixed when it is made: whom it protects, how much, and how costs add up."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ggdp.privacy.neighbours import validated_neighbours
 if TYPE_CHECKING:
     from ggdp.privacy import ApproxDP, Neighbours, PureDP
 
-__all__ = ["FORMAT", "Constitution", "drawn_up"]
+__all__ = ["FORMAT", "LedgerTerms", "new_terms"]
 
 # What the hashes cover; a number of its own, so that another schema can still hold records of this one.
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Constitution:
-    """What is fixed when a ledger is made, column by column; amounts, parameters and caps are texts.
+class LedgerTerms:
+    """The terms of a ledger, column by column; amounts, parameters and caps are texts.
 
     Attributes
     ----------
@@ -59,10 +59,11 @@ class Constitution:
     @property
     def genesis(self) -> str:
         """The hash that the first record continues."""
+        # The word is part of what is hashed: it stays as it was in the first ledgers.
         return digest_of({"constitution": asdict(self)})
 
 
-def drawn_up(
+def new_terms(
     budget: PureDP | ApproxDP,
     *,
     accounting: str,
@@ -70,8 +71,8 @@ def drawn_up(
     unit: str,
     analysts: Mapping[str, PureDP | ApproxDP],
     created: str,
-) -> Constitution:
-    """Return the constitution of a new ledger, with an identity of its own."""
+) -> LedgerTerms:
+    """Return the terms of a new ledger, with an identity of its own."""
     kind, total = checked_accounting(accounting), Budget.of(budget)
     # Where laws are reserved, caps are sums, which may be above the total that is proved of all laws together.
     caps = _caps(analysts, None if kind == "reserved" else total)
@@ -79,7 +80,7 @@ def drawn_up(
     relation = validated_neighbours(neighbours)
     if budget.neighbours not in (None, relation):
         raise ArgumentError("budget", str(budget), f"is not for {relation!r} neighbours; both must agree")
-    return Constitution(
+    return LedgerTerms(
         identity=str(uuid.uuid4()),
         format=FORMAT,
         created=created,
