@@ -118,6 +118,14 @@ def test_a_tiny_delta_at_a_large_order_is_calibrated_by_the_papers_method():
     # One coordinate alone needs a scale of about 5,800; the floats that lead the search end before so small a delta.
     alone = answered(ProbabilisticDP(1, 1e-30), Sensitivity.disjoint(1), order=100)
     assert 0.9 * alone.scale < found.scale < 1.3 * alone.scale
+    # Where floats mislead the search, it goes on with proofs until one ends near the goal.
+    assert 0.98e-30 < found.certificate.proved <= 1e-30
+
+
+@pytest.mark.parametrize(("order", "epsilon", "delta"), [(2.5, 5, 1e-20), (3, 0.1, 1e-30)])
+def test_a_small_delta_of_the_papers_bound_is_reached_and_not_passed_by_far(order, epsilon, delta):
+    found = answered(ProbabilisticDP(epsilon, delta), Sensitivity.box([1, 0.01]), order=order, method="paper")
+    assert 0.98 * delta < found.certificate.proved <= delta
 
 
 def test_a_papers_scale_that_the_grid_cannot_prove_is_refused_without_a_proof(monkeypatch):

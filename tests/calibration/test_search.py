@@ -56,3 +56,16 @@ def test_a_bracket_that_does_not_lead_from_failing_to_passing_is_refused(failing
 def test_infinite_excess_is_bisected():
     found = passing_end(lambda x: math.inf if x < 0.3 else -math.inf, failing=0.0, passing=1.0, tolerance=1e-9)
     assert 0.3 <= found <= 0.3 + 1e-9
+
+
+def test_a_point_that_is_close_enough_is_returned_at_once():
+    seen = []
+
+    def excess(x):
+        seen.append(x)
+        return 2.0 - x * x
+
+    root = passing_end(excess, failing=0.0, passing=2.0, tolerance=1e-15, enough=0.1)
+    assert root == seen[-1]
+    assert 0.0 <= root * root - 2.0 <= 0.1
+    assert all(not 0.0 <= x * x - 2.0 <= 0.1 for x in seen[:-1])

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from ggdp._rounding import rounded_up
 from ggdp.calibration.absolute_sum_layout import absolute_sum_layout, estimate
-from ggdp.calibration.search import Proposal, bracketed, passing_end, proved_or_raised
+from ggdp.calibration.search import Bracket, Proposal, bracketed, passing_end, proved_or_raised
 from ggdp.errors import SearchError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ggdp.proofs.absolute_sum import AbsoluteSumDelta
     from ggdp.proofs.corner import Corner
     from ggdp.proofs.noise_law import NoiseLaw
@@ -36,6 +38,8 @@ ADDED = 4e-9
 CORRECTIONS = 12
 LEAST_MOVE = 1e-9
 LONGEST_MOVE = 0.1
+# A proof that is farther below the target, in logarithms, means that floats have misled the search.
+LOOSE = 0.01
 LEAST_DELTA = 1e-300
 
 
@@ -74,14 +78,30 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
         last = (move, excess)
         scale *= math.exp(move + 0.5 * CLOSE)
     # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss.
+    proofs: dict[float, Proposal] = {}
+
+    def missed(scale: float) -> float:
+        if scale not in proofs:
+            proofs[scale] = _proof(bound, law.with_scale(scale))
+        return math.log(max(proofs[scale].found.upper, LEAST_DELTA)) - math.log(delta)
+
+    failing: tuple[float, float] | None = None
     for _ in range(CORRECTIONS):
-        proved = _proof(bound, law.with_scale(scale))
-        upper = proved.found.upper
-        if upper <= delta:
-            return proved
-        scale *= 1.0 + min(max(1.05 * math.log(upper / delta) / slope, LEAST_MOVE), LONGEST_MOVE)
+        excess = missed(scale)
+        if excess <= 0.0:
+            return proofs[scale if excess >= -LOOSE else _tightened(missed, scale, excess, failing)]
+        failing = (scale, excess)
+        scale *= 1.0 + min(max(1.05 * excess / slope, LEAST_MOVE), LONGEST_MOVE)
     message = f"no scale near {scale!r} could be proved for this corner at order {law.order!r}"
     raise SearchError(message)
+
+
+def _tightened(
+    missed: Callable[[float], float], passing: float, excess: float, failing: tuple[float, float] | None
+) -> float:
+    """Return a smaller scale that is proved too, where floats have led to one whose delta is far below the target."""
+    found = bracketed(missed, passing) if failing is None else Bracket(failing[0], passing, failing[1], excess)
+    return passing_end(missed, **found._asdict(), tolerance=TOLERANCE, enough=LOOSE)
 
 
 def absolute_sum_excess(bound: AbsoluteSumDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:

@@ -93,6 +93,7 @@ def passing_end(
     resolution: float = 0.0,
     failing_excess: float | None = None,
     passing_excess: float | None = None,
+    enough: float = 0.0,
 ) -> float:
     """Return a point where `excess` is at most 0, within `tolerance` of one where it is above 0.
 
@@ -111,6 +112,8 @@ def passing_end(
         Width of the bracket at which to stop in any case.
     failing_excess, passing_excess : float, optional
         `excess` at the two ends where it is already known.
+    enough : float, default 0
+        A point whose excess is at most 0 and at least minus this is returned at once.
 
     Examples
     --------
@@ -142,6 +145,8 @@ def passing_end(
         if step in (failing, passing):
             return passing
         value = excess(step)
+        if -enough <= value <= 0.0:
+            return step
         if value <= 0.0:
             passing, below = step, value
             above = above / 2.0 if replaced_last == "passing" else above
