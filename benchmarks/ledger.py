@@ -28,6 +28,8 @@ ROUNDS = 200
 # Charges of all writers that charge at once.
 TOGETHER = 1_000
 BUDGETS = {"sum": ggdp.PureDP(1e9), "renyi": ggdp.ApproxDP(1e3, 1e-6)}
+# Divergences of orders up to 300,000, of noise over millions of integers.
+TINY = ggdp.ApproxDP(1e-3, 1e-6)
 COUNTS = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(0.01), ggdp.Sensitivity.histogram(), order=1, support="integer"))
 
 
@@ -35,6 +37,20 @@ def seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
+
+
+def first_charges(folder: Path) -> dict[str, float]:
+    """Return the CPU seconds of the first charge of a law to a Renyi ledger with a tiny budget."""
+    found = {}
+    for order in (1.5, 2.0, 3.0):
+        goal = ggdp.ApproxDP(TINY.epsilon / 10, TINY.delta / 10)
+        noise = ggdp.calibrate(goal, ggdp.Sensitivity.histogram(), order=order, support="integer")
+        mechanism = ggdp.Mechanism(noise)
+        ledger = ggdp.Ledger.create(folder / f"tiny-{order}.ledger", TINY, accounting="renyi")
+        begun = time.process_time()
+        ledger.charge(mechanism)
+        found[f"order {order:g}, scale {noise.scale:,.0f}"] = time.process_time() - begun
+    return found
 
 
 @contextmanager
@@ -115,6 +131,7 @@ def measured(folder: Path, server: Server) -> dict[str, object]:
             "16 writers, SQLite": together(str(folder / "together.ledger"), 16),
             "64 writers, PostgreSQL": together(server.schema(), 64),
         },
+        "first": first_charges(folder),
         "verify": seconds(largest.verify),
         "bytes": Path(largest.name).stat().st_size / (ENTRIES[-1] + ROUNDS),
     }

@@ -25,6 +25,7 @@ FOUND = {
     },
     "together": {"16 writers, SQLite": 205.4, "64 writers, PostgreSQL": 150.0},
     "fsync": 0.001,
+    "first": {"order 3, scale 9,000": 0.254},
     "verify": 1.5,
     "bytes": 2048.0,
 }
@@ -35,4 +36,5 @@ def test_the_page_compares_charges_with_a_bare_sync(ledger_report):
     assert "| sum, 10 entries | 4.00 | 250 | 4.0 |" in page
     assert "takes 1.25 times as long as one at 10 in a file, and 1.20 times on a server" in page
     assert "| 16 writers, SQLite | 205 |" in page
+    assert "| order 3, scale 9,000 | 0.25 |" in page
     assert "| a bare write and fsync | 1.00 | 1,000 | 1.0 |" in page

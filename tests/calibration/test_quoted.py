@@ -134,13 +134,14 @@ def test_renyi_divergences_are_those_of_a_plain_sum_or_integral(order, alpha):
     exact = math.log(whole / (2 * math.gamma(1 + 1 / order))) / (alpha - 1)
     found = renyi_of_shift(order=order, scale=5.0, sensitivity=2, alpha=alpha, support="real")
     assert found.lower <= exact * (1 + 1e-7)
-    assert exact * (1 - 1e-7) <= found.upper <= found.lower * (1 + 1e-4)
+    assert exact * (1 - 1e-7) <= found.upper <= found.lower * (1 + 1e-9)
 
 
-def test_a_wide_sum_is_compared_with_its_integral():
+def test_a_wide_law_on_the_integers_has_almost_the_divergence_of_the_reals():
     wide = renyi_of_shift(order=3, scale=1e6, sensitivity=1e5, alpha=4, support="integer")
     real = renyi_of_shift(order=3, scale=1e6, sensitivity=1e5, alpha=4, support="real")
-    assert wide.lower < real.lower <= real.upper < wide.upper < wide.lower * 1.001
+    assert wide.upper <= wide.lower * (1 + 1e-9)
+    assert wide.upper == pytest.approx(real.upper, rel=1e-8)
 
 
 def test_renyi_divergences_of_coordinates_add_up():

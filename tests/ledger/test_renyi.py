@@ -55,6 +55,19 @@ def test_divergences_are_those_of_the_calibration_rounded_up():
     assert charge["epsilon"] == "0.5"
 
 
+@pytest.mark.parametrize("order", [1.5, 2.0, 3.0])
+def test_a_tiny_budget_has_narrow_divergences_of_all_its_orders(order):
+    found, noise = books(ggdp.ApproxDP(1e-3, 1e-6)), calibrated(ggdp.ApproxDP(1e-4, 1e-7), order=order)
+    charge = found.charge(asked(noise))
+    for alpha, text in zip(found.orders, charge["divergences"], strict=True):
+        lower, upper = noise.renyi(alpha)
+        assert Fraction(lower) <= Amount.parse(text).exact
+        assert upper <= lower * (1 + 1e-9)
+        if order == 2.0:
+            assert upper == pytest.approx(alpha / noise.scale**2, rel=1e-9)
+    assert found.keeps(found.after(found.opening(), charge))
+
+
 def test_a_filter_allows_more_gaussian_releases_than_sums():
     noise = asked(calibrated(ggdp.ApproxDP(0.1, 1e-8), order=2))
     found = books()

@@ -11,7 +11,8 @@ x*       where h is largest: d / ((alpha / (alpha - 1))^(1/(p-1)) - 1), and 0 at
 =======  ===============================================================================================
 
 It is finite for every alpha and every order p >= 1, and grows like alpha^(p-1). Closed forms: p = 1 on both supports,
-p = 2 on the reals (alpha d^2). Otherwise M is enclosed by verified quadrature or term by term.
+p = 2 on the reals (alpha d^2). Otherwise M is enclosed by verified quadrature, or on the integers by sums over blocks
+(`ggdp.proofs.tilted_sums`).
 
 Claim (one peak). h rises up to x* and falls after it. For x < -d and for -d < x < 0 its slope is positive; for x > 0 it
 has the sign of (alpha - 1) (1 + d/x)^(p-1) - alpha, which falls with x. So a sum of e^h over a grid of step g differs
@@ -41,6 +42,7 @@ from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import require_unbounded
 from ggdp.proofs.enclosures import Enclosure, enclosed
 from ggdp.proofs.integer_sums import normaliser, tail_sum
+from ggdp.proofs.tilted_sums import height, tilted_integral, tilted_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +53,6 @@ __all__ = ["renyi_of_pure", "renyi_of_shift"]
 
 PRECISIONS = (96, 160, 256, 448)
 RELATIVE_WIDTH = 1e-9
-MOST_TERMS = 1 << 17
-# Where e^h is as high as e^64, its logarithm is known well enough from a sum over so many points.
-HIGH = 64.0
-POINTS = 1 << 13
 # Terms and integrals are followed until they are this many bits below the largest.
 SPARE_BITS = 24
 # A tail that is not reached by so many strides, each half as long again as the last, lies beyond the working precision.
@@ -76,9 +74,7 @@ def renyi_of_shift(law: NoiseLaw, *, sensitivity: float, alpha: float) -> Enclos
 
     Notes
     -----
-    Rounding: outwards. It is good to 9 digits, to 4 where it is very large; but sums over more than 131,072 integers
-    are compared with an integral, and there M is known to about 1 / (2 b). Where numbers are too large for 448 bits,
-    `upper` is infinite.
+    Rounding: outwards. It is good to 9 digits. Where numbers are too large for 448 bits, `upper` is infinite.
 
     Examples
     --------
@@ -132,11 +128,6 @@ def _peak(p: float, d: arb, a: arb) -> arb:
     return d / (((a / (a - 1)).log() / (arb(p) - 1)).expm1())
 
 
-def _height(p: arb, d: arb, a: arb, x: arb) -> arb:
-    """Enclose h(x)."""
-    return (a - 1) * power(abs(x + d), p) - a * power(abs(x), p)
-
-
 def _falls(p: arb, d: arb, a: arb, x: arb) -> bool:
     """Return whether h is certainly concave and falling from x > 0 on."""
     concave = p <= 2 or (a - 1) * (1 + d / x) ** (p - 2) < a
@@ -146,12 +137,12 @@ def _falls(p: arb, d: arb, a: arb, x: arb) -> bool:
 def _right_end(p: float, d: arb, a: arb, depth: float) -> float:
     """Return a float T beyond which h falls, is concave, and is `depth` below its largest value."""
     peak = _peak(p, d, a)
-    top = _height(arb(p), d, a, peak)
+    top = height(arb(p), d, a, peak)
     start = max(float(peak), 0.0)
     width = 1e-6 * (1.0 + start)
     for _ in range(MOST_STRIDES):
         T = arb(start + width)
-        if _falls(arb(p), d, a, T) and _height(arb(p), d, a, T) < top - depth:
+        if _falls(arb(p), d, a, T) and height(arb(p), d, a, T) < top - depth:
             return start + width
         width *= 1.5
     raise _BeyondPrecisionError
@@ -160,11 +151,11 @@ def _right_end(p: float, d: arb, a: arb, depth: float) -> float:
 def _left_end(p: float, d: arb, a: arb, depth: float) -> float:
     """Return a float at which h is `depth` below its largest value, before its peak; 0 if there is none above 0."""
     peak = _peak(p, d, a)
-    top = _height(arb(p), d, a, peak)
+    top = height(arb(p), d, a, peak)
     start = float(peak)
     width = 1e-6 * (1.0 + start)
     while start - width > 0.0:
-        if _height(arb(p), d, a, arb(start - width)) < top - depth:
+        if height(arb(p), d, a, arb(start - width)) < top - depth:
             return start - width
         width *= 1.5
     return 0.0
@@ -182,35 +173,26 @@ def _integral(p: float, d: arb, a: arb) -> arb:
     q = arb(p)
     depth = (ctx.prec + SPARE_BITS) * math.log(2.0)
     peak = _peak(p, d, a)
-    highest = _height(q, d, a, peak)
+    highest = height(q, d, a, peak)
     top = highest.mid()
     if not highest.rad() < 1 + abs(top) * MOST_UNCERTAINTY:
         raise _BeyondPrecisionError
     start, T, Y = _left_end(p, d, a, depth), _right_end(p, d, a, depth), 1.1 * depth ** (1.0 / p)
     if start > 0.0:
         # All before it is lower: h rises up to its peak.
-        before = (start + d + Y) * (_height(q, d, a, arb(start)) - top).exp()
+        before = (start + d + Y) * (height(q, d, a, arb(start)) - top).exp()
         total = hull(arb(0), before.upper())
     else:
         total = _over(_tilted(q, d, a, top, "left"), arb(0), arb(Y)) + _over(_tilted(q, d, a, top, "middle"), arb(0), d)
-    if top > HIGH:
-        total += _riemann(q, d, a, top, start, T)
+    if start > 0.0:
+        total += tilted_integral(p, d, a, start, T, float(top)) * (-top).exp()
     else:
         right, split = _tilted(q, d, a, top, "right"), peak.mid() if start < peak and peak < T else arb(T)
         total += _over(right, arb(start), split) + _over(right, split, arb(T))
     slope = q * ((a - 1) * power(arb(T) + d, q - 1) - a * power(arb(T), q - 1))
-    beyond = (_height(q, d, a, arb(T)) - top).exp() / -slope
+    beyond = (height(q, d, a, arb(T)) - top).exp() / -slope
     beyond += (-top).exp() * (arb(Y) ** q).gamma_upper(1 / q) / q
     return (total + hull(arb(0), beyond.upper())) * top.exp()
-
-
-def _riemann(p: arb, d: arb, a: arb, top: arb, start: float, end: float) -> arb:
-    """Enclose the integral of e^(h - top) from start to end by points: h has one peak, so a sum is off by one term."""
-    step = (arb(end) - arb(start)) / POINTS
-    total = arb(0)
-    for j in range(POINTS):
-        total += (_height(p, d, a, start + j * step) - top).exp()
-    return step * (total + hull(arb(-1.0001), arb(1.0001)))
 
 
 def _tilted(p: arb, d: arb, a: arb, top: arb, where: str) -> Callable[[acb, bool], acb]:
@@ -222,9 +204,12 @@ def _tilted(p: arb, d: arb, a: arb, top: arb, where: str) -> Callable[[acb, bool
         return x.pow(acb(p), analytic) if analytic or x.imag != 0 else acb(power(x.real, p))
 
     def value(x: acb, analytic: bool) -> acb:
-        far = {"right": x + shift, "middle": shift - x, "left": x}[where]
-        near = x + shift if where == "left" else x
-        return ((a - 1) * raised(far, analytic) - a * raised(near, analytic) - top).exp()
+        if where == "middle":
+            return ((a - 1) * raised(shift - x, analytic) - a * raised(x, analytic) - top).exp()
+        own = raised(x, analytic)
+        # Farther out than d, the powers are close and alpha may be large: their difference is computed as one.
+        more = own * (p * (shift / x).log1p()).expm1() if abs(x) > d else raised(x + shift, analytic) - own
+        return ((a - 1) * more - own - top if where == "right" else -a * more - own - top).exp()
 
     return value
 
@@ -242,15 +227,20 @@ def _integer_moment(p: float, b: float, D: float, a: arb) -> arb:
     d = arb(D) / arb(b)
     depth = (ctx.prec + SPARE_BITS) * math.log(2.0)
     last = math.ceil(_right_end(p, d, a, depth) * b)
-    first = -int(D) - math.ceil(1.1 * depth ** (1.0 / p) * b) - 1
-    if last - first > MOST_TERMS:
-        top = _height(arb(p), d, a, _peak(p, d, a)).exp()
-        return (arb(b) * _integral(p, d, a) + hull(-top, top)) / Z
-    total, q, unit = arb(0), arb(p), arb(b)
-    for k in range(first + 1, last):
-        total += _height(q, d, a, arb(k) / unit).exp()
-    here, there = (_height(q, d, a, arb(k) / unit) for k in (last, last + 1))
-    beyond = here.exp() / -(there - here).expm1() + tail_sum(p, b, -first - int(D))
+    q, unit = arb(p), arb(b)
+    start = math.floor(_left_end(p, d, a, depth) * b)
+    reach = math.ceil(1.1 * depth ** (1.0 / p) * b) + 1
+    # What is left of -D - reach: the tail of the weights e^(-y^p).
+    beyond = tail_sum(p, b, reach)
+    first = -int(D) - reach
+    if start > 0:
+        # All before it is lower: h rises up to its peak.
+        beyond += (start - first) * height(q, d, a, arb(start) / unit).exp()
+        first = start
+    top = float(height(q, d, a, _peak(p, d, a)).mid())
+    total = tilted_sum(p, b, int(D), a, first + 1, last - 1, top)
+    here, there = (height(q, d, a, arb(k) / unit) for k in (last, last + 1))
+    beyond += here.exp() / -(there - here).expm1()
     return (total + hull(arb(0), beyond.upper())) / Z
 
 

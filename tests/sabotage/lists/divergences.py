@@ -51,10 +51,24 @@ SABOTAGES = [
     ),
     Sabotage(
         "a Renyi divergence leaves out the far side",
-        "proofs/renyi.py",
-        "total += (_height(p, d, a, start + j * step) - top).exp()",
-        "total += (_height(p, d, a, start + 2 * j * step) - top).exp()",
+        "proofs/tilted_sums.py",
+        "    return total + left.sum(b, max(-D - high, 1), -D - low)\n",
+        "    return total\n",
         (f"{QUOTED}test_renyi_divergences_are_those_of_a_plain_sum_or_integral",),
+    ),
+    Sabotage(
+        "a sum over a block forgets what its polynomial leaves out",
+        "proofs/tilted_sums.py",
+        "        found = arb(0, rest.upper())\n",
+        "        found = arb(0)\n",
+        ("tests/proofs/test_tilted_sums.py::test_what_a_polynomial_leaves_out_is_in_the_ball",),
+    ),
+    Sabotage(
+        "a sum over a block is its integral",
+        "proofs/tilted_sums.py",
+        "    total, square = arb(2 * half) / (n + 1) + 1, arb(half) ** 2\n",
+        "    total, square = arb(2 * half) / (n + 1), arb(half) ** 2\n",
+        ("tests/proofs/test_tilted_sums.py::test_blocks_hold_the_sum_term_by_term",),
     ),
     Sabotage(
         "a divergence at a larger alpha is left out of the concentrated guarantee",
