@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -188,6 +189,58 @@ def test_published_files_are_recorded_with_their_digests(ledger, tmp_path):
     manifest = json.loads((tmp_path / "table.manifest.json").read_text("utf-8"))
     assert manifest["ledger"] == {"identity": ledger.identity, "entry": 1}
     validate(manifest, manifest_schema())
+
+
+@pytest.mark.parametrize("way", ["write", "to_csv"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_that_are_written_later_are_recorded_with_their_digests(ledger, tmp_path, way, suffix):
+    if (way, suffix) == ("to_csv", "parquet"):
+        pytest.skip("to_csv writes CSV alone")
+    release = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    assert ledger.entries()[0].files is None
+    getattr(release, way)(tmp_path / f"table.{suffix}")
+    files = ledger.entries()[0].files
+    assert sorted(files) == sorted([f"table.{suffix}", "table.manifest.json"])
+    for name, digest in files.items():
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
+    assert ledger.verify().number == 2
+
+
+def test_an_entry_has_the_files_that_were_written_first(ledger, tmp_path):
+    release = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger, out=tmp_path / "first.csv")
+    other = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    for name, one in (("second.parquet", release), ("third.csv", other), ("fourth.csv", other)):
+        one.write(tmp_path / name)
+        assert (tmp_path / name).exists()
+    names = [sorted(entry.files) for entry in ledger.entries()]
+    assert names == [["first.csv", "first.manifest.json"], ["third.csv", "third.manifest.json"]]
+    assert ledger.verify().number == 4
+
+
+def test_files_that_cannot_be_written_are_not_recorded(ledger, tmp_path):
+    release = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    (tmp_path / "table.csv").write_text("mine")
+    with pytest.raises(ArgumentError, match="already exists"):
+        release.write(tmp_path / "table.csv")
+    assert ledger.entries()[0].files is None
+    release.write(tmp_path / "table.csv", overwrite=True)
+    assert ledger.entries()[0].files is not None
+
+
+def test_a_table_does_not_replace_its_ledger_when_it_is_written_later(tmp_path):
+    ledger = ggdp.Ledger.create(tmp_path / "people.csv", ggdp.PureDP(1.0))
+    release = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    with pytest.raises(ArgumentError, match="is the file of the ledger"):
+        release.write(tmp_path / "people.csv", overwrite=True)
+    assert ledger.verify().number == 1
+
+
+def test_a_copy_that_was_pickled_is_written_and_records_nothing(ledger, tmp_path):
+    release = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    again = pickle.loads(pickle.dumps(release))
+    again.write(tmp_path / "table.csv")
+    assert again.manifest == release.manifest
+    assert ledger.entries()[0].files is None
 
 
 def test_files_that_cannot_be_recorded_are_still_charged_and_the_error_says_so(ledger, tmp_path, monkeypatch):

@@ -43,7 +43,8 @@ class PendingCharge:
     """The charge of one release, which is made inside a ``with`` block; without a ledger nothing is charged.
 
     Entering it refuses a release that does not fit, by public requests alone. `commit` charges it, durably; what reads
-    the data comes after that. If the block fails later, its error has a note that the charge stays.
+    the data comes after that. If the block fails later, its error has a note that the charge stays. `published` records
+    the files, also after the block; a copy that was pickled has no ledger, and records nothing.
 
     Parameters
     ----------
@@ -67,6 +68,7 @@ class PendingCharge:
     ) -> None:
         self._ledger: Ledger | None = None
         self._entry: Entry | None = None
+        self._published = False
         if ledger is None:
             if analyst is not None:
                 raise ArgumentError("analyst", analyst, "is for a release that is charged to a `ledger`; name one")
@@ -89,6 +91,10 @@ class PendingCharge:
         if error is not None and self._entry is not None:
             error.add_note(f"the charge of entry {self._entry.number} stays: there is no refund")
 
+    def __getstate__(self) -> dict[str, object]:
+        # Connections are not carried into another process.
+        return {"_ledger": None, "_entry": None, "_published": False}
+
     def commit(self) -> EntryReference | None:
         """Charge the release, durably, and return how its manifest names the entry."""
         if self._ledger is None:
@@ -96,12 +102,17 @@ class PendingCharge:
         self._entry = self._ledger.charge(self._request, self._analyst)
         return self._entry.reference
 
+    def require_apart(self, **outputs: Sequence[Path]) -> None:
+        """Raise if an output is the file of the ledger; the error names its argument."""
+        require_apart_from_ledger(self._ledger, **outputs)
+
     def published(self, files: Mapping[str, str]) -> None:
-        """Record the SHA-256 of the files that were written, by their names."""
-        if self._ledger is None or self._entry is None or not files:
+        """Record the SHA-256 of the files that were written first, by their names; an entry has them once."""
+        if self._ledger is None or self._entry is None or not files or self._published:
             return
         try:
             self._ledger.record_publication(self._entry, files)
+            self._published = True
         except LedgerError as failed:
             failed.add_note("the files were written; only their digests could not be recorded")
             raise

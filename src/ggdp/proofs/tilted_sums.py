@@ -130,7 +130,7 @@ class _Side:
 
     def half_width(self, u: float) -> float:
         """Return about how wide the half of a block from a distance on may be, from floats."""
-        r = _REACH * u / (_RHO - _REACH)
+        r: float = _REACH * u / (_RHO - _REACH)
         if self.where == "middle":
             r = min(r, _REACH * (float(self.d) - u) / (_RHO + _REACH))
         for _ in range(_MOST_CUTS):
@@ -144,9 +144,10 @@ class _Side:
         """Return about |h'|."""
         p, a, d = self.p, float(self.a), float(self.d)
         try:
-            own = u ** (p - 1.0)
+            own: float = u ** (p - 1.0)
             if self.where == "middle":
-                return p * ((a - 1.0) * max(d - u, 0.0) ** (p - 1.0) + a * own)
+                other: float = max(d - u, 0.0) ** (p - 1.0)
+                return p * ((a - 1.0) * other + a * own)
             more = own * math.expm1((p - 1.0) * math.log1p(d / u))
         except OverflowError:
             return math.inf

@@ -130,7 +130,8 @@ class Release:
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and unpickled releases are made like any other, so that their arrays are sealed too.
         noisy = None if self.noisy is self.values else self.noisy
-        return _restored, (self.values, self.mechanism, noisy, self.adjustments, self.places, self.guarantee)
+        stated = (self.guarantee, self.entry)
+        return _restored, (self.values, self.mechanism, noisy, self.adjustments, self.places, *stated)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -371,9 +372,10 @@ def _restored(
     adjustments: tuple[Adjustment, ...],
     places: NDArray[np.intp] | None,
     guarantee: Guarantee | None,
+    entry: EntryReference | None,
 ) -> Release:
     release = Release(values=values, mechanism=mechanism, noisy=noisy, adjustments=adjustments, places=places)
-    return _with_guarantee(release, guarantee)
+    return charged_to(_with_guarantee(release, guarantee), entry)
 
 
 def _with_guarantee(release: Release, guarantee: Guarantee | None) -> Release:

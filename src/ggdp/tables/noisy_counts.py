@@ -72,7 +72,8 @@ def release_counts(
         answer = {"declared": _declared, "sparse": _sparse, "open": _open, "mixed": _mixed}[request.regime]
         release, keys = answer(opened, query, plan, bits)
     charged_to(release, entry)
-    return TableRelease(plan=plan, release=release, tables=tables_of(release, plan, keys, cut), cut=cut)
+    tables = tables_of(release, plan, keys, cut)
+    return TableRelease(plan=plan, release=release, tables=tables, cut=cut, charge=charge)
 
 
 def require_size(request: TableRequest, out: Path | None, *, has_executors: bool) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from ggdp.ledger.charging import PendingCharge
     from ggdp.privacy import Guarantee
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases import Release
@@ -131,6 +132,8 @@ class TableRelease(ArrowViews):
         The tables.
     cut : tuple of CutCount
         With `count_cut`: how many units are in more cells of a table than they are counted in, privately.
+    charge : PendingCharge, optional
+        The charge to a ledger, which records the files when they are written; None of tables that were read again.
 
     Examples
     --------
@@ -148,6 +151,7 @@ class TableRelease(ArrowViews):
     release: Release
     tables: tuple[Table, ...]
     cut: tuple[CutCount, ...] = ()
+    charge: PendingCharge | None = None
 
     @property
     def request(self) -> TableRequest:
@@ -221,6 +225,10 @@ class TableRelease(ArrowViews):
             Where to: ``table.csv`` comes with ``table.manifest.json``. Several tables are ``table-1.csv`` and so on.
         overwrite : bool, default False
             Whether files that already exist may be replaced. All are written, or none.
+
+        Notes
+        -----
+        Where the release was charged to a ledger, the SHA-256 of the files that are written first is recorded there.
         """
         from ggdp.tables.writing import write
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,7 +32,7 @@ from ggdp.tables.thresholds import (
     threshold_share,
 )
 from ggdp.tables.unit_descriptions import table_properties
-from ggdp.tables.writing import contents, put, require_apart, require_writable, targets
+from ggdp.tables.writing import contents, digests, put, require_apart, require_writable, targets
 
 if TYPE_CHECKING:
     import os
@@ -193,7 +192,7 @@ class TablePlan:
                 found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(drawn)}
             put(found, str(self.out or self.plot), overwrite=overwrite)
             written = {} if isinstance(release, TableRelease) else release.digests
-            charge.published(written | {file.name: sha256(content).hexdigest() for file, content in found.items()})
+            charge.published(written | digests(found))
         return release
 
     def charge_request(self) -> ChargeRequest:

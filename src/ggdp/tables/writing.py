@@ -31,7 +31,7 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.manifest import table_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
@@ -41,6 +41,7 @@ __all__ = [
     "FORMATS",
     "as_csv",
     "contents",
+    "digests",
     "numbered",
     "put",
     "require_apart",
@@ -153,7 +154,7 @@ def require_apart(data: object, files: Sequence[Path]) -> None:
 
 
 def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write the tables of a release and its manifest, all or none, and return the files.
+    """Write the tables of a release and its manifest, all or none, record them in its ledger, and return the files.
 
     Parameters
     ----------
@@ -173,8 +174,18 @@ def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: boo
     ['smoking.csv', 'smoking.manifest.json']
     """
     files = require_writable(path, len(release.tables), overwrite=overwrite)
-    put(contents(release, files), str(path), overwrite=overwrite)
+    if release.charge is not None:
+        release.charge.require_apart(out=files)
+    found = contents(release, files)
+    put(found, str(path), overwrite=overwrite)
+    if release.charge is not None:
+        release.charge.published(digests(found))
     return files
+
+
+def digests(files: Mapping[Path, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of files by their names, as a ledger records them."""
+    return {file.name: hashlib.sha256(content).hexdigest() for file, content in files.items()}
 
 
 def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
@@ -184,7 +195,7 @@ def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
         file: as_csv(table) if is_csv else _as_parquet(table.to_arrow())
         for file, table in zip(files[:-1], release.tables, strict=True)
     }
-    described = [{"url": file.name, "sha256": hashlib.sha256(content).hexdigest()} for file, content in found.items()]
+    described = [{"url": name, "sha256": digest} for name, digest in digests(found).items()]
     manifest = table_manifest(release.plan, release.release, files=described, cut=release.cut)
     found[files[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
     return found

@@ -178,6 +178,20 @@ SABOTAGES = [
         ("tests/cli/test_ledger.py::test_an_output_that_is_the_ledger_is_refused[show]",),
     ),
     Sabotage(
+        "files that are written after the charge are not recorded",
+        "tables/writing.py",
+        "        release.charge.published(digests(found))\n",
+        "        pass\n",
+        (f"{EVENTS}test_files_that_are_written_later_are_recorded_with_their_digests[csv-write]",),
+    ),
+    Sabotage(
+        "a table that is written later may replace its ledger",
+        "tables/writing.py",
+        "        release.charge.require_apart(out=files)\n",
+        "        pass\n",
+        (f"{EVENTS}test_a_table_does_not_replace_its_ledger_when_it_is_written_later",),
+    ),
+    Sabotage(
         "a seeded source is charged",
         "ledger/charging.py",
         "        if not is_private(source):\n",
