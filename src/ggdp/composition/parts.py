@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from ggdp import _validate
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration
+from ggdp.composition.manifest_checks import contradiction
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.proofs.dominating_losses import dominating_losses
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss
+from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,16 +178,9 @@ def _from_manifest(manifest: Mapping[str, Any], name: str, count: int) -> Part:
         raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: a field is missing or wrong") from None
     if not found:
         raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: it has no losses")
-    if not isinstance(unit, str | None) or not _is_proved(found, proved):
-        raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: its losses are not those of its noise")
+    if not isinstance(unit, str | None) or not isinstance(proved, Mapping | None):
+        raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: a field is missing or wrong")
+    wrong = contradiction(guarantee, found, proved)
+    if wrong is not None:
+        raise ArgumentError("parts", name, f"is not a manifest that ggdp wrote: {wrong}")
     return Part(name=name, losses=found, guarantee=guarantee, unit=unit, count=count)
-
-
-def _is_proved(losses: tuple[CountedLoss, ...], certificate: Mapping[str, Any] | None) -> bool:
-    """Return whether the first loss is of the noise that the certificate is about; a selection has none."""
-    loss = losses[0].loss
-    if certificate is None or not isinstance(loss, CoordinateLoss):
-        return True
-    law = (loss.law.order, loss.law.scale, loss.law.support)
-    proved = certificate.get("parameters") if isinstance(certificate, Mapping) else None
-    return isinstance(proved, Mapping) and law == tuple(map(proved.get, ("order", "scale", "support")))

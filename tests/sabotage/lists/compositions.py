@@ -4,6 +4,7 @@ from tests.sabotage.sabotage import Sabotage
 
 COMPOSE = "tests/composition/test_compose.py::"
 TOTAL = "tests/composition/test_total.py::"
+MANIFESTS = "tests/composition/test_manifest_checks.py::"
 BETWEEN = f"{TOTAL}test_a_total_lies_between_its_bounds_which_are_close"
 
 SABOTAGES = [
@@ -62,5 +63,26 @@ SABOTAGES = [
         "found = _plan_for_goal(goal, sensitivity.repeated(number), support",
         "found = _plan_for_goal(goal, sensitivity, support",
         (f"{COMPOSE}test_planned_releases_keep_their_goal_together_and_hardly_more[goal0-query0-12]",),
+    ),
+    Sabotage(
+        "losses of a manifest are believed",
+        "composition/manifest_checks.py",
+        '    return None if proved else "its losses are not those of its noise"\n',
+        "    return None\n",
+        (f"{MANIFESTS}test_a_move_that_is_divided_among_many_cells_is_refused",),
+    ),
+    Sabotage(
+        "the certificate of a manifest is not proved",
+        "composition/manifest_checks.py",
+        "        require_proved(proof)\n",
+        "",
+        (f"{MANIFESTS}test_a_certificate_of_another_scale_or_of_nothing_is_refused",),
+    ),
+    Sabotage(
+        "a guarantee of a manifest is believed",
+        "composition/manifest_checks.py",
+        "    if guarantee.epsilon < epsilon or guarantee.delta < delta:\n",
+        "    if False:\n",
+        (f"{MANIFESTS}test_a_guarantee_below_the_proved_one_is_refused",),
     ),
 ]
