@@ -180,7 +180,7 @@ def _from_manifest(manifest: Mapping[str, Any], name: str, count: int) -> Part:
         raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: it has no losses")
     if not isinstance(unit, str | None) or not isinstance(proved, Mapping | None):
         raise ArgumentError("parts", name, "is not a manifest that ggdp wrote: a field is missing or wrong")
-    wrong = contradiction(guarantee, found, proved)
-    if wrong is not None:
-        raise ArgumentError("parts", name, f"is not a manifest that ggdp wrote: {wrong}")
+    contradicted = contradiction(guarantee, found, proved)
+    if contradicted is not None:
+        raise ArgumentError("parts", name, f"is not a manifest that ggdp wrote: {contradicted}")
     return Part(name=name, losses=found, guarantee=guarantee, unit=unit, count=count)
