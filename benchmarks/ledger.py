@@ -53,6 +53,21 @@ def first_charges(folder: Path) -> dict[str, float]:
     return found
 
 
+def reserved(folder: Path) -> dict[str, dict[str, float]]:
+    """Return CPU seconds and bytes of a charge where so many laws are reserved; each record has the uses of all."""
+    found = {}
+    for number in (1, 10, 100, 1_000):
+        laws = [ggdp.PureDP((1 + place / 4096) / 256, "add-remove") for place in range(number)]
+        ledger = ggdp.Ledger.create(folder / f"reserved-{number}.ledger", ggdp.PureDP(20.0), accounting="reserved")
+        ledger.reserve([(laws[0], ROUNDS), *laws[1:]])
+        size, begun = Path(ledger.name).stat().st_size, time.process_time()
+        for _ in range(ROUNDS):
+            ledger.charge(laws[0])
+        taken, grown = time.process_time() - begun, Path(ledger.name).stat().st_size - size
+        found[f"{number:,}"] = {"seconds": taken / ROUNDS, "bytes": grown / ROUNDS}
+    return found
+
+
 @contextmanager
 def synced_file(folder: Path) -> Iterator[Callable[[], None]]:
     """Yield a call that writes a page and syncs it."""
@@ -132,6 +147,7 @@ def measured(folder: Path, server: Server) -> dict[str, object]:
             "64 writers, PostgreSQL": together(server.schema(), 64),
         },
         "first": first_charges(folder),
+        "reserved": reserved(folder),
         "verify": seconds(largest.verify),
         "bytes": Path(largest.name).stat().st_size / (ENTRIES[-1] + ROUNDS),
     }

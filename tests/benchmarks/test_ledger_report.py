@@ -26,6 +26,7 @@ FOUND = {
     "together": {"16 writers, SQLite": 205.4, "64 writers, PostgreSQL": 150.0},
     "fsync": 0.001,
     "first": {"order 3, scale 9,000": 0.254},
+    "reserved": {"100": {"seconds": 0.0045, "bytes": 8270.0}},
     "verify": 1.5,
     "bytes": 2048.0,
 }
@@ -37,4 +38,5 @@ def test_the_page_compares_charges_with_a_bare_sync(ledger_report):
     assert "takes 1.25 times as long as one at 10 in a file, and 1.20 times on a server" in page
     assert "| 16 writers, SQLite | 205 |" in page
     assert "| order 3, scale 9,000 | 0.25 |" in page
+    assert "| 100 | 4.50 | 8.3 |" in page
     assert "| a bare write and fsync | 1.00 | 1,000 | 1.0 |" in page
