@@ -7,7 +7,7 @@ import pytest
 import ggdp
 from ggdp.planning import plan
 from ggdp.planning.measures import Measure
-from ggdp.planning.scales import scale_finder
+from ggdp.planning.scale_estimates import scale_finder
 from ggdp.proofs.noise_law import NoiseLaw
 
 HISTOGRAM = ggdp.Sensitivity.histogram()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from ggdp.calibration.profiled import Profiled
+from ggdp.calibration.quoted_guarantees import Profiled
 from ggdp.calibration.spread import Spread, spread
 from ggdp.errors import ArgumentError, CertificateError, UnattainableError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration.calibration import Calibration, calibration_of
 from ggdp.calibration.corner import laid_out
-from ggdp.calibration.profile import delta_between, epsilon_between
+from ggdp.calibration.privacy_profile import delta_between, epsilon_between
 from ggdp.calibration.search import Proposal
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
@@ -73,7 +73,7 @@ def guarantee_of(
     --------
     >>> import ggdp
     >>> one = ggdp.Sensitivity.disjoint(1)
-    >>> print(ggdp.guarantee_of(order=2, scale=2**0.5 * 4.2247, sensitivity=one, delta=1e-6).brief())
+    >>> print(ggdp.guarantee_of(order=2, scale=2**0.5 * 4.2247, sensitivity=one, delta=1e-6))
     (1, 1e-06)-aDP under add-remove neighbours
     >>> print(ggdp.guarantee_of(order=1, scale=2.0, sensitivity=one, support="integer", delta=0))
     0.5-DP under add-remove neighbours

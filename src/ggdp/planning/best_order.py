@@ -11,12 +11,12 @@ from ggdp import _validate
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.own_scale import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
-from ggdp.planning.choices import Choice, Plan
 from ggdp.planning.half_width import calibration_for_half_width
 from ggdp.planning.measures import Measure, MeasureName, checked_measure
+from ggdp.planning.noise_outside_family import noise_outside
+from ggdp.planning.order_plan import Choice, Plan
 from ggdp.planning.order_search import HIGHEST_ORDER, LOWEST_ORDER, USUAL, Resolution, Trial, least_error
-from ggdp.planning.outside import noise_outside
-from ggdp.planning.scales import is_convolved, scale_finder
+from ggdp.planning.scale_estimates import is_convolved, scale_finder
 from ggdp.privacy import Sensitivity
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.requirements import Question

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ggdp.calibration import calibrate
 from ggdp.calibration.corner import corner_excess
-from ggdp.calibration.profile import epsilon_between
+from ggdp.calibration.privacy_profile import epsilon_between
 from ggdp.calibration.search import passing_end
 from ggdp.errors import ArgumentError, GgdpError, SearchError
 from ggdp.planning.order_search import Resolution, Trial, least_error

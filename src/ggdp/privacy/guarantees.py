@@ -103,16 +103,6 @@ class _Guarantee:
             "neighbours": self.neighbours,
         }
 
-    def brief(self) -> str:
-        """Return the guarantee in words, the same text as `str`: numbers have three digits and are rounded up.
-
-        Examples
-        --------
-        >>> ApproxDP(1.0, 6.07896e-07, "add-remove").brief()
-        '(1, 6.08e-07)-aDP under add-remove neighbours'
-        """
-        return str(self)
-
     def __str__(self) -> str:
         return self._numbers() + (f" under {self.neighbours} neighbours" if self.neighbours else "")
 

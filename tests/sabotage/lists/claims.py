@@ -10,7 +10,7 @@ CHANGED = "tests/calibration/test_changed_calibrations.py::"
 SABOTAGES = [
     Sabotage(
         "bounded noise quotes the loss of a corner that a joint norm excludes",
-        "calibration/profiled.py",
+        "calibration/quoted_guarantees.py",
         "if bound.exact and not joint_binds(self.sensitivity):",
         "if bound.exact:",
         (f"{ATTAINED}test_the_loss_on_bounds_is_not_said_to_be_that_of_a_corner_which_a_joint_norm_excludes",),

@@ -35,7 +35,7 @@ from ggdp.calibration.corner import corner_excess
 from ggdp.calibration.search import bracketed, passing_end
 from ggdp.errors import ArgumentError
 from ggdp.paper.array_checks import Floats, frozen, orders_of
-from ggdp.planning.scales import scale_finder
+from ggdp.planning.scale_estimates import scale_finder
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta
 from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw

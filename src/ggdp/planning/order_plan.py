@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
     from ggdp.planning.measures import Measure
-    from ggdp.planning.outside import Outside
+    from ggdp.planning.noise_outside_family import Outside
 
 __all__ = ["Choice", "Plan"]
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
-from ggdp.calibration.profile import delta_between, epsilon_between
+from ggdp.calibration.privacy_profile import delta_between, epsilon_between
 from ggdp.errors import ArgumentError
 from ggdp.proofs.attained import joint_binds
 from ggdp.proofs.bounded_vector import BoundedLoss
