@@ -118,10 +118,10 @@ SABOTAGES = [
     Sabotage(
         "a copy of a release is not sealed",
         "releases/release.py",
-        "    return _with_guarantee(release, guarantee)",
+        "    return charged_to(_with_guarantee(release, guarantee), entry)",
         "    for name, array in (('values', values), ('noisy', values if noisy is None else noisy)):\n"
         "        object.__setattr__(release, name, array)\n"
-        "    return _with_guarantee(release, guarantee)",
+        "    return charged_to(_with_guarantee(release, guarantee), entry)",
         ("tests/releases/test_release.py::test_no_array_of_a_release_can_be_made_writable_also_not_in_a_copy",),
     ),
     Sabotage(

@@ -178,6 +178,13 @@ SABOTAGES = [
         ("tests/cli/test_ledger.py::test_an_output_that_is_the_ledger_is_refused[show]",),
     ),
     Sabotage(
+        "a copy of a release forgets its entry",
+        "releases/release.py",
+        "        stated = (self.guarantee, self.entry)\n",
+        "        stated = (self.guarantee, None)\n",
+        (f"{EVENTS}test_a_copy_that_was_pickled_is_written_and_records_nothing",),
+    ),
+    Sabotage(
         "files that are written after the charge are not recorded",
         "tables/writing.py",
         "        release.charge.published(digests(found))\n",
