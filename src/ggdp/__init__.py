@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
     from ggdp.tables import Column, Domain, TablePlan, TableRelease, check_table, plan_table, release_table
+    from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
 
 __all__ = [
     "ApproxDP",
@@ -51,18 +52,22 @@ __all__ = [
     "IntegerGeneralizedGaussian",
     "IntegerNoise",
     "Ledger",
+    "Mean",
     "Mechanism",
     "Plan",
     "ProbabilisticDP",
     "PureDP",
+    "Quantile",
     "RandomisedResponse",
     "Release",
     "SecureSource",
     "SeededSource",
     "Sensitivity",
+    "Sum",
     "TablePlan",
     "TableRelease",
     "TruncatedGeneralizedGaussian",
+    "Variance",
     "__version__",
     "calibrate",
     "check_table",
@@ -102,6 +107,10 @@ _LAZY = {
     "Domain": "ggdp.tables",
     "TablePlan": "ggdp.tables",
     "TableRelease": "ggdp.tables",
+    "Mean": "ggdp.tables.statistics",
+    "Quantile": "ggdp.tables.statistics",
+    "Sum": "ggdp.tables.statistics",
+    "Variance": "ggdp.tables.statistics",
     "check_table": "ggdp.tables",
     "plan_table": "ggdp.tables",
     "release_table": "ggdp.tables",

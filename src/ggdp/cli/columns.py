@@ -33,6 +33,7 @@ __all__ = [
     "Levels",
     "Missing",
     "NoQuotes",
+    "OptionalBy",
     "Other",
     "SourceArgument",
     "TempDir",
@@ -57,6 +58,14 @@ SourceArgument = Annotated[
 By = Annotated[
     list[str],
     typer.Option(metavar="COL[,COL...]", help="Columns to count by; repeat for several tables at once."),
+]
+OptionalBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="COL[,COL...]",
+        help="Columns to count by; repeat for several tables at once. Without it: statistics of all rows.",
+    ),
 ]
 DomainFile = Annotated[
     Path | None, typer.Option(metavar="FILE.toml", help="Public levels and edges of the columns, [columns.NAME].")
@@ -140,13 +149,20 @@ _FLAGS = {
         "order",
         "out",
         "overwrite",
+        "per_unit",
         "plot",
         "temp_dir",
         "total",
         "unit",
         "unit_name",
     )
-} | {"data": "SOURCE", "source": "SOURCE"}
+} | {
+    "data": "SOURCE",
+    "source": "SOURCE",
+    "statistics": "--mean, --sum, --variance, --quantile",
+    "weights": "--weight",
+    "fractions": "--quantile",
+}
 # Where a message names an argument that has several flags, or whose value must be said.
 _NAMED = _FLAGS | {"domain": "--domain, --levels or --bins", "unit": "--unit COL"}
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")

@@ -8,12 +8,15 @@ stage   what it does
 3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
 ======  ==============================================================================================================
 
+Statistics are sums of whole numbers beside the count (`ggdp.tables.engines.values`, `exact_sums`): each row, or each
+unit in a cell, has a step or none, and its terms are added up in the same stages.
+
 With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
 some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted. Nor are
 they where a dialect has a faster query of its own for a marginal (`Dialect.direct_cells`).
 
-Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...), so that no name of
-a table can collide with another.
+Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures ``m0``,
+...), so that no name of a table can collide with another.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from ggdp.tables.engines import contributions
 from ggdp.tables.engines.contributions import UNIT
 from ggdp.tables.engines.frames import safe_name
 from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing, unit_value
+from ggdp.tables.engines.values import known_name, stepped, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,13 +38,16 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines.contributions import UnitLimits
+    from ggdp.tables.engines.exact_sums import SummedMeasure
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Dialect, Engine
 
-__all__ = ["CELL", "COUNT", "MarginalQuery", "cells", "crowded", "keys", "writable"]
+__all__ = ["CELL", "COUNT", "MarginalQuery", "cell_sums", "cells", "crowded", "keys", "step_counts", "writable"]
 
 COUNT, CELL = "count", "cell"
 _FIRST_DAY, _LAST_DAY = date.min, date.max
+# What rows are grouped by where no column is.
+_NO_COLUMN = "g"
 
 
 class MarginalQuery(NamedTuple):
@@ -50,11 +57,29 @@ class MarginalQuery(NamedTuple):
     frame: Frame
     marginal: Domain
     limits: UnitLimits | None
+    measured: tuple[SummedMeasure, ...] = ()
+    by_step: bool = False
 
     @property
-    def carried(self) -> str:
-        """The column that is counted: how many rows there are, or which unit."""
-        return COUNT if self.limits is None else UNIT
+    def steps(self) -> list[str]:
+        """The columns of the steps of all measures."""
+        return [value_name(place) for place in range(len(self.measured))]
+
+    @property
+    def added(self) -> list[str]:
+        """The columns that are added up in a cell: how many rows, how many have a step, and the terms of the steps."""
+        if self.by_step:
+            return [COUNT]
+        known = [known_name(step) for step in self.steps]
+        terms = (summed.names(step) for summed, step in zip(self.measured, self.steps, strict=True))
+        return [COUNT, *known, *(name for names in terms for name in names)]
+
+    @property
+    def carried(self) -> list[str]:
+        """The columns beside the cell: what is added up, and the step if it is grouped by; or the unit and its steps."""
+        if self.limits is not None:
+            return [UNIT, *self.steps]
+        return [*(self.steps if self.by_step else ()), *self.added]
 
 
 def cells(query: MarginalQuery) -> Frame:
@@ -71,6 +96,19 @@ def keys(query: MarginalQuery) -> Frame:
     return _summed(query, *_named(query))
 
 
+def cell_sums(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty cells of a declared marginal, with their counts and the sums of all measures."""
+    return _summed(query, *_indexed(query))
+
+
+def step_counts(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty cells and steps of one measure: `cell`, the step, `count`."""
+    query = query._replace(by_step=True)
+    coded, names = _indexed(query)
+    (step,) = query.steps
+    return _summed(query, coded, [*names, step]).filter(~nw.col(step).is_null())
+
+
 def crowded(query: MarginalQuery) -> Frame:
     """Return a frame of one row: the number of units in more cells of a marginal than they are counted in."""
     assert query.limits is not None
@@ -83,29 +121,29 @@ def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
     index: nw.Expr = nw.lit(0)
     for place, size in enumerate(query.marginal.shape):
         index = index * size + nw.col(f"k{place}")
-    return _coded(query).select(index.cast(nw.Int64).alias(CELL), query.carried), [CELL]
+    return _coded(query).select(index.cast(nw.Int64).alias(CELL), *query.carried), [CELL]
 
 
 def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
     """Return a frame of keys by codes and texts, and the names of these columns."""
     names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(query.marginal)]
-    return _coded(query).select(*names, query.carried), names
+    return _coded(query).select(*names, *query.carried), names
 
 
 def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
     limits = query.limits
     if limits is None:
-        found = coded.group_by(*names).agg(nw.col(COUNT).sum())
+        found = coded.group_by(*names).agg(*(nw.col(name).sum() for name in query.added))
     else:
         kept = query.engine.dialect.kept_pairs(coded, names, limits).group_by(*names)
         count = nw.len() if limits.max_rows is None else nw.col(contributions.ROWS).sum()
         found = kept.agg(count.alias(COUNT))
-    return found.with_columns(nw.col(COUNT).cast(nw.Int64))
+    return found.with_columns(*(nw.col(name).cast(nw.Int64) for name in query.added))
 
 
 def _coded(query: MarginalQuery) -> Frame:
     """Return a frame with a code, or the text of an open column, for each column; rows not counted are left out."""
-    engine, frame, marginal, limits = query
+    engine, frame, marginal, limits, *_ = query
     dialect, kinds = engine.dialect, engine.kinds
     schema = frame.collect_schema()
     columns = list(enumerate(marginal))
@@ -116,9 +154,13 @@ def _coded(query: MarginalQuery) -> Frame:
             raw.append(binned(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
         else:
             raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
+    raw += [
+        stepped(frame, summed.measure, kinds).alias(step)
+        for summed, step in zip(query.measured, query.steps, strict=True)
+    ]
     if limits is None:
         names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
-        dialect, found = engine.evaluated(frame.select(*raw).group_by(*names).agg(nw.len().alias(COUNT)))
+        dialect, found = engine.evaluated(_grouped(query, frame.select(*raw, nw.lit(0).alias(_NO_COLUMN)), names))
     else:
         kind = kinds[limits.unit]
         unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
@@ -128,7 +170,20 @@ def _coded(query: MarginalQuery) -> Frame:
         ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
         for place, column in columns
     ]
-    return found.filter(*counted, *(_falls_elsewhere(pattern) for pattern in marginal.impossible_codes))
+    counted += [_falls_elsewhere(pattern) for pattern in marginal.impossible_codes]
+    return found.filter(*counted) if counted else found
+
+
+def _grouped(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
+    """Return rows grouped by raw values, with what is added up in each group."""
+    if query.by_step:
+        names = [*names, *query.steps]
+    elif query.measured:
+        terms = [term for summed, step in zip(query.measured, query.steps, strict=True) for term in summed.terms(step)]
+        rows = rows.select(*(names or [_NO_COLUMN]), *terms)
+    known = [nw.col(step).count().alias(known_name(step)) for step in query.steps if not query.by_step]
+    sums = [nw.col(name).sum() for name in query.added if name not in (COUNT, *map(known_name, query.steps))]
+    return rows.group_by(*(names or [_NO_COLUMN])).agg(nw.len().alias(COUNT), *known, *sums)
 
 
 def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:

@@ -1,0 +1,110 @@
+"""What a plan says about its statistics: groups of sums, costs, errors, and sentences for statements and columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ggdp.tables.statistics.estimates import count_weights
+from ggdp.tables.statistics.published import noise_of
+from ggdp.tables.statistics.statistic import Mean, Quantile, Sum, Variance, published_names
+from ggdp.tables.statistics.statistics_plan import measure_of
+
+if TYPE_CHECKING:
+    from ggdp.tables.request import TableRequest
+    from ggdp.tables.statistics.statistic import Statistic
+    from ggdp.tables.statistics.statistics_plan import StatisticsPlan
+    from ggdp.tables.table_plan import TablePlan
+
+__all__ = ["column_descriptions", "count_half_width", "noise_sentences", "split_described", "statistic_sentences"]
+
+_NAMES = {Mean: "mean", Sum: "sum", Variance: "variance", Quantile: "quantile"}
+_RULES = {
+    "sum": "the sum of its values",
+    "mean": "the mean of its values",
+    "min": "the least of its values",
+    "max": "the largest of its values",
+}
+
+
+def count_half_width(plan: TablePlan) -> int:
+    """Return the half-width of the 95 % interval of a count."""
+    assert plan.statistics is not None
+    noise = noise_of(plan)
+    counting = [(group.size, group.sums) for group in plan.statistics.groups if group.sums > 1]
+    if counting:
+        weights = [weight for part in count_weights(counting) for weight in part.tolist()]
+    else:
+        weights = [1.0 / plan.statistics.groups[0].size]
+    return math.ceil(float(noise.half_widths(weights)))
+
+
+def split_described(split: StatisticsPlan) -> dict[str, Any]:
+    """Return the groups of sums and the costs of quantiles as plain values, ready for JSON."""
+    return {
+        "groups": [
+            {
+                "kind": group.kind,
+                "column": None if group.measure is None else group.measure.column,
+                "per_unit": None if group.measure is None else group.measure.rule,
+                "size": group.unit,
+            }
+            for group in split.groups
+        ],
+        "quantiles": [
+            {"column": planned.measure.column, "per_unit": planned.measure.rule, "epsilon": planned.epsilon}
+            for planned in split.quantiles
+        ],
+    }
+
+
+def statistic_sentences(request: TableRequest) -> list[str]:
+    """Return what the statistics of a table are of: ranges, what is left out, and one value for each unit."""
+    columns = dict.fromkeys(statistic.column for statistic in request.statistics)
+    ranges = [f"those of {column!r} to {request.domain[column].values_in}" for column in columns]
+    sentences = [
+        f"Values are clamped to public ranges before statistics are computed, {', '.join(ranges)}; what is not a number "
+        "is left out of them."
+    ]
+    if request.unit is not None:
+        rules: dict[str, list[str]] = {}
+        for statistic in request.statistics:
+            rule = measure_of(request, statistic).rule
+            assert rule is not None
+            rules.setdefault(_RULES[rule], []).extend(statistic.names)
+        for rule, names in rules.items():
+            sentences.append(f"For {', '.join(names)} each unit has one value in a cell: {rule} there.")
+    if any(isinstance(statistic, Variance) for statistic in request.statistics):
+        sentences.append("A variance is the mean squared distance from the mean of the cell.")
+    return sentences
+
+
+def noise_sentences(plan: TablePlan) -> str:
+    """Return how noise was added, and what follows from it."""
+    name = plan.mechanism.name
+    return (
+        f"{name[0].upper()}{name[1:]} noise was added to sums over the units of each cell, from which counts and "
+        f"statistics are estimated: 95% of the counts are within {plan.half_width:,} of the counts without noise. "
+        "Intervals are functions of the noisy sums alone. A statistic of which these say nothing is left empty, and "
+        "its interval is the whole range. Because of the noise, counts may be negative, and parts may not add up to "
+        "their totals."
+    )
+
+
+def column_descriptions(request: TableRequest) -> dict[str, str]:
+    """Return a description of each published column of statistics."""
+    found = {}
+    for statistic in request.statistics:
+        names, texts = published_names(statistic), _what(request, statistic)
+        for place, name in enumerate(names):
+            what = texts[place // 3]
+            end = ("", "lower end of the 95 % interval for the ", "upper end of the 95 % interval for the ")[place % 3]
+            found[name] = f"{end}{what}" if end else f"{what}; empty where the noisy sums say nothing"
+    return found
+
+
+def _what(request: TableRequest, statistic: Statistic) -> list[str]:
+    of = f"{statistic.column}, clamped to {request.domain[statistic.column].values_in}"
+    if isinstance(statistic, Quantile):
+        return [f"{fraction:g} quantile of {of}" for fraction in statistic.fractions]
+    return [f"{_NAMES[type(statistic)]} of {of}"]
