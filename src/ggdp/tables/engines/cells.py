@@ -71,7 +71,8 @@ class MarginalQuery(NamedTuple):
         if self.by_step:
             return [COUNT]
         known = [known_name(step) for step in self.steps]
-        terms = (summed.names(step) for summed, step in zip(self.measured, self.steps, strict=True))
+        wide = self.engine.dialect.wide_sums
+        terms = (summed.names(step, wide=wide) for summed, step in zip(self.measured, self.steps, strict=True))
         return [COUNT, *known, *(name for names in terms for name in names)]
 
     @property
@@ -138,7 +139,7 @@ def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
         kept = query.engine.dialect.kept_pairs(coded, names, limits).group_by(*names)
         count = nw.len() if limits.max_rows is None else nw.col(contributions.ROWS).sum()
         found = kept.agg(count.alias(COUNT))
-    return found.with_columns(*(nw.col(name).cast(nw.Int64) for name in query.added))
+    return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
 def _coded(query: MarginalQuery) -> Frame:
@@ -179,7 +180,9 @@ def _grouped(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
     if query.by_step:
         names = [*names, *query.steps]
     elif query.measured:
-        terms = [term for summed, step in zip(query.measured, query.steps, strict=True) for term in summed.terms(step)]
+        wide = query.engine.dialect.wide_sums
+        measured = zip(query.measured, query.steps, strict=True)
+        terms = [term for summed, step in measured for term in summed.terms(step, wide=wide)]
         rows = rows.select(*(names or [_NO_COLUMN]), *terms)
     known = [nw.col(step).count().alias(known_name(step)) for step in query.steps if not query.by_step]
     sums = [nw.col(name).sum() for name in query.added if name not in (COUNT, *map(known_name, query.steps))]

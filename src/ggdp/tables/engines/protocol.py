@@ -44,7 +44,15 @@ __all__ = ["Dialect", "Engine"]
 
 
 class Dialect(Protocol):
-    """A library that evaluates frames. A class that derives from it overrides only what is different there."""
+    """A library that evaluates frames. A class that derives from it overrides only what is different there.
+
+    Attributes
+    ----------
+    wide_sums : bool
+        Whether sums of 64-bit integers have 128 bits.
+    """
+
+    wide_sums: bool = False
 
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of the library
         """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""

@@ -75,7 +75,7 @@ def require_numbers(column: str, kinds: Mapping[str, str]) -> None:
 
 
 def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
-    """Return the values of a column as floats; null if they are not numbers."""
+    """Return the values of a column as floats; null if they are not numbers, or NaN."""
     kind, name = kinds[measure.column], number_name(measure.column)
     if name in frame.collect_schema().names():
         kind, value = "float", nw.col(name)
@@ -87,8 +87,7 @@ def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
         text = value.cast(nw.String)
         # Arrow reads no plus sign.
         return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
-    found = value.cast(nw.Float64)
-    return nw.when(~found.is_nan()).then(found) if kind == "float" else found
+    return value.cast(nw.Float64)
 
 
 def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
@@ -98,9 +97,13 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     if measure.rule == "sum":
         most = max(abs(values.offset), abs(values.offset + values.steps))
         low, first, last = 0.0, -most, most
-    step = ((x - low) / float(values.step) + 0.5).floor()
-    inside = nw.when(step < first).then(nw.lit(float(first))).when(step > last).then(nw.lit(float(last)))
-    return inside.otherwise(step).cast(nw.Int64)
+    # What changes no float is left out.
+    x = x - low if low else x
+    x = x / float(values.step) if values.step != 1 else x
+    step = (x + 0.5).floor()
+    inside = nw.when(step < first).then(nw.lit(float(first))).otherwise(step)
+    # No engine takes NaN for a number that is at most another one.
+    return nw.when(step <= last).then(inside).when(~step.is_nan()).then(nw.lit(float(last))).cast(nw.Int64)
 
 
 def unit_steps(measure: Measure, name: str) -> tuple[list[nw.Expr], nw.Expr]:

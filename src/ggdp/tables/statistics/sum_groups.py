@@ -22,16 +22,18 @@ triple    1, 0, 0, 0 without a value;                  W n_0; W (n - 2 s_1/N + s
 The sums of a pair give the number of units, and of those with a value, and the mean; those of a triple also the variance
 (a pair is the partition of unity by Bernstein's polynomials of degree 1, a triple that of degree 2).
 
-Claim (sensitivity). A unit that is added to a cell, or removed, moves the sums of a group by at most W + 2 steps in the
-l_1 norm. One that is replaced by another in the same cell moves those of a pair or triple that rise, and those that
-fall, by at most W + 2 each, and a count or a sum by at most W. Proof. The sums are rational numbers that are
-rounded down to steps; the middle sum of a triple, and the first of a pair with a value, is what is left of W n, a whole
-number. What a unit adds is not negative and adds up to W. Rounding down moves by at most ceil(d) if the
-number moves by d >= 0, and in the same direction; so the sums that are rounded down rise by at most W + 1 together if a
-unit comes (W if there is one), and the one that is left rises by the rest of W, or falls by at most 1. That is W + 2 at
-most. If one unit goes and another comes, sums fall by at most W + 1 and then 1, and rise by at most 1 and then W + 1.
-A count moves by W. For a sum under replace-one R is at least the width of the range, so that r / R moves by at most 1,
-and a number that moves by at most W steps moves by at most W after rounding.
+Claim (sensitivity). A unit that is added to a cell, or removed, moves the sums of a group by at most V steps in the l_1
+norm, V being W + 2 for a triple and W otherwise. One that is replaced by another in the same cell moves those of a pair
+or triple that rise, and those that fall, by at most V each, and a count or a sum by at most W. Proof. The sums are
+rational numbers that are rounded down to steps; the second sum of a pair and the third of a triple is what is left of
+W n, a whole number. Rounding down a number that rises by d raises it by at most ceil(d), and never lowers it. What a
+unit adds is not negative and adds up to W. So of a pair one sum rises by h <= W if a unit comes, and the other by
+W - h. Of a triple the sums that are rounded down rise by h <= W + 1 together, since they rise by at most W before
+rounding, and the one that is left by W - h >= -1: that is W + 2 in all, W + 1 upwards and 1 downwards at most. If a unit
+goes, the same is reversed. If one goes and another comes, no more than W + 2 (W for a pair) is moved upwards in all,
+and as much downwards. A count moves by W or not at all. For a sum under replace-one R is at least the width of
+the range, so that r / R moves by at most 1, and a number that moves by at most W steps moves by at most W after
+rounding down. Sums beyond 2^53 steps are clamped to it, which lengthens no move.
 
 Claim (price). The groups of sums that a unit moves, each by at most a size in the l_1 norm, are no easier to
 detect than as many single coordinates that move by their sizes: `ggdp.proofs` proves noise for these
@@ -110,7 +112,7 @@ class SumGroup:
     @property
     def most_moved(self) -> int:
         """Most that a unit moves the sums, in steps, in the l_1 norm."""
-        return self.size if self.sums == 1 else self.size + _ROUNDED
+        return self.size + (_ROUNDED if self.kind == "triple" else 0)
 
     @property
     def unit(self) -> float:

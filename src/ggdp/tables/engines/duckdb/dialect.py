@@ -27,6 +27,8 @@ _SEPARATORS = [chr(code) for code in (31, 30, 29, 28, *range(0xE000, 0xE100))]
 
 
 class _Duckdb(Dialect):
+    wide_sums = True
+
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a relation
         types = zip(native.columns, map(str, native.types), strict=True)
         return {name for name, kind in types if kind in ("UUID", '"NULL"', "NULL")}
