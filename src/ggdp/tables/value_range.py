@@ -68,7 +68,7 @@ class ValueRange:
     (Fraction(1, 10000), 4)
     >>> ValueRange(0, 10, 3)
     Traceback (most recent call last):
-    ggdp.errors.ArgumentError: range = 0:10:3: both ends must be multiples of the step; ...
+    ggdp.errors.ArgumentError: range = '0:10:3': both ends must be multiples of the step; ...
     """
 
     low: Fraction
