@@ -9,8 +9,9 @@ stage   what it does
 ======  ==============================================================================================================
 
 With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
-some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted. Nor are
-they where a dialect has a faster query of its own for a marginal (`Dialect.direct_cells`).
+some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted.
+`kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where a dialect has a faster
+query of its own for a marginal (`Dialect.direct_cells`).
 
 Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...), so that no name of
 a table can collide with another.
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import narwhals as nw
 
 from ggdp.tables.engines import contributions
-from ggdp.tables.engines.contributions import UNIT
+from ggdp.tables.engines.contributions import ROWS, UNIT
 from ggdp.tables.engines.frames import safe_name
 from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing, unit_value
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Dialect, Engine
 
-__all__ = ["CELL", "COUNT", "MarginalQuery", "cells", "crowded", "keys", "writable"]
+__all__ = ["CELL", "COUNT", "MarginalQuery", "cells", "crowded", "kept_cells", "kept_keys", "keys", "writable"]
 
 COUNT, CELL = "count", "cell"
 _FIRST_DAY, _LAST_DAY = date.min, date.max
@@ -71,6 +72,16 @@ def keys(query: MarginalQuery) -> Frame:
     return _summed(query, *_named(query))
 
 
+def kept_cells(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and cells that `cells` counts: `UNIT`, `cell`, `ROWS` with `max_rows`."""
+    return _kept(query, *_indexed(query))
+
+
+def kept_keys(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and keys that `keys` counts: `UNIT`, codes and texts, likewise."""
+    return _kept(query, *_named(query))
+
+
 def crowded(query: MarginalQuery) -> Frame:
     """Return a frame of one row: the number of units in more cells of a marginal than they are counted in."""
     assert query.limits is not None
@@ -83,7 +94,15 @@ def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
     index: nw.Expr = nw.lit(0)
     for place, size in enumerate(query.marginal.shape):
         index = index * size + nw.col(f"k{place}")
-    return _coded(query).select(index.cast(nw.Int64).alias(CELL), query.carried), [CELL]
+    dtype = nw.Int64() if query.limits is None else _index_type(query.marginal)
+    return _coded(query).select(index.cast(dtype).alias(CELL), query.carried), [CELL]
+
+
+def _index_type(marginal: Domain) -> nw.dtypes.DType:
+    """Return a short integer type for the index of a cell: pairs of units and cells are many."""
+    # An engine may convert rows that are left out too, whose codes may be -1: their index is within these bounds.
+    most = marginal.size * len(marginal)
+    return nw.Int16() if most < 1 << 15 else nw.Int32() if most < 1 << 31 else nw.Int64()
 
 
 def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
@@ -92,14 +111,18 @@ def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
     return _coded(query).select(*names, query.carried), names
 
 
+def _kept(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+    """Return the kept pairs of units and cells, from a frame of rows."""
+    assert query.limits is not None
+    return query.engine.dialect.kept_pairs(contributions.pairs(coded, names, query.limits), names, query.limits)
+
+
 def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
-    limits = query.limits
-    if limits is None:
+    if query.limits is None:
         found = coded.group_by(*names).agg(nw.col(COUNT).sum())
     else:
-        kept = query.engine.dialect.kept_pairs(coded, names, limits).group_by(*names)
-        count = nw.len() if limits.max_rows is None else nw.col(contributions.ROWS).sum()
-        found = kept.agg(count.alias(COUNT))
+        count = nw.len() if query.limits.max_rows is None else nw.col(ROWS).sum()
+        found = _kept(query, coded, names).group_by(*names).agg(count.alias(COUNT))
     return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
