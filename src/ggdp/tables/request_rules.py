@@ -12,7 +12,7 @@ from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.domain import MOST_CELLS
 from ggdp.tables.statistics.statistic import Variance, published_names
-from ggdp.tables.value_range import FEW_STEPS
+from ggdp.tables.value_range import FEW_STEPS, MOST_STEPS
 
 if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
@@ -189,6 +189,18 @@ def check_statistics(request: TableRequest) -> None:
                 statistic.column,
                 f"its range has {values.steps:,} steps, and a variance is computed on at most {FEW_STEPS:,}; declare a "
                 "larger step",
+            )
+        if (
+            request.unit is not None
+            and (request.per_unit or statistic.rule) == "sum"
+            and values is not None
+            and max(abs(values.offset), abs(values.offset + values.steps)) > MOST_STEPS
+        ):
+            raise ArgumentError(
+                "statistics",
+                statistic.column,
+                f"its range ends more than {MOST_STEPS:,} steps from 0, and the rows of a unit are added up in steps; "
+                "declare a larger step",
             )
     published = {name for statistic in request.statistics for name in published_names(statistic)} | set(COUNTED)
     for name in (name for names in request.by for name in names):

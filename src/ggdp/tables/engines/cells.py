@@ -12,8 +12,9 @@ Statistics are sums of whole numbers beside the count (`ggdp.tables.engines.valu
 unit in a cell, has a step or none, and its terms are added up in the same stages.
 
 With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
-some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted. Nor are
-they where a dialect has a faster query of its own for a marginal (`Dialect.direct_cells`).
+some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted.
+`kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where a dialect has a faster
+query of its own for a marginal (`Dialect.direct_cells`).
 
 Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures ``m0``,
 ...), so that no name of a table can collide with another.
@@ -27,10 +28,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import narwhals as nw
 
 from ggdp.tables.engines import contributions
-from ggdp.tables.engines.contributions import UNIT
+from ggdp.tables.engines.contributions import ROWS, UNIT
 from ggdp.tables.engines.frames import safe_name
 from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing, unit_value
-from ggdp.tables.engines.values import known_name, stepped, value_name
+from ggdp.tables.engines.values import known_name, stepped, unit_value_of, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,19 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Dialect, Engine
 
-__all__ = ["CELL", "COUNT", "MarginalQuery", "cell_sums", "cells", "crowded", "keys", "step_counts", "writable"]
+__all__ = [
+    "CELL",
+    "COUNT",
+    "MarginalQuery",
+    "cell_sums",
+    "cells",
+    "crowded",
+    "kept_cells",
+    "kept_keys",
+    "keys",
+    "step_counts",
+    "writable",
+]
 
 COUNT, CELL = "count", "cell"
 _FIRST_DAY, _LAST_DAY = date.min, date.max
@@ -105,9 +118,18 @@ def cell_sums(query: MarginalQuery) -> Frame:
 def step_counts(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty cells and steps of one measure: `cell`, the step, `count`."""
     query = query._replace(by_step=True)
-    coded, names = _indexed(query)
     (step,) = query.steps
-    return _summed(query, coded, [*names, step]).filter(~nw.col(step).is_null())
+    return _summed(query, *_indexed(query)).filter(~nw.col(step).is_null())
+
+
+def kept_cells(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and cells that `cells` counts: `UNIT`, `cell`, `ROWS` with `max_rows`."""
+    return _kept(query, *_indexed(query))
+
+
+def kept_keys(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and keys that `keys` counts: `UNIT`, codes and texts, likewise."""
+    return _kept(query, *_named(query))
 
 
 def crowded(query: MarginalQuery) -> Frame:
@@ -122,7 +144,15 @@ def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
     index: nw.Expr = nw.lit(0)
     for place, size in enumerate(query.marginal.shape):
         index = index * size + nw.col(f"k{place}")
-    return _coded(query).select(index.cast(nw.Int64).alias(CELL), *query.carried), [CELL]
+    dtype = nw.Int64() if query.limits is None else _index_type(query.marginal)
+    return _coded(query).select(index.cast(dtype).alias(CELL), *query.carried), [CELL]
+
+
+def _index_type(marginal: Domain) -> nw.dtypes.DType:
+    """Return a short integer type for the index of a cell: pairs of units and cells are many."""
+    # An engine may convert rows that are left out too, whose codes may be -1: their index is within these bounds.
+    most = marginal.size * len(marginal)
+    return nw.Int16() if most < 1 << 15 else nw.Int32() if most < 1 << 31 else nw.Int64()
 
 
 def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
@@ -131,14 +161,24 @@ def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
     return _coded(query).select(*names, *query.carried), names
 
 
+def _kept(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+    """Return the kept pairs of units and cells with their steps, from a frame of rows."""
+    assert query.limits is not None
+    values = [unit_value_of(summed.measure, step) for summed, step in zip(query.measured, query.steps, strict=True)]
+    pairs = contributions.pairs(coded, names, query.limits, values)
+    return query.engine.dialect.kept_pairs(pairs, names, query.limits)
+
+
 def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
-    limits = query.limits
-    if limits is None:
-        found = coded.group_by(*names).agg(*(nw.col(name).sum() for name in query.added))
+    """Return what is added up in each cell, or in each cell and step."""
+    by = [*names, *query.steps] if query.by_step else names
+    if query.limits is None:
+        found = coded.group_by(*by).agg(*(nw.col(name).sum() for name in query.added))
+    elif query.measured:
+        found = _grouped(query, _kept(query, coded, names), names)
     else:
-        kept = query.engine.dialect.kept_pairs(coded, names, limits).group_by(*names)
-        count = nw.len() if limits.max_rows is None else nw.col(contributions.ROWS).sum()
-        found = kept.agg(count.alias(COUNT))
+        count = nw.len() if query.limits.max_rows is None else nw.col(ROWS).sum()
+        found = _kept(query, coded, names).group_by(*names).agg(count.alias(COUNT))
     return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
@@ -176,7 +216,7 @@ def _coded(query: MarginalQuery) -> Frame:
 
 
 def _grouped(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
-    """Return rows grouped by raw values, with what is added up in each group."""
+    """Return rows, or kept pairs, grouped by some columns, with what is added up in each group."""
     if query.by_step:
         names = [*names, *query.steps]
     elif query.measured:

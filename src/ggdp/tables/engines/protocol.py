@@ -62,8 +62,8 @@ class Dialect(Protocol):
         """Return a frame with the position of each text among the levels; null for a text that is not a level."""
         ...
 
-    def kept_pairs(self, frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        """Return the pairs of unit and cell that are counted (`ggdp.tables.engines.contributions`)."""
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        """Return those of distinct pairs of unit and cell that are counted, with all columns (`contributions`)."""
         ...
 
     def text(self, value: nw.Expr) -> nw.Expr:

@@ -19,7 +19,7 @@ With units, the rows of a unit in a cell become one value:
 =====  ==========================================================================================================
 rule   value of the unit, from the steps of its rows that have one
 =====  ==========================================================================================================
-mean   floor((2 sum(a) + k) / (2 k)), k being their number: the mean step, halves rounded up
+mean   floor((2 sum(a) + k) / (2 k)) in 64-bit floats, k being their number: the mean step, halves rounded up
 min    the least a
 max    the largest a
 sum    the sum of r = min(max(floor(x / g + 1/2), -R), R), R = max(|lo|, |hi|) / g, clamped to the range
@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 import narwhals as nw
 
 from ggdp.errors import ArgumentError
+from ggdp.tables.engines.contributions import PairValue
 from ggdp.tables.engines.frames import safe_name
 from ggdp.tables.engines.kinds import NUMBER
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.statistics.sum_groups import Measure
 
-__all__ = ["known_name", "number_name", "require_numbers", "stepped", "unit_steps", "value_name"]
+__all__ = ["known_name", "number_name", "require_numbers", "stepped", "unit_value_of", "value_name"]
 
 _KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
 _NUMBER = rf"^{NUMBER}\z"
@@ -106,13 +107,13 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     return nw.when(step <= last).then(inside).when(~step.is_nan()).then(nw.lit(float(last))).cast(nw.Int64)
 
 
-def unit_steps(measure: Measure, name: str) -> tuple[list[nw.Expr], nw.Expr]:
-    """Return what is computed of the steps of the rows of a unit in a cell, and the value of the unit from that."""
+def unit_value_of(measure: Measure, name: str) -> PairValue:
+    """Return how the steps of the rows of a unit in a cell become the step of the unit."""
     rule, values = measure.rule, measure.values
-    known, added = f"{name}_k", f"{name}_t"
     if rule in ("min", "max"):
-        return [getattr(nw.col(name), rule)().alias(name)], nw.col(name)
-    parts = [nw.col(name).count().alias(known), nw.col(name).sum().alias(added)]
+        return PairValue(name, (getattr(nw.col(name), rule)().alias(name),), nw.col(name))
+    known, added = f"{name}_k", f"{name}_t"
+    aggregates = (nw.col(name).count().alias(known), nw.col(name).sum().alias(added))
     total, number = nw.col(added).cast(nw.Float64), nw.col(known).cast(nw.Float64)
     if rule == "mean":
         value = ((total * 2.0 + number) / (number * 2.0)).floor()
@@ -120,4 +121,4 @@ def unit_steps(measure: Measure, name: str) -> tuple[list[nw.Expr], nw.Expr]:
         first, last = float(values.offset), float(values.offset + values.steps)
         inside = nw.when(total < first).then(nw.lit(first)).when(total > last).then(nw.lit(last)).otherwise(total)
         value = inside - first
-    return parts, nw.when(nw.col(known) > 0).then(value).cast(nw.Int64)
+    return PairValue(name, aggregates, nw.when(nw.col(known) > 0).then(value).cast(nw.Int64))

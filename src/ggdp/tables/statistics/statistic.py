@@ -184,7 +184,9 @@ def checked_statistics(statistics: object) -> tuple[Statistic, ...]:
     if statistics is None:
         return ()
     given: Sequence[Any] = (
-        [statistics] if isinstance(statistics, Statistic) else tuple(statistics)  # type: ignore[arg-type]
+        [statistics]
+        if isinstance(statistics, Statistic)
+        else tuple(statistics)  # type: ignore[arg-type]
         if hasattr(statistics, "__iter__") and not isinstance(statistics, str | bytes)
         else [statistics]
     )

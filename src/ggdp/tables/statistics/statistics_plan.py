@@ -79,7 +79,9 @@ class StatisticsPlan:
     def summed(self) -> tuple[SummedMeasure, ...]:
         """What is added up of the values of units, for the groups that add up values, in their order."""
         return tuple(
-            SummedMeasure(group.measure, squares=group.kind == "triple") for group in self.groups if group.measure is not None
+            SummedMeasure(group.measure, squares=group.kind == "triple")
+            for group in self.groups
+            if group.measure is not None
         )
 
     @property
@@ -195,4 +197,3 @@ def _largest(request: TableRequest, measure: Measure) -> int:
     values = measure.values
     ends = max(abs(values.offset), abs(values.offset + values.steps))
     return ends if request.neighbours == "add-remove" else max(ends, values.steps)
-
