@@ -98,7 +98,8 @@ class Domain:
         r"""Return the domain of a TOML file.
 
         It has a section ``[columns.NAME]`` for each column, with `levels` or `edges`, and perhaps `labels`, `other` and
-        `missing`; for statistics with ``range = [low, high]`` and perhaps `step`. A section ``[[impossible]]`` gives levels that cannot occur together.
+        `missing`; for statistics with ``range = [low, high]`` and perhaps `step`. A section ``[[impossible]]`` gives
+        levels that cannot occur together.
 
         Parameters
         ----------

@@ -50,7 +50,6 @@ from ggdp.tables.request_rules import (
     check_total,
     check_units,
 )
-
 from ggdp.tables.statistics.statistic import checked_per_unit, checked_statistics, described
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ _LONGEST_NAME = 80
 
 
 def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of each marginal, from a name, a list of names, or a list of such lists; of None, no column."""
+    """Return the columns of each marginal, from a name, a list of names, or a list of such lists; none from None."""
     if by is None or (isinstance(by, list | tuple) and not by):
         return ((),)
     if isinstance(by, str):

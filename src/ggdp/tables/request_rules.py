@@ -167,9 +167,10 @@ def check_statistics(request: TableRequest) -> None:
     if request.by == ((),) and not request.statistics:
         raise ArgumentError("by", None, "names no column: counts need columns to count by")
     if not request.statistics:
-        for name, value in (("per_unit", request.per_unit), ("weights", dict(request.weights) or None)):
-            if value is not None:
-                raise ArgumentError(name, value, "needs `statistics`")
+        if request.per_unit is not None:
+            raise ArgumentError("per_unit", request.per_unit, "needs `statistics`")
+        if request.weights:
+            raise ArgumentError("weights", dict(request.weights), "needs `statistics`")
         return
     for column in dict.fromkeys(statistic.column for statistic in request.statistics):
         if column not in request.domain or request.domain[column].values_in is None:

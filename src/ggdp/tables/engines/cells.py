@@ -16,8 +16,8 @@ some are kept (`ggdp.tables.engines.contributions`), and the units in each cell,
 `kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where a dialect has a faster
 query of its own for a marginal (`Dialect.direct_cells`).
 
-Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures ``m0``,
-...), so that no name of a table can collide with another.
+Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures
+``m0``, ...), so that no name of a table can collide with another.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class MarginalQuery(NamedTuple):
 
     @property
     def carried(self) -> list[str]:
-        """The columns beside the cell: what is added up, and the step if it is grouped by; or the unit and its steps."""
+        """The columns beside the cell: what is added up, and the step if grouped by it; or the unit and its steps."""
         if self.limits is not None:
             return [UNIT, *self.steps]
         return [*(self.steps if self.by_step else ()), *self.added]

@@ -91,7 +91,7 @@ def pairs(frame: Frame, cell: Sequence[str], limits: UnitLimits, values: Sequenc
     """Return the distinct pairs of units and cells, with their values, and rows (`ROWS`), at most R, if counted."""
     aggregates = [part for each in values for part in each.aggregates]
     found = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS), *aggregates)
-    kept = [UNIT, *cell, *(each.value.alias(each.name) for each in values)]
+    kept = [nw.col(UNIT, *cell), *(each.value.alias(each.name) for each in values)]
     if limits.max_rows is None:
         return found.select(*kept)
     rows = nw.col(ROWS).cast(nw.Int64)

@@ -6,10 +6,10 @@ over all rows, and of their products, give the sums of a and of a^2:
 
     sum a = B sum h + sum l,    sum a^2 = B^2 sum h^2 + 2 B sum h l + sum l^2.
 
-Claim. No sum of digits overflows: each term is below 2^21, so that the sum of fewer than 2^42 rows is below 2^63. Proof: B is 2^10
-where squares are needed, and N is at most 2^20, so that h is at most 2^10 and products are at most 2^20; else B is
-2^16, and N at most 2^31. Where N is below B (N^2 below 2^20 with squares), a is its own digit. Digits are found by a
-division by a power of two and a subtraction of floats that hold them exactly.
+Claim. No sum of digits overflows: each term is below 2^21, so that the sum of fewer than 2^42 rows is below 2^63.
+Proof: B is 2^10 where squares are needed, and N is at most 2^20, so that h is at most 2^10 and products are at most
+2^20; else B is 2^16, and N at most 2^31. Where N is below B (N^2 below 2^20 with squares), a is its own digit. Digits
+are found by a division by a power of two and a subtraction of floats that hold them exactly.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class Counted(NamedTuple):
 
 
 class MeasuredCells(NamedTuple):
-    """The non-empty cells of a marginal, in increasing order: how many rows or units, and what each measure adds up to."""
+    """The non-empty cells of a marginal, in increasing order: rows or units, and what each measure adds up to."""
 
     cells: NDArray[np.int64]
     sums: tuple[CellSums, ...]

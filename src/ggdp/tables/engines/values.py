@@ -7,7 +7,7 @@ a          its step, min(max(floor((x - lo) / g + 1/2), 0), N), an integer; null
 =========  ==============================================================================================
 
 What is a number: integers and floats that are not NaN, infinite ones included; decimals; true and false as 1 and 0;
-text that matches ``ggdp.tables.engines.kinds.NUMBER``; and Python values of these types in the object columns of pandas.
+text that matches `ggdp.tables.engines.kinds.NUMBER`; and Python values of these types in pandas' object columns.
 Everything else has no value, and no statistic counts it. Dates are refused before any value is read.
 
 Numbers are rounded to the nearest float first, decimals by way of their text. Then there are one subtraction, one

@@ -63,8 +63,7 @@ def statistic_sentences(request: TableRequest) -> list[str]:
     columns = dict.fromkeys(statistic.column for statistic in request.statistics)
     ranges = [f"those of {column!r} to {request.domain[column].values_in}" for column in columns]
     sentences = [
-        f"Values are clamped to public ranges before statistics are computed, {', '.join(ranges)}; what is not a number "
-        "is left out of them."
+        f"For statistics, values are clamped to public ranges, {', '.join(ranges)}; what is not a number is left out."
     ]
     if request.unit is not None:
         rules: dict[str, list[str]] = {}
@@ -72,8 +71,8 @@ def statistic_sentences(request: TableRequest) -> list[str]:
             rule = measure_of(request, statistic).rule
             assert rule is not None
             rules.setdefault(_RULES[rule], []).extend(statistic.names)
-        for rule, names in rules.items():
-            sentences.append(f"For {', '.join(names)} each unit has one value in a cell: {rule} there.")
+        for words, names in rules.items():
+            sentences.append(f"For {', '.join(names)} each unit has one value in a cell: {words} there.")
     if any(isinstance(statistic, Variance) for statistic in request.statistics):
         sentences.append("A variance is the mean squared distance from the mean of the cell.")
     return sentences

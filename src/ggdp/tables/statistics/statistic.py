@@ -1,13 +1,14 @@
 """Statistics that are published beside the counts: means, sums, variances and quantiles of columns of numbers.
 
-With a column of units, the rows of a unit in a cell are first made one value, by the rule `per_unit`. Values are clamped
-to the public range of their column and rounded to its step (`ggdp.tables.value_range`).
+With a column of units, the rows of a unit in a cell are first made one value, by the rule `per_unit`. Values are
+clamped to the public range of their column and rounded to its step (`ggdp.tables.value_range`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from attrs import field, frozen
 
@@ -183,13 +184,9 @@ def checked_statistics(statistics: object) -> tuple[Statistic, ...]:
     """Return statistics, each requested once."""
     if statistics is None:
         return ()
-    given: Sequence[Any] = (
-        [statistics]
-        if isinstance(statistics, Statistic)
-        else tuple(statistics)  # type: ignore[arg-type]
-        if hasattr(statistics, "__iter__") and not isinstance(statistics, str | bytes)
-        else [statistics]
-    )
+    given: Sequence[Any] = [statistics]
+    if isinstance(statistics, Iterable) and not isinstance(statistics, str | bytes):
+        given = tuple(statistics)
     for statistic in given:
         if not isinstance(statistic, Statistic):
             raise ArgumentTypeError(
@@ -210,5 +207,4 @@ def checked_per_unit(rule: object) -> PerUnit | None:
     """Return the rule by which the rows of a unit become one value; None for the default of each statistic."""
     if rule is None:
         return None
-    found: PerUnit = _validate.choice(per_unit=rule, among=get_args(PerUnit))
-    return found
+    return cast("PerUnit", _validate.choice(per_unit=rule, among=get_args(PerUnit)))

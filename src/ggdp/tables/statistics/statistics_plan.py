@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GRID",
-    "StatisticsPlan",
     "PlannedQuantiles",
+    "StatisticsPlan",
     "measure_of",
     "plan_statistics",
     "statistics_noise",

@@ -19,8 +19,8 @@ triple    1, 0, 0, 0 without a value;                  W n_0; W (n - 2 s_1/N + s
           else 0, (1 - a/N)^2, 2 (1 - a/N) a/N, a^2/N^2    W s_2 / N^2
 ========  ===========================================  ==============================================================
 
-The sums of a pair give the number of units, and of those with a value, and the mean; those of a triple also the variance
-(a pair is the partition of unity by Bernstein's polynomials of degree 1, a triple that of degree 2).
+The sums of a pair give the number of units, and of those with a value, and the mean; those of a triple also the
+variance. A pair is the partition of unity by Bernstein's polynomials of degree 1, a triple that of degree 2.
 
 Claim (sensitivity). A unit that is added to a cell, or removed, moves the sums of a group by at most V steps in the l_1
 norm, V being W + 2 for a triple and W otherwise. One that is replaced by another in the same cell moves those of a pair
@@ -29,11 +29,11 @@ rational numbers that are rounded down to steps; the second sum of a pair and th
 W n, a whole number. Rounding down a number that rises by d raises it by at most ceil(d), and never lowers it. What a
 unit adds is not negative and adds up to W. So of a pair one sum rises by h <= W if a unit comes, and the other by
 W - h. Of a triple the sums that are rounded down rise by h <= W + 1 together, since they rise by at most W before
-rounding, and the one that is left by W - h >= -1: that is W + 2 in all, W + 1 upwards and 1 downwards at most. If a unit
-goes, the same is reversed. If one goes and another comes, no more than W + 2 (W for a pair) is moved upwards in all,
-and as much downwards. A count moves by W or not at all. For a sum under replace-one R is at least the width of
-the range, so that r / R moves by at most 1, and a number that moves by at most W steps moves by at most W after
-rounding down. Sums beyond 2^53 steps are clamped to it, which lengthens no move.
+rounding, and the one that is left by W - h >= -1: that is W + 2 in all, W + 1 upwards and 1 downwards at most. If a
+unit goes, the same is reversed. If one goes and another comes, no more than W + 2 (W for a pair) is moved upwards in
+all, and as much downwards. A count moves by W or not at all. For a sum under replace-one R is at least the width of the
+range, so that r / R moves by at most 1, and a number that moves by at most W steps moves by at most W after rounding
+down. Sums beyond 2^53 steps are clamped to it, which lengthens no move.
 
 Claim (price). The groups of sums that a unit moves, each by at most a size in the l_1 norm, are no easier to
 detect than as many single coordinates that move by their sizes: `ggdp.proofs` proves noise for these
