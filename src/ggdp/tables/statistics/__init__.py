@@ -3,6 +3,7 @@
 from ggdp.tables.statistics.estimates import count_estimate, single_sum_estimate, sum_estimate
 from ggdp.tables.statistics.means import mean_estimate
 from ggdp.tables.statistics.noisy_sums import ColumnSums, Estimate
+from ggdp.tables.statistics.variances import variance_estimate
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "mean_estimate",
     "single_sum_estimate",
     "sum_estimate",
+    "variance_estimate",
 ]

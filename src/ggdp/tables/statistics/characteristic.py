@@ -15,7 +15,7 @@ The integral is taken as a midpoint sum with steps 2 pi / L, cut off by the wind
 
 Accuracy. The sum differs from the integral by the mass of X beyond L - x, which is below 1e-11: X is log-concave, so
 P(|X| > s std) <= e^(1 - s). The window smooths H with a kernel that falls as exp(-(D y)^2 / 4) with the distance y.
-The densities of all X are analytic but at 0, where phi's slow decay comes from; quantiles at the levels used here are
+The densities of all X are analytic but at 0, where phi's slow decay comes from; quantiles at the levels allowed are
 at least 0.6 away from it. Near the quantile the Fourier transform of H falls as exp(-pi t / (2 p)) at least (the
 gamma function of a law that ends like exp(-x^p)). T and D are chosen so that each part is below 1e-10.
 Tests compare with closed forms and with sums in 30 digits.
@@ -60,19 +60,19 @@ def magnitude_quantiles(order: float, level: float, weights: Floats) -> Floats:
         return np.asarray(largest * np.sqrt(np.square(rows).sum(axis=1) / 2.0) * ndtri(0.5 + 0.5 * level))
     single = _single(order, level)
     if rows.shape[1] == 1:
-        return largest * single
+        return np.asarray(largest * single)
     t, window = _frequencies(order, level, rows)
     found = np.empty(len(rows))
     for block in _blocks(len(rows), t.size):
         found[block] = _solved(order, level, rows[block], t, window, single)
-    return found * largest
+    return np.asarray(found * largest)
 
 
 def _single(order: float, level: float) -> float:
     """Return the quantile of one |K|."""
     from scipy.special import gammaincinv
 
-    return float(gammaincinv(1.0 / order, level)) ** (1.0 / order)
+    return math.pow(float(gammaincinv(1.0 / order, level)), 1.0 / order)
 
 
 def _solved(order: float, level: float, rows: Floats, t: Floats, window: Floats, start: float) -> Floats:

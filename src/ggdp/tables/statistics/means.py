@@ -8,9 +8,9 @@ c(m)     the quantile of the noise of S - m W, at the level
 =======  ==============================================================================================
 
 Claim. The interval covers m with a probability of at least the level, whatever n and the values are. Proof (Fieller
-1954): without noise S - m W = U (n m - m n) = 0. So S - m W is a sum of noise with known weights, (-m, 1 - m) for a pair
-and (-m, 1/2 - m, 1 - m) for a triple, and |S - m W| <= c(m) has at least the level. The interval contains every m in
-[0, 1] with that property. It may contain more: the hull is taken, and where no m has it, or W <= 0, other m's; more
+1954): without noise S - m W = U (n m - m n) = 0. So S - m W is a sum of noise with known weights, (-m, 1 - m) for a
+pair and (-m, 1/2 - m, 1 - m) for a triple, and |S - m W| <= c(m) has at least the level. The interval contains every m
+in [0, 1] with that property. It may contain more: the hull is taken, and where no m has it, or W <= 0, other m's; more
 points never cover less. With n = 0 there is no mean, and nothing to cover.
 
 Where W > 0, c is convex along the line of weights and, being the same for t and 1 - t, largest at 0 and 1. So m-hat
@@ -28,13 +28,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.tables.statistics.noisy_sums import Estimate
 from ggdp.tables.statistics.outer_roots import outer_root
 from ggdp.tables.statistics.ranges import in_range
 
 if TYPE_CHECKING:
     from ggdp.distributions.generalized_gaussian import Floats
-    from ggdp.tables.statistics.noisy_sums import ColumnSums
+    from ggdp.tables.statistics.noisy_sums import ColumnSums, Estimate
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 __all__ = ["mean_estimate", "mean_parts"]
@@ -86,7 +85,7 @@ def mean_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[
     slack = ROUNDING * np.abs(column.weighed).sum(axis=-1)
 
     def half_width(m: Floats) -> Floats:
-        return noise.along(slopes, slopes - 1.0, m, level) + slack
+        return np.asarray(noise.along(slopes, slopes - 1.0, m, level) + slack)
 
     counted = total > 0.0
     # Cells without units are decided already; any sums do for them.

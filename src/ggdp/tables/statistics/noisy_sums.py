@@ -60,8 +60,8 @@ class ColumnSums:
 
     Examples
     --------
-    >>> ColumnSums(sums=[[0, 30, 10]], unit=10).values_of_means().tolist()
-    [0.25]
+    >>> ColumnSums(sums=[[0, 30, 10]], unit=10).coordinates
+    3
     """
 
     sums: Floats = field(converter=_sums)
@@ -81,11 +81,6 @@ class ColumnSums:
     def mean_weights(self) -> Floats:
         """What a unit of each of these sums adds to the sum of values, as parts of the range: 0 to 1 in even steps."""
         return np.linspace(0.0, 1.0, self.coordinates - 1)
-
-    def values_of_means(self) -> Floats:
-        """Return the means that the sums show, as parts of the range; NaN where they show no unit with a value."""
-        total, first = self.weighed.sum(axis=-1), self.weighed @ self.mean_weights
-        return np.divide(first, total, out=np.full(total.shape, np.nan), where=total > 0.0)
 
 
 @frozen(eq=False)

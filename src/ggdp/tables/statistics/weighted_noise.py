@@ -8,14 +8,15 @@ c(w)     the quantile of |w_1 K_1 + ... + w_r K_r| at the level
 
 c has absolute values as its only use of signs, grows in proportion to w, and does not fall if any |w_i| grows.
 (Proof: symmetric unimodal summands; |w K| grows stochastically with |w|, so the sum becomes less peaked:
-Birnbaum 1948, "On random variables with comparable peakedness", Lemma and Theorem 1.) On lines c is convex at the
+Birnbaum 1948, "On random variables with comparable peakedness", Theorem 1.) On lines c is convex at the
 levels used here, which tests check along those lines for orders from 1 to 100; the chords of a table then lie above it.
 
 Claim (large orders). For p >= P, c of order p is at most c of order P over Gamma(1 + 1/P). Proof: let
-d = 1/Gamma(1 + 1/P). The density of |K| of order p over that of d |K'|, K' of order P, is d Gamma(1 + 1/P)/Gamma(1 + 1/p)
-times exp((x/d)^P - x^p). The first factor is at least 1, as Gamma is at most 1 between 1 and 2. The exponent is
-x^P (d^-P - x^(p - P)): not negative at first, and falling from where it is 0. So the densities cross once, and |K| is
-stochastically smaller than d |K'|. Both are symmetric and unimodal, so their weighted sums compare in the same way.
+d = 1/Gamma(1 + 1/P). The density of |K| of order p over that of d |K'|, K' of order P, is
+Gamma(1 + 1/P) d / Gamma(1 + 1/p) times exp((x/d)^P - x^p). The first factor is at least 1, as Gamma is at most 1
+between 1 and 2. The exponent is x^P (d^-P - x^(p - P)): not negative at first, and falling from where it is 0. So the
+densities cross once, and |K| is stochastically smaller than d |K'|. Both are symmetric and unimodal, so their weighted
+sums compare in the same way.
 
 Rounding: standard quantiles are raised by `MARGIN`, which is above the error of their inversion. Noise on the integers
 of scale b is within one step of b K, in the same probabilities up to terms of order b^-2 (`ggdp.distributions`
@@ -32,6 +33,7 @@ import numpy as np
 from attrs import field, frozen
 
 from ggdp.distributions import parameters
+from ggdp.errors import ArgumentError
 from ggdp.tables.statistics.characteristic import LARGEST_ORDER, magnitude_quantiles
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ _COARSE, _FINE = 41, 513
 # From so many rows on a table is quicker than one inversion each.
 _MANY = 16
 _LARGEST_TABLE = 3
+# What the inversion is accurate for; the least leaves quantiles away from 0, the most is that of means for variances.
+_LEAST_LEVEL, _MOST_LEVEL = 0.5, 0.99999
 
 
 @frozen(kw_only=True)
@@ -77,7 +81,7 @@ class WeightedNoise:
         The last axis of the weights is that of the coordinates. One with weights of 0 only has a half-width of 0.
         """
         rows = np.abs(np.asarray(weights, dtype=np.float64))
-        return standard_half_widths(self.order, level, rows) * self.scale + rows.sum(axis=-1)
+        return np.asarray(standard_half_widths(self.order, _level(level), rows) * self.scale + rows.sum(axis=-1))
 
     def along(self, start: Floats, end: Floats, place: Floats, level: float = 0.95) -> Floats:
         """Return half-widths at places from 0 to 1 on the line of weights from start to end.
@@ -85,10 +89,16 @@ class WeightedNoise:
         Claim: they are a convex function of the place, from above, within `MARGIN` of the half-widths.
         """
         first, last = tuple(start.tolist()), tuple(end.tolist())
-        table = _line(self.order, level, first, last)
+        table = _line(self.order, _level(level), first, last)
         # A convex bound of the sum of absolute weights: its chord.
         steps = np.abs(start).sum() * (1.0 - place) + np.abs(end).sum() * place
         return np.asarray(np.interp(place, np.linspace(0.0, 1.0, _LINE + 1), table) * self.scale + steps)
+
+
+def _level(level: float) -> float:
+    if not _LEAST_LEVEL <= level <= _MOST_LEVEL:
+        raise ArgumentError("level", level, f"must be from {_LEAST_LEVEL} to {_MOST_LEVEL}")
+    return float(level)
 
 
 def standard_half_widths(order: float, level: float, weights: Floats) -> Floats:
@@ -104,7 +114,9 @@ def standard_half_widths(order: float, level: float, weights: Floats) -> Floats:
 
 def _normalised(order: float, level: float, rows: Floats) -> Floats:
     """Return c(w) for rows whose largest weight is 1."""
-    if len(rows) < _MANY or rows.shape[1] > _LARGEST_TABLE or rows.shape[1] == 1 or order == 2.0:
+    if order == 2.0 or rows.shape[1] == 1:
+        return _raised(order, level, rows)
+    if len(rows) < _MANY or rows.shape[1] > _LARGEST_TABLE:
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
         return _raised(order, level, distinct)[back.reshape(-1)]
     ordered = np.sort(rows, axis=1)
