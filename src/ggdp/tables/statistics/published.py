@@ -14,7 +14,7 @@ from ggdp.tables.statistics.statistic import Mean, Quantile, Sum
 from ggdp.tables.statistics.statistics_plan import measure_of
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
 
-# variance
+from ggdp.tables.statistics.variances import variance_estimate
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _estimate(plan: TablePlan, statistic: Statistic, noisy: NDArray[np.float64])
         return sum_estimate(column, bounds, noise, others=others)
     if isinstance(statistic, Mean):
         return mean_estimate(column, bounds, noise)
-    raise AssertionError
+    return variance_estimate(column, bounds, noise)
 
 
 def _parts(plan: TablePlan, noisy: NDArray[np.float64]) -> list[tuple[SumGroup, NDArray[np.float64]]]:
