@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bins",
-    "By",
     "Delimiter",
     "DomainFile",
     "Encoding",
@@ -54,10 +53,6 @@ SourceArgument = Annotated[
     typer.Argument(
         metavar="SOURCE", help="A CSV, Parquet or JSON-lines file, or a quoted pattern of several ('data/*.parquet')."
     ),
-]
-By = Annotated[
-    list[str],
-    typer.Option(metavar="COL[,COL...]", help="Columns to count by; repeat for several tables at once."),
 ]
 OptionalBy = Annotated[
     list[str] | None,
@@ -160,11 +155,17 @@ _FLAGS = {
     "data": "SOURCE",
     "source": "SOURCE",
     "statistics": "--mean, --sum, --variance, --quantile",
+    "range": "--range",
     "weights": "--weight",
     "fractions": "--quantile",
 }
 # Where a message names an argument that has several flags, or whose value must be said.
-_NAMED = _FLAGS | {"domain": "--domain, --levels or --bins", "unit": "--unit COL"}
+_NAMED = _FLAGS | {
+    "domain": "--domain, --levels or --bins",
+    "unit": "--unit COL",
+    "statistics": "--mean, --sum, --variance or --quantile",
+    "range": "--range COL=LOW:HIGH",
+}
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -45,6 +45,7 @@ from ggdp.cli.statistics import (
     SumOf,
     VarianceOf,
     Weight,
+    require_columns_or_statistics,
     statistics_of,
     weights_of,
     with_ranges,
@@ -152,8 +153,7 @@ def release(
 
         marginals = marginals_of(by or ())
         statistics = statistics_of(mean, sum_, variance, quantile)
-        if not marginals and not statistics:
-            raise typer.BadParameter("name columns to count by, or a statistic, such as --mean", param_hint="'--by'")
+        require_columns_or_statistics(marginals, statistics)
         declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
         with working("choosing the noise"), warnings.catch_warnings():
             # They are printed below.

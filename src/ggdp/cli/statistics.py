@@ -23,6 +23,7 @@ __all__ = [
     "SumOf",
     "VarianceOf",
     "Weight",
+    "require_columns_or_statistics",
     "statistics_of",
     "weights_of",
     "with_ranges",
@@ -35,7 +36,8 @@ MeanOf = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="Publish the mean of a column in each cell; needs its range.")
 ]
 SumOf = Annotated[
-    list[str] | None, typer.Option(metavar="COL", help="Publish the sum of a column in each cell; needs its range.")
+    list[str] | None,
+    typer.Option("--sum", metavar="COL", help="Publish the sum of a column in each cell; needs its range."),
 ]
 VarianceOf = Annotated[
     list[str] | None,
@@ -48,6 +50,7 @@ QuantileOf = Annotated[
 Range = Annotated[
     list[str] | None,
     typer.Option(
+        "--range",
         metavar="COL=LO:HI[:STEP]",
         help="Public range of a column of numbers (income=0:200000); values outside are clamped to it.",
     ),
@@ -78,6 +81,12 @@ def statistics_of(
         column, values = _split("--quantile", text, "COL=0.5")
         found.append(Quantile(column, numbers_of("--quantile", values)))
     return found
+
+
+def require_columns_or_statistics(marginals: Sequence[Sequence[str]], statistics: Sequence[Statistic]) -> None:
+    """Raise if there is nothing to publish."""
+    if not marginals and not statistics:
+        raise typer.BadParameter("name columns to count by, or a statistic, such as --mean COL", param_hint="'--by'")
 
 
 def with_ranges(domain: Domain, ranges: Sequence[str] | None) -> Domain:

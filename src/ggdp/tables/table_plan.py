@@ -24,7 +24,8 @@ from ggdp.tables.pictures import picture, picture_files, require_pictures
 from ggdp.tables.plan_summary import as_text
 from ggdp.tables.release import TableRelease
 from ggdp.tables.request import AUTO
-from ggdp.tables.statistics.plan_description import count_half_width, split_described
+from ggdp.tables.statistics.plan_description import count_half_width, half_widths, split_described
+from ggdp.tables.statistics.plus_minus import SIZES
 from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_noise
 from ggdp.tables.thresholds import (
     key_delta,
@@ -229,7 +230,9 @@ class TablePlan:
             "guarantee": self.guarantee.to_dict(),
             "losses": [counted.to_dict() for counted in self.losses],
             "cut": None if self.cut is None else {**self.cut.to_dict(), "plus_minus": self.cut.half_width},
-            "statistics": None if self.statistics is None else split_described(self.statistics),
+            "statistics": None
+            if self.statistics is None
+            else {**split_described(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
             "sensitivity": str(self.mechanism.sensitivity),
             "warnings": list(self.request.warnings),
             "files": [str(file) for file in self.files],

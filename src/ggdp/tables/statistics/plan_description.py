@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ggdp.tables.statistics.estimates import count_weights
+from ggdp._rounding import rounded_up_text
+from ggdp.tables.statistics import plus_minus
 from ggdp.tables.statistics.published import noise_of
 from ggdp.tables.statistics.statistic import Mean, Quantile, Sum, Variance, published_names
 from ggdp.tables.statistics.statistics_plan import measure_of
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["column_descriptions", "count_half_width", "noise_sentences", "split_described", "statistic_sentences"]
+__all__ = [
+    "column_descriptions",
+    "count_half_width",
+    "half_width_rows",
+    "half_widths",
+    "noise_sentences",
+    "split_described",
+    "statistic_sentences",
+]
 
 _NAMES = {Mean: "mean", Sum: "sum", Variance: "variance", Quantile: "quantile"}
 _RULES = {
@@ -30,13 +39,56 @@ _RULES = {
 def count_half_width(plan: TablePlan) -> int:
     """Return the half-width of the 95 % interval of a count."""
     assert plan.statistics is not None
-    noise = noise_of(plan)
-    counting = [(group.size, group.sums) for group in plan.statistics.groups if group.sums > 1]
+    noise, counting = noise_of(plan), _kinds(plan)
     if counting:
-        weights = [weight for part in count_weights(counting) for weight in part.tolist()]
-    else:
-        weights = [1.0 / plan.statistics.groups[0].size]
-    return math.ceil(float(noise.half_widths(weights)))
+        return math.ceil(plus_minus.count_half_width(counting, noise))
+    return math.ceil(plus_minus.single_sum_half_width(1.0 / plan.statistics.groups[0].size, noise))
+
+
+def _kinds(plan: TablePlan) -> list[tuple[int, int]]:
+    """Return the unit and the number of sums of each group that counts units."""
+    assert plan.statistics is not None
+    return [(group.size, group.sums) for group in plan.statistics.groups if group.sums > 1]
+
+
+def half_widths(plan: TablePlan) -> dict[str, list[float]]:
+    """Return the half-widths of the 95 % intervals of each statistic in cells of `plus_minus.SIZES` units.
+
+    Those of means and variances are the largest that noise of 0 gives; those of quantiles are in `quantile_errors`.
+    """
+    found = {}
+    for statistic in plan.request.statistics:
+        if not isinstance(statistic, Quantile):
+            found[statistic.names[0]] = _half_widths(plan, statistic)
+    return found
+
+
+def _half_widths(plan: TablePlan, statistic: Statistic) -> list[float]:
+    assert plan.statistics is not None
+    measure, noise = measure_of(plan.request, statistic), noise_of(plan)
+    bounds = (float(measure.values.low), float(measure.values.high))
+    group = next(group for group in plan.statistics.groups if group.measure == measure)
+    if group.kind == "sum":
+        step = float(measure.values.step) * group.largest / group.size
+        return [plus_minus.single_sum_half_width(step, noise)] * len(plus_minus.SIZES)
+    kind = (group.size, group.sums)
+    if isinstance(statistic, Sum):
+        others = [(other.size, other.sums) for other in plan.statistics.groups if other is not group and other.sums > 1]
+        return [plus_minus.sum_half_width([kind, *others], bounds, noise)] * len(plus_minus.SIZES)
+    return plus_minus.ratio_half_widths("mean" if isinstance(statistic, Mean) else "variance", kind, bounds, noise)
+
+
+def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
+    """Return the half-widths of statistics in words, a name and a text in each row."""
+    sizes = " / ".join(f"{size:,}" for size in plus_minus.SIZES)
+    rows = []
+    for name, widths in half_widths(plan).items():
+        shown = " / ".join(rounded_up_text(width) for width in widths)
+        if len(set(widths)) == 1:
+            rows.append((name, f"plus-minus {rounded_up_text(widths[0])} at 95 %"))
+        else:
+            rows.append((name, f"plus-minus {shown} at 95 %, in cells of {sizes} units"))
+    return rows
 
 
 def split_described(split: StatisticsPlan) -> dict[str, Any]:
