@@ -239,7 +239,7 @@ class TableRelease(ArrowViews):
 
         return write(self, path, overwrite=overwrite)
 
-    def plot(self, *, title: str | None = None, unit: str | None = None) -> Figure:
+    def plot(self, *, column: str | None = None, title: str | None = None, unit: str | None = None) -> Figure:
         """Return a figure of the one table with its intervals; needs the extra `plots`.
 
         The parameters are those of `ggdp.plots.plot_table`, which also draws one of several tables.
@@ -247,7 +247,7 @@ class TableRelease(ArrowViews):
         from ggdp.plots.tables import plot_table
 
         self._one()
-        return plot_table(self, title=title, unit=unit)
+        return plot_table(self, column=column, title=title, unit=unit)
 
     def _repr_html_(self) -> str:
         """Return the guarantee and the first rows of each table, for notebooks."""
