@@ -108,7 +108,7 @@ def test_tables_of_many_weights_are_those_of_single_ones_from_above(order, coord
     assert np.all(many[:100] <= single * (1.0 + (4.0 * MARGIN if order <= 5.0 else 2e-4)))
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", LEVELS[1:])
 @pytest.mark.parametrize("order", ORDERS)
 def test_half_widths_are_convex_along_the_lines_of_means_and_variances(order, level):
     noise = WeightedNoise(order=order, scale=1.0)
@@ -117,7 +117,6 @@ def test_half_widths_are_convex_along_the_lines_of_means_and_variances(order, le
     for start, end in lines:
         widths = noise.along(np.array(start), np.array(end), np.linspace(0.0, 1.0, 129), level)
         assert np.diff(widths, 2).min() > -1e-9 * widths[0]
-        assert np.all(np.diff(standard_half_widths(order, level, np.linspace(start, end, 65)), 2) > -2e-5)
 
 
 @pytest.mark.parametrize("order", [101.0, 1000.0, 1e6])
