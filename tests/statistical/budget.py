@@ -50,6 +50,7 @@ COMPARISONS: dict[str, int] = {
     "intervals": 2 * 5,
     "kept cells": 3,
     "sparse tables": 4 * 4,
+    "statistics of noisy sums": 4 * 92,
 }
 
 
