@@ -45,8 +45,10 @@ __all__ = ["MARGIN", "WeightedNoise", "standard_half_widths"]
 
 MARGIN = 1e-6
 
-_LINE = 1024
-_COARSE, _FINE = 41, 513
+_LINE = 256
+# Knots of a spline: at high orders, where the law has almost an edge, more are needed.
+_COARSE, _COARSE_AT_HIGH_ORDERS, _HIGH_ORDER = 17, 41, 8.0
+_FINE = 513
 # From so many rows on a table is quicker than one inversion each.
 _MANY = 16
 _LARGEST_TABLE = 3
@@ -151,7 +153,8 @@ def _triples(order: float, level: float) -> Floats:
         rows = np.stack([np.ones(s.size), s.reshape(-1), (s * q).reshape(-1)], axis=1)
         return _raised(order, level, rows).reshape(s.shape)
 
-    knots, fine = np.linspace(0.0, 1.0, _COARSE), np.linspace(0.0, 1.0, _FINE)
+    coarse = _COARSE if order <= _HIGH_ORDER else _COARSE_AT_HIGH_ORDERS
+    knots, fine = np.linspace(0.0, 1.0, coarse), np.linspace(0.0, 1.0, _FINE)
     spline = RectBivariateSpline(knots, knots, exact(*np.meshgrid(knots, knots, indexing="ij")), kx=5, ky=5)
     middles = 0.5 * (knots[1::2] + knots[:-1:2])
     s, q = np.meshgrid(middles, middles, indexing="ij")
