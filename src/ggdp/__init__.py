@@ -34,7 +34,17 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
-    from ggdp.tables import Column, Domain, TablePlan, TableRelease, check_table, plan_table, release_table
+    from ggdp.tables import (
+        Column,
+        Domain,
+        RangeRelease,
+        TablePlan,
+        TableRelease,
+        check_table,
+        plan_table,
+        private_range,
+        release_table,
+    )
 
 __all__ = [
     "ApproxDP",
@@ -56,6 +66,7 @@ __all__ = [
     "ProbabilisticDP",
     "PureDP",
     "RandomisedResponse",
+    "RangeRelease",
     "Release",
     "SecureSource",
     "SeededSource",
@@ -70,6 +81,7 @@ __all__ = [
     "guarantee_of",
     "plan",
     "plan_table",
+    "private_range",
     "release_table",
     "verify",
 ]
@@ -103,7 +115,9 @@ _LAZY = {
     "TablePlan": "ggdp.tables",
     "TableRelease": "ggdp.tables",
     "check_table": "ggdp.tables",
+    "RangeRelease": "ggdp.tables",
     "plan_table": "ggdp.tables",
+    "private_range": "ggdp.tables",
     "release_table": "ggdp.tables",
 }
 

@@ -67,9 +67,7 @@ class CellValues:
     rows: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, cell: NDArray[np.int64], step: NDArray[np.int64], rows: NDArray[np.int64], *, cells: int
-    ) -> Self:
+    def of(cls, cell: NDArray[np.int64], step: NDArray[np.int64], rows: NDArray[np.int64], *, cells: int) -> Self:
         """Return the values of `cells` cells, from flat arrays sorted by cell and step, without repetition.
 
         Raises
@@ -166,7 +164,12 @@ class _Masses:
 
 
 def drawn_steps(
-    part: Part, above: NDArray[np.int64], below: NDArray[np.int64], rate: Fraction, divisors: NDArray[np.int64], source: Source
+    part: Part,
+    above: NDArray[np.int64],
+    below: NDArray[np.int64],
+    rate: Fraction,
+    divisors: NDArray[np.int64],
+    source: Source,
 ) -> NDArray[np.int64]:
     """Return a step of the part of each cell, near its quantile above/below, by the errors of whole steps.
 
@@ -194,7 +197,12 @@ def drawn_steps(
 
 
 def drawn_positions(
-    part: Part, above: NDArray[np.int64], below: NDArray[np.int64], rate: Fraction, divisors: NDArray[np.int64], source: Source
+    part: Part,
+    above: NDArray[np.int64],
+    below: NDArray[np.int64],
+    rate: Fraction,
+    divisors: NDArray[np.int64],
+    source: Source,
 ) -> NDArray[np.int64]:
     """Return a position of the part of each cell, near its quantile above/below, by the errors of positions.
 

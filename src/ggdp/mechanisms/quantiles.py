@@ -17,25 +17,20 @@ Several are drawn in one of two ways, whichever has the smaller error for cells 
 with it; then the quantiles of both halves side by side, each from the rows of its half. A node that has h levels of
 quantiles below and including it takes 1/h of what its path has left.
 
-Claim (add-remove). A cell costs at most eps. Proof: an error of a node moves by at most the share of the row in its part
-times c, so its loss is at most its epsilon times the share. The shares of the two halves of a part add up to that of
+Claim (add-remove). A cell costs at most eps. Proof: an error of a node moves by at most c times the share of the row in
+its part, so its loss is at most its epsilon times the share. The shares of the two halves of a part add up to that of
 the part, so the losses of all nodes add up to an average, weighted by shares, of the sums of epsilons along the paths
 from the first node down, none of which is above eps. Nodes depend on the outcomes of earlier ones, as adaptive
 composition allows.
 
 Claim (replace-one). A cell costs at most eps, for a row whose value changes within the cell. Proof: with the shares x
 and y of the old and the new row, errors move by at most max(q x + (1 - q) y, (1 - q) x + q y). At the first node
-x = y = 1, which makes 1. Below it, it is at most max(q, 1 - q) (x + y), and weights there use twice max(q, 1 - q) for c,
+x = y = 1, which makes 1. Below it, it is at most max(q, 1 - q) (x + y), and weights there have 2 max(q, 1 - q) for c,
 so that a loss is at most epsilon (x + y)/2: the average of two averages over paths, as above. A row in another cell
 is a row less in one and one more in the other, each of which costs at most eps: here c is at least max(q, 1 - q).
 
-Claim (intervals). With a lower bound n0 of n that holds with a probability of at least 97.5 %, the interval holds the
-whole set of q-quantiles with a probability of at least 95 %, whatever the data are. Proof: the lower end is a step that
-is drawn for q' < q with the rate eps'/(2 c'), alone. It is wrong only if at least q n rows are below it, so
-if its error is at least (q - q') n. At most N steps are that bad, and some step has an error of 0, so the probability
-is at most N exp(-(q - q') n eps'/(2 c')), which is 1.25 % for the q' that is chosen, if n = n0, and less if n is
-larger. The same holds for the upper end; the three add up to 5 %. Where no q' above 0 is far enough from q the end is
-that of the range. Widening the interval to the released value does no harm.
+Claim (intervals). An interval holds all q-quantiles of its cell with a probability of at least 95 %, whatever the data
+are: `ggdp.mechanisms.quantile_intervals`, which spends its share of eps on a noisy histogram around the values.
 
 References
 ----------
@@ -51,6 +46,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,14 +54,14 @@ from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.mechanisms.quantile_ends import interval_ends
+from ggdp.mechanisms.quantile_intervals import interval_ends
 from ggdp.mechanisms.quantile_parts import CellValues, Part, drawn_positions, drawn_steps
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 from ggdp.sampling.entropy import checked_source
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from ggdp.sampling.entropy import Source
 
@@ -79,8 +75,8 @@ _TYPICAL_ROWS = 1000
 # b S is at most 2^26, and S at most 2^20.
 _MOST_POSITIONS = 1 << 20
 _MOST_PRODUCT = 1 << 26
-# Values of cells that are worked on together.
-_BLOCK = 1 << 20
+# Values of cells that are worked on together: few enough for a core's own cache.
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -104,6 +100,15 @@ class QuantileDraws:
     known: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Block:
+    """Quantiles and ends of the cells that are worked on together."""
+
+    values: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class _Node:
     """A quantile of a part: the `index`-th one, `above`/`below` of the rows of the part, and what it may cost."""
@@ -121,7 +126,7 @@ def _decimals(fractions: object) -> tuple[Fraction, ...]:
     if isinstance(fractions, str) or not isinstance(fractions, Iterable):
         raise ArgumentTypeError("fractions", fractions, "must be a list of numbers above 0 and below 1")
     found = tuple(_decimal(q) for q in fractions)
-    if not found or any(not 0 < q < 1 for q in found) or any(a >= b for a, b in zip(found, found[1:], strict=False)):
+    if not found or any(not 0 < q < 1 for q in found) or any(a >= b for a, b in pairwise(found)):
         raise ArgumentError("fractions", fractions, "must be above 0 and below 1, each larger than the one before")
     if math.lcm(*(q.denominator for q in found)) > MOST_DENOMINATOR:
         raise ArgumentError("fractions", fractions, "must have at most six decimal digits")
@@ -137,6 +142,17 @@ def _decimal(q: object) -> Fraction:
         return Fraction(Decimal(q if isinstance(q, str) else repr(float(q))))
     except (InvalidOperation, ValueError, OverflowError):
         raise ArgumentError("fractions", q, "must be numbers above 0 and below 1") from None
+
+
+def _last_step(steps: object) -> int:
+    last = _validate.integer(steps=steps, at_least=1)
+    if last > MOST_STEPS:
+        raise ArgumentError("steps", steps, "must be at most 2^31; use a larger step")
+    return last
+
+
+def _positive(epsilon: object) -> float:
+    return _validate.positive(epsilon=epsilon)
 
 
 def _share(interval_share: object) -> Fraction:
@@ -174,24 +190,19 @@ class QuantilePlan:
     --------
     >>> plan = QuantilePlan(fractions=[0.25, 0.5, 0.75], steps=200_000, epsilon=1.0)
     >>> plan.levels, [round(error) for error in plan.rank_errors(1_000)]
-    (2, [129, 95, 129])
-    >>> incomes = CellValues.of(np.zeros(1000, np.int64), 30 * np.arange(1000), np.ones(1000, np.int64), cells=2)
-    >>> draws = plan.draw(incomes, [980, -7])
-    >>> draws.values.shape, draws.known.tolist()
-    ((2, 3), [[True, True, True], [False, False, False]])
+    (2, [106, 86, 106])
+    >>> incomes = CellValues.of(np.zeros(1000, np.int64), 30 * np.arange(1000), np.ones(1000, np.int64), cells=1)
+    >>> draws = plan.draw(incomes)
+    >>> draws.values.shape, bool((draws.lower <= draws.values).all())
+    ((1, 3), True)
     """
 
     fractions: tuple[Fraction, ...] = field(converter=_decimals)
-    steps: int = field()
-    epsilon: float = field(converter=lambda epsilon: _validate.positive(epsilon=epsilon))
+    steps: int = field(converter=_last_step)
+    epsilon: float = field(converter=_positive)
     neighbours: Neighbours = field(default="add-remove", converter=validated_neighbours)
     interval_share: Fraction = field(default=Fraction(1, 2), converter=_share)
     _tree: _Node | None = field(init=False, repr=False, eq=False)
-
-    @steps.validator
-    def _few_enough(self, _attribute: object, steps: int) -> None:
-        if _validate.integer(steps=steps, at_least=1) > MOST_STEPS:
-            raise ArgumentError("steps", steps, "must be at most 2^31; use a larger step")
 
     @_tree.default
     def _better_way(self) -> _Node | None:
@@ -222,16 +233,13 @@ class QuantilePlan:
         errors = self._apart_errors() if self._tree is None else self._halves_errors(self._tree, rows)
         return tuple(min(error, float(rows)) for error in errors)
 
-    def draw(self, cells: CellValues, counts_lower: ArrayLike, source: Source | None = None) -> QuantileDraws:
+    def draw(self, cells: CellValues, source: Source | None = None) -> QuantileDraws:
         """Return private quantiles of all cells, with 95 % intervals.
 
         Parameters
         ----------
         cells : CellValues
             The values of all cells, also of those that have none.
-        counts_lower : array_like of int
-            A private lower bound of the rows of each cell, each valid with a probability of at least 97.5 %: the
-            lower end of a 95 % interval around a noisy count whose noise is symmetric.
         source : Source, optional
             Where the random bits come from; the operating system by default.
         """
@@ -240,27 +248,22 @@ class QuantilePlan:
             raise ArgumentTypeError("cells", type(cells).__name__, "must be CellValues")
         if cells.steps.size and int(cells.steps.max()) > self.steps:
             raise ArgumentError("cells", "these", f"must have steps of at most {self.steps:,}")
-        known = np.asarray(counts_lower)
-        if known.shape != (cells.cells,) or known.dtype.kind not in "iu":
-            raise ArgumentError("counts_lower", f"{known.dtype} of shape {known.shape}", "must be one integer a cell")
-        parts = [
-            self._drawn(cells.slice(first, last), known[first:last], bits) for first, last in _blocks(cells.starts)
-        ]
-        names = ("values", "lower", "upper", "known")
-        return QuantileDraws(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        parts = [self._drawn(cells.slice(first, last), bits) for first, last in _blocks(cells.starts)]
+        names = ("values", "lower", "upper")
+        values, lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return QuantileDraws(values, lower, upper, (lower > 0) | (upper < self.steps))
 
-    def _drawn(self, cells: CellValues, counts_lower: NDArray[np.int64], source: Source) -> QuantileDraws:
+    def _drawn(self, cells: CellValues, source: Source) -> _Block:
         values = np.empty((cells.cells, len(self.fractions)), dtype=np.int64)
         if self._tree is None:
             whole = Part.whole(cells, self.steps, 1)
-            for i, numerator in enumerate(self._numerators):
-                node = _Node(i, numerator, self._denominator, self._for_values / len(self.fractions), None, None)
-                values[:, i] = self._of_node(node, whole, source, first=True)
+            for node in self._apart():
+                values[:, node.index] = self._of_node(node, whole, source, first=True)
             values.sort(axis=1)
         else:
             self._by_halves(self._tree, Part.whole(cells, self.steps, self._positions), values, source, first=True)
-        lower, upper, known = self._intervals(cells, counts_lower, source)
-        return QuantileDraws(values, np.minimum(lower, values), np.maximum(upper, values), known)
+        lower, upper = interval_ends(cells, values, self.fractions, self.steps, self.interval_scale, source)
+        return _Block(values, np.minimum(lower, values), np.maximum(upper, values))
 
     def _by_halves(self, node: _Node, part: Part, values: NDArray[np.int64], source: Source, *, first: bool) -> None:
         """Draw the quantile of a node, and those of both halves after it."""
@@ -281,19 +284,13 @@ class QuantilePlan:
         divisors = np.full(part.low.size, self._divisor(node, first=first))
         return drawn_steps(part, above, below, node.epsilon / 2, divisors, source)
 
-    def _intervals(
-        self, cells: CellValues, counts_lower: NDArray[np.int64], source: Source
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return lower and upper ends, and which intervals are less than the whole range."""
-        epsilon = Fraction(self.epsilon) * self.interval_share / (2 * len(self.fractions))
-        whole = Part.whole(cells, self.steps, 1)
-        replaced = self.neighbours == "replace-one"
-        found = [
-            interval_ends(whole, q, self.steps, epsilon, counts_lower, source, replaced=replaced)
-            for q in self.fractions
-        ]
-        lower, upper, known = (np.stack(column, axis=1) for column in zip(*found, strict=True))
-        return lower, upper, known
+    @property
+    def interval_scale(self) -> float:
+        """Scale of the integer Laplace noise of the histograms that intervals are from, rounded up."""
+        rows = 1 if self.neighbours == "add-remove" else 2
+        exact = rows / (Fraction(self.epsilon) * self.interval_share)
+        nearest = float(exact)
+        return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
     @property
     def _for_values(self) -> Fraction:
@@ -333,14 +330,18 @@ class QuantilePlan:
         return node.below if first else 2 * larger
 
     def _log_steps(self, epsilon: Fraction, divisor: int, below: int, chance: float, rows: int = 0) -> float:
-        """Return how many rows an error stays below, but for a chance; `rows` of one step may be split by a position."""
+        """Return how many rows an error stays below, but for a chance; `rows` is 0 for the errors of whole steps."""
         rate = float(epsilon * below / (2 * divisor))
         return math.log(self.steps * (1.0 + rate * rows) / chance) / rate
 
+    def _apart(self) -> list[_Node]:
+        """Return a node for each quantile, all of the whole range."""
+        epsilon = self._for_values / len(self.fractions)
+        return [_Node(i, a, self._denominator, epsilon, None, None) for i, a in enumerate(self._numerators)]
+
     def _apart_errors(self) -> list[float]:
-        epsilon, chance = self._for_values / len(self.fractions), 1.0 - _LEVEL
-        nodes = [_Node(i, a, self._denominator, epsilon, None, None) for i, a in enumerate(self._numerators)]
-        return [self._log_steps(epsilon, self._divisor(n, first=True), n.below, chance) for n in nodes]
+        chance = 1.0 - _LEVEL
+        return [self._log_steps(n.epsilon, self._divisor(n, first=True), n.below, chance) for n in self._apart()]
 
     def _halves_errors(self, tree: _Node, rows: int) -> list[float]:
         errors = [0.0] * len(self.fractions)

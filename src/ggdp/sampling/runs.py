@@ -10,8 +10,8 @@ V           a uniform number in [0, 1), read to as many bits as a decision takes
 ==========  ======================================================================================================
 
 A range of 2^31 steps of which a hundred occur is two hundred runs: nothing is done for each candidate. A draw picks one
-of the sum of all b units of its cell. Nearly always it is one of the first a units of a run, which then is the draw. The
-j-th unit of a run, from a on, is decided in ball arithmetic: it is accepted when j + V < 2^m w, otherwise the cell
+of the sum of all b units of its cell. Nearly always it is one of the first a units of a run, which then is the draw.
+The j-th unit of a run, from a on, is decided in ball arithmetic: it is accepted when j + V < 2^m w, otherwise the cell
 draws again. The candidate within the run is drawn afterwards: uniformly where d = 0, and else as
 floor(-log(1 - V (1 - exp(-r d k))) / (r d)), in balls that are refined until they leave one integer.
 
@@ -38,7 +38,6 @@ Estimation with Optimal Convergence Rates", STOC 2011 (intervals between data po
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,6 +48,8 @@ from ggdp.sampling.entropy import random_bits, random_words
 from ggdp.sampling.selection import decayed
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     from ggdp.sampling.entropy import Source
@@ -138,6 +139,7 @@ def drawn_candidates(
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> from ggdp import SecureSource
     >>> far, one = np.array([0, 500]), np.array([1, 1])
     >>> runs = Runs(np.array([0, 2]), np.array([1, 2**31]), far, 0 * one, Fraction(1), np.array([1]))
@@ -188,10 +190,12 @@ def _floats(runs: Runs, least: NDArray[np.int64]) -> tuple[NDArray[np.float64], 
         exponents = (runs.errors - np.repeat(least, lengths)).astype(np.float64) * rates
         # A run without candidates may have any error.
         exponents = np.maximum(exponents, 0.0)
-        steps = runs.growth.astype(np.float64) * rates
-        sizes = runs.sizes.astype(np.float64)
-        sums = np.where(steps > 0.0, _risen(steps * sizes) / _risen(steps), sizes)
-        return decayed(exponents) * np.where(runs.sizes > 0, sums, 0.0), exponents > _FAR
+        sums = runs.sizes.astype(np.float64)
+        rising = np.flatnonzero((runs.growth > 0) & (runs.sizes > 1))
+        if rising.size:
+            steps = runs.growth[rising].astype(np.float64) * rates[rising]
+            sums[rising] = np.where(steps > 0.0, _risen(steps * sums[rising]) / _risen(steps), sums[rising])
+        return decayed(exponents) * sums, exponents > _FAR
 
 
 def _risen(y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -243,9 +247,9 @@ def _geometric(step: Fraction, size: int, source: Source, word: int) -> int:
 def _uniform_below(totals: NDArray[np.int64], source: Source, word: int) -> NDArray[np.int64]:
     """Return a uniform integer from 0 to total - 1 for each total, from 1 to 2^62."""
     above = totals.astype(np.uint64)
-    last = np.uint64((1 << word) - 1)
+    largest = np.uint64((1 << word) - 1)
     # Words after the last multiple of the total are drawn again; there are 2^word modulo the total of them.
-    last = last - (last % above + np.uint64(1)) % above
+    last = largest - (largest % above + np.uint64(1)) % above
     drawn = np.empty(totals.size, dtype=np.uint64)
     places = np.arange(totals.size)
     while places.size:
