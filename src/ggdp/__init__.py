@@ -36,6 +36,17 @@ if TYPE_CHECKING:
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
     from ggdp.tables import Column, Domain, TablePlan, TableRelease, check_table, plan_table, release_table
     from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
+    from ggdp.tables import (
+        Column,
+        Domain,
+        RangeRelease,
+        TablePlan,
+        TableRelease,
+        check_table,
+        plan_table,
+        private_range,
+        release_table,
+    )
 
 __all__ = [
     "ApproxDP",
@@ -59,6 +70,7 @@ __all__ = [
     "PureDP",
     "Quantile",
     "RandomisedResponse",
+    "RangeRelease",
     "Release",
     "SecureSource",
     "SeededSource",
@@ -75,6 +87,7 @@ __all__ = [
     "guarantee_of",
     "plan",
     "plan_table",
+    "private_range",
     "release_table",
     "verify",
 ]
@@ -112,7 +125,9 @@ _LAZY = {
     "Sum": "ggdp.tables.statistics",
     "Variance": "ggdp.tables.statistics",
     "check_table": "ggdp.tables",
+    "RangeRelease": "ggdp.tables",
     "plan_table": "ggdp.tables",
+    "private_range": "ggdp.tables",
     "release_table": "ggdp.tables",
 }
 

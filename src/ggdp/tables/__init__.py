@@ -6,6 +6,7 @@ from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines.spark.written_release import WrittenRelease
 from ggdp.tables.plan_and_release import plan_table, release_table
+from ggdp.tables.private_range import RangeRelease, private_range
 from ggdp.tables.release import Table, TableRelease
 from ggdp.tables.request import TableRequest
 from ggdp.tables.table_plan import TablePlan
@@ -13,6 +14,7 @@ from ggdp.tables.table_plan import TablePlan
 __all__ = [
     "Column",
     "Domain",
+    "RangeRelease",
     "Table",
     "TableCheck",
     "TablePlan",
@@ -21,5 +23,6 @@ __all__ = [
     "WrittenRelease",
     "check_table",
     "plan_table",
+    "private_range",
     "release_table",
 ]

@@ -25,7 +25,7 @@ from ggdp.tables.release import TableRelease, tables_of, tables_with_statistics
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 from ggdp.tables.request_rules import too_many_cells
 from ggdp.tables.sparse import sparse_cells
-from ggdp.tables.statistics.statistics_release import noisy_sums
+from ggdp.tables.statistics.statistics_release import drawn_quantiles, noisy_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,8 +139,9 @@ def _with_statistics(
     domains = plan.request.domains
     shown = [_possible_cells(domain) for domain in domains]
     release = charged_to(noisy_sums(opened, query, plan, shown, bits), entry)
+    quantiles = drawn_quantiles(opened, query, plan, shown, bits)
     keys = [_keys(domain, cells) for domain, cells in zip(domains, shown, strict=True)]
-    tables = tables_with_statistics(release, plan, keys, [cells.size for cells in shown])
+    tables = tables_with_statistics(release, plan, keys, [cells.size for cells in shown], quantiles)
     return TableRelease(plan=plan, release=release, tables=tables)
 
 

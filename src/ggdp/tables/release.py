@@ -28,7 +28,7 @@ from ggdp.tables.intervals import table_intervals
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import COUNTS
 from ggdp.tables.request_rules import COVERS
-from ggdp.tables.statistics.published import published_count, published_statistics, shown_estimate
+from ggdp.tables.statistics.published import in_requested_order, published_count, published_statistics, shown_estimate
 from ggdp.tables.statistics.statistics_release import sums_of_table
 from ggdp.tables.unit_descriptions import covered, number_of
 
@@ -307,9 +307,13 @@ def tables_of(
 
 
 def tables_with_statistics(
-    release: Release, plan: TablePlan, keys: Sequence[pa.Table], shown: Sequence[int]
+    release: Release,
+    plan: TablePlan,
+    keys: Sequence[pa.Table],
+    shown: Sequence[int],
+    quantiles: Sequence[Sequence[PublishedStatistic]],
 ) -> tuple[Table, ...]:
-    """Return the tables of a release of noisy sums, given the keys and the number of cells of each."""
+    """Return the tables of a release of noisy sums, given the keys, the number of cells and the quantiles of each."""
     tables = []
     for number, (domain, key) in enumerate(zip(plan.request.domains, keys, strict=True)):
         noisy = sums_of_table(plan, release, shown, number)
@@ -326,7 +330,7 @@ def tables_with_statistics(
                 lower=lower,
                 upper=upper,
                 covers=covered(plan.request, number),
-                statistics=published_statistics(plan, noisy),
+                statistics=in_requested_order(plan, [*published_statistics(plan, noisy), *quantiles[number]]),
             )
         )
     return tuple(tables)

@@ -54,12 +54,18 @@ def _kinds(plan: TablePlan) -> list[tuple[int, int]]:
 def half_widths(plan: TablePlan) -> dict[str, list[float]]:
     """Return the half-widths of the 95 % intervals of each statistic in cells of `plus_minus.SIZES` units.
 
-    Those of means and variances are the largest that noise of 0 gives; those of quantiles are in `quantile_errors`.
+    Those of means and variances are the largest that noise of 0 gives; those of quantiles are in ranks, the number of
+    units between the value and the quantile.
     """
-    found = {}
-    for statistic in plan.request.statistics:
-        if not isinstance(statistic, Quantile):
-            found[statistic.names[0]] = _half_widths(plan, statistic)
+    assert plan.statistics is not None
+    found = {
+        statistic.names[0]: _half_widths(plan, statistic)
+        for statistic in plan.request.statistics
+        if not isinstance(statistic, Quantile)
+    }
+    for planned in plan.statistics.quantiles:
+        errors = [planned.of_a_cell.rank_errors(size) for size in plus_minus.SIZES]
+        found |= {name: [error[place] for error in errors] for place, name in enumerate(planned.statistic.names)}
     return found
 
 
@@ -80,14 +86,17 @@ def _half_widths(plan: TablePlan, statistic: Statistic) -> list[float]:
 
 def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
     """Return the half-widths of statistics in words, a name and a text in each row."""
+    assert plan.statistics is not None
     sizes = " / ".join(f"{size:,}" for size in plus_minus.SIZES)
+    ranks = {name for planned in plan.statistics.quantiles for name in planned.statistic.names}
     rows = []
     for name, widths in half_widths(plan).items():
         shown = " / ".join(rounded_up_text(width) for width in widths)
+        unit = " ranks" if name in ranks else ""
         if len(set(widths)) == 1:
-            rows.append((name, f"plus-minus {rounded_up_text(widths[0])} at 95 %"))
+            rows.append((name, f"plus-minus {rounded_up_text(widths[0])}{unit} at 95 %"))
         else:
-            rows.append((name, f"plus-minus {shown} at 95 %, in cells of {sizes} units"))
+            rows.append((name, f"plus-minus {shown}{unit} at 95 %, in cells of {sizes} units"))
     return rows
 
 
@@ -132,14 +141,21 @@ def statistic_sentences(request: TableRequest) -> list[str]:
 
 def noise_sentences(plan: TablePlan) -> str:
     """Return how noise was added, and what follows from it."""
+    assert plan.statistics is not None
     name = plan.mechanism.name
-    return (
+    said = [
         f"{name[0].upper()}{name[1:]} noise was added to sums over the units of each cell, from which counts and "
-        f"statistics are estimated: 95% of the counts are within {plan.half_width:,} of the counts without noise. "
-        "Intervals are functions of the noisy sums alone. A statistic of which these say nothing is left empty, and "
-        "its interval is the whole range. Because of the noise, counts may be negative, and parts may not add up to "
-        "their totals."
+        f"statistics are estimated: 95% of the counts are within {plan.half_width:,} of the counts without noise."
+    ]
+    if plan.statistics.quantiles:
+        said.append("Quantiles are drawn at random, by the Exponential mechanism, better values with more probability.")
+    said.append(
+        "Intervals are functions of released values alone. A statistic that is not known at all is left empty, and its "
+        "interval is the whole range."
     )
+    if not plan.request.nonnegative:
+        said.append("Because of the noise, counts may be negative, and parts may not add up to their totals.")
+    return " ".join(said)
 
 
 def column_descriptions(request: TableRequest) -> dict[str, str]:

@@ -18,7 +18,7 @@ from ggdp.tables.statistics.variances import variance_estimate
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.sum_groups import SumGroup
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["PublishedStatistic", "noise_of", "published_count", "published_statistics", "shown_estimate"]
+__all__ = ["PublishedStatistic", "in_requested_order", "noise_of", "published_count", "published_statistics", "shown_estimate"]
 
 
 class PublishedStatistic(NamedTuple):
@@ -65,6 +65,12 @@ def published_statistics(plan: TablePlan, noisy: NDArray[np.float64]) -> tuple[P
             estimate = _estimate(plan, statistic, noisy)
             found.append(PublishedStatistic(statistic.names[0], estimate.value, estimate.lower, estimate.upper))
     return tuple(found)
+
+
+def in_requested_order(plan: TablePlan, found: Sequence[PublishedStatistic]) -> tuple[PublishedStatistic, ...]:
+    """Return published statistics in the order of the request."""
+    by_name = {statistic.name: statistic for statistic in found}
+    return tuple(by_name[name] for statistic in plan.request.statistics for name in statistic.names)
 
 
 def _estimate(plan: TablePlan, statistic: Statistic, noisy: NDArray[np.float64]) -> Estimate:

@@ -23,6 +23,7 @@ from attrs import frozen
 from ggdp._rounding import rounded_up
 from ggdp.calibration import calibrate
 from ggdp.calibration.grid import GridCalibration
+from ggdp.mechanisms.quantiles import QuantilePlan
 from ggdp.privacy import Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
@@ -50,11 +51,12 @@ GRID = Grid(step=1.0 / STEPS_OF_A_UNIT)
 
 
 class PlannedQuantiles(NamedTuple):
-    """Quantiles of a measure, and what they cost in all tables together."""
+    """Quantiles of a measure: what they cost in all tables together, and how those of one cell are drawn."""
 
     statistic: Quantile
     measure: Measure
     epsilon: float
+    of_a_cell: QuantilePlan
 
 
 @frozen(kw_only=True)
@@ -150,12 +152,37 @@ def plan_statistics(request: TableRequest) -> StatisticsPlan:
         groups.append(SumGroup(kind="count"))
     drawn = sum((_weight(request, measure) for _, measure in quantiles), Fraction(0))
     added = sum(weights.values(), Fraction(0)) or Fraction(1)
-    costs = [request.goal.epsilon * float(_weight(request, measure) / (drawn + added)) for _, measure in quantiles]
     return StatisticsPlan(
         groups=tuple(groups),
         sensitivity=_sensitivity(request, groups),
-        quantiles=tuple(PlannedQuantiles(*pair, cost) for pair, cost in zip(quantiles, costs, strict=True)),
+        quantiles=tuple(
+            _planned(request, statistic, measure, _weight(request, measure) / (drawn + added))
+            for statistic, measure in quantiles
+        ),
     )
+
+
+def _planned(request: TableRequest, statistic: Quantile, measure: Measure, share: Fraction) -> PlannedQuantiles:
+    """Return how quantiles are drawn for a share of epsilon.
+
+    Claim. They cost at most `epsilon`: a unit is in at most min(M, size) cells of a table, and one that is replaced is
+    in at most min(2 M, size) with the one it replaces; each costs at most the epsilon of a cell
+    (`ggdp.mechanisms.quantiles`), which is rounded down.
+    """
+    units = 1 if request.neighbours == "add-remove" else 2
+    most = units * (request.max_cells or 1)
+    cells = sum(most if size is None else min(most, size) for size in request.sizes)
+    epsilon = rounded_up(Fraction(request.goal.epsilon) * share, of="epsilon")
+    cost = epsilon / cells
+    while Fraction(cost) * cells > Fraction(epsilon):
+        cost = math.nextafter(cost, 0.0)
+    drawn = QuantilePlan(
+        fractions=statistic.exact_fractions,
+        steps=measure.values.steps,
+        epsilon=cost,
+        neighbours=request.neighbours,
+    )
+    return PlannedQuantiles(statistic, measure, epsilon, drawn)
 
 
 def _sensitivity(request: TableRequest, groups: Sequence[SumGroup]) -> Sensitivity:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggdp.mechanisms.quantiles import CellValues
 from ggdp.releases.release import released
+from ggdp.tables.engines.exact_sums import SummedMeasure
+from ggdp.tables.statistics.published import PublishedStatistic
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
 
 if TYPE_CHECKING:
@@ -15,13 +18,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ggdp.mechanisms.quantiles import QuantileDraws
     from ggdp.releases import Release
     from ggdp.sampling import Source
     from ggdp.tables.engines import CountQuery, MeasuredCells, TableSource
+    from ggdp.tables.statistics.statistics_plan import PlannedQuantiles
     from ggdp.tables.statistics.sum_groups import SumGroup
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["noisy_sums", "sums_of_table"]
+__all__ = ["drawn_quantiles", "noisy_sums", "sums_of_table"]
 
 
 def noisy_sums(
@@ -62,6 +67,38 @@ def _steps(groups: Sequence[SumGroup], answer: MeasuredCells, size: int) -> NDAr
         every[:, answer.cells] = steps
         found.append(every)
     return np.concatenate(found)
+
+
+def drawn_quantiles(
+    opened: TableSource, query: CountQuery, plan: TablePlan, shown: Sequence[NDArray[np.int64]], bits: Source
+) -> list[list[PublishedStatistic]]:
+    """Return the quantiles of each table, with their intervals."""
+    assert plan.statistics is not None
+    found: list[list[PublishedStatistic]] = [[] for _ in shown]
+    for planned in plan.statistics.quantiles:
+        asked = replace(query, measured=(SummedMeasure(planned.measure, squares=False),))
+        for table, (answer, cells) in enumerate(zip(opened.steps(asked), shown, strict=True)):
+            # Only cells that are published have rows.
+            places = np.searchsorted(cells, answer.cells)
+            values = CellValues.of(places, answer.steps, answer.counts, cells=cells.size)
+            found[table] += _published(planned, planned.of_a_cell.draw(values, bits))
+    return found
+
+
+def _published(planned: PlannedQuantiles, draws: QuantileDraws) -> list[PublishedStatistic]:
+    """Return quantiles in the unit of the column; null where nothing is known of a cell."""
+    values = planned.measure.values
+    numerator, denominator = values.step.numerator, values.step.denominator
+
+    def in_units(steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        return (steps + values.offset).astype(np.float64) * numerator / denominator
+
+    found = []
+    for place, name in enumerate(planned.statistic.names):
+        value = np.where(draws.known[:, place], in_units(draws.values[:, place]), np.nan)
+        ends = (in_units(draws.lower[:, place]), in_units(draws.upper[:, place]))
+        found.append(PublishedStatistic(name, value, *ends))
+    return found
 
 
 def sums_of_table(plan: TablePlan, release: Release, shown: Sequence[int], table: int) -> NDArray[np.float64]:
