@@ -201,7 +201,11 @@ def _coded(query: MarginalQuery) -> Frame:
     ]
     if limits is None:
         names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
-        dialect, found = engine.evaluated(_grouped(query, frame.select(*raw, nw.lit(0).alias(_NO_COLUMN)), names))
+        if not names:
+            # A selection of literals alone would have one row.
+            frame, names = frame.with_columns(nw.lit(0).alias(_NO_COLUMN)), [_NO_COLUMN]
+            raw.append(nw.col(_NO_COLUMN))
+        dialect, found = engine.evaluated(_grouped(query, frame.select(*raw), names))
     else:
         kind = kinds[limits.unit]
         unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
@@ -223,10 +227,10 @@ def _grouped(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
         wide = query.engine.dialect.wide_sums
         measured = zip(query.measured, query.steps, strict=True)
         terms = [term for summed, step in measured for term in summed.terms(step, wide=wide)]
-        rows = rows.select(*(names or [_NO_COLUMN]), *terms)
+        rows = rows.select(*names, *terms)
     known = [nw.col(step).count().alias(known_name(step)) for step in query.steps if not query.by_step]
     sums = [nw.col(name).sum() for name in query.added if name not in (COUNT, *map(known_name, query.steps))]
-    return rows.group_by(*(names or [_NO_COLUMN])).agg(nw.len().alias(COUNT), *known, *sums)
+    return rows.group_by(*names).agg(nw.len().alias(COUNT), *known, *sums)
 
 
 def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
