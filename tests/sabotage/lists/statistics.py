@@ -2,7 +2,7 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-COVER = "tests/tables/statistics/test_coverage.py::test_intervals_cover_at_their_level_for_every_count[2.0-8000]"
+COVER = "tests/statistical/test_statistics.py::test_intervals_cover_at_their_level_for_every_count[2.0-8000]"
 QUANTILES = "tests/tables/statistics/test_weighted_noise.py::"
 ESTIMATES = "tests/tables/statistics/test_estimates.py::"
 
