@@ -31,8 +31,8 @@ SABOTAGES = [
     Sabotage(
         "means of cells without units are shown",
         "tables/statistics/means.py",
-        "null = ~counted | ((lower <= 0.0) & (upper >= 1.0))",
-        "null = (lower <= 0.0) & (upper >= 1.0)",
+        "counted = total > 0.0",
+        "counted = total != 0.0",
         (f"{ESTIMATES}test_a_mean_without_units_is_null_and_its_interval_the_whole_range",),
     ),
     Sabotage(
