@@ -125,3 +125,15 @@ def test_ranges_and_columns_that_do_not_fit_are_refused():
         variance_estimate(column, (0.0, 1.0), noise)
     with pytest.raises(ArgumentError, match="columns"):
         count_estimate([column, ColumnSums(sums=[[0, 1, 2], [0, 1, 2]], unit=UNIT)], noise)
+
+
+def test_counts_and_sums_of_several_columns_are_narrower_than_those_of_one():
+    noise = WeightedNoise(order=3, scale=1e6)
+    pair = ColumnSums(sums=[[0, 6 * 10**8, 4 * 10**8]], unit=10**6)
+    triple = ColumnSums(sums=[[10**9, 10**9, 2 * 10**9, 10**9]], unit=5 * 10**6)
+    alone, both = count_estimate([pair], noise), count_estimate([pair, triple], noise)
+    assert both.value[0] == 1000
+    assert both.upper[0] - both.lower[0] < alone.upper[0] - alone.lower[0]
+    alone, both = (sum_estimate(pair, (50.0, 60.0), noise, others=others) for others in ((), (triple,)))
+    assert alone.value[0] == both.value[0] == 1000 * 54.0
+    assert (both.upper - both.lower)[0] < 0.7 * (alone.upper - alone.lower)[0]

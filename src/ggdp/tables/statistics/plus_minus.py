@@ -106,7 +106,9 @@ def _pairs() -> Floats:
 
 def _triples() -> Floats:
     """Return what units add to a triple on average, for means and variances that values in [0, 1] can have."""
-    mean, share = np.meshgrid(np.linspace(0.0, 1.0, _MEANS), np.linspace(0.0, 1.0, _VARIANCES))
-    mean, share = mean.reshape(-1), share.reshape(-1)
+    mean, share = (
+        np.repeat(np.linspace(0.0, 1.0, _MEANS), _VARIANCES),
+        np.tile(np.linspace(0.0, 1.0, _VARIANCES), _MEANS),
+    )
     second = np.square(mean) + share * mean * (1.0 - mean)
     return np.stack([1.0 - 2.0 * mean + second, 2.0 * (mean - second), second], axis=1)
