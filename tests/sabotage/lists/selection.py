@@ -4,7 +4,7 @@ from tests.sabotage.sabotage import Sabotage
 
 SELECT = "tests/conformance/test_selection.py::"
 QUANTILES = "tests/mechanisms/test_quantiles.py::"
-RANGES = "tests/tables/test_private_range.py::"
+RANGES = "tests/tables/test_clamping_range.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -96,14 +96,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "a private range takes noise for values",
-        "tables/private_range.py",
+        "tables/clamping_range.py",
         "seen = np.flatnonzero(counts > level)",
         "seen = np.flatnonzero(counts > 0)",
         (f"{RANGES}test_the_range_holds_all_but_the_share_of_the_buckets_above_the_noise",),
     ),
     Sabotage(
         "a private range spends before it looks at its output",
-        "tables/private_range.py",
+        "tables/clamping_range.py",
         "target = None if out is None else checked_path(out, overwrite=overwrite)",
         "target = None if out is None else Path(out)",
         (f"{RANGES}test_a_file_is_written_once_and_refused_before_anything_is_spent",),
