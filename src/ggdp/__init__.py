@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
-    from ggdp.tables import Column, Domain, TablePlan, TableRelease, check_table, plan_table, release_table
-    from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
     from ggdp.tables import (
         Column,
         Domain,
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
         private_range,
         release_table,
     )
+    from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
 
 __all__ = [
     "ApproxDP",

@@ -82,7 +82,7 @@ def private_range(
 ) -> None:
     """Find a clamping range of a column privately, on a doubling scale; it spends the budget."""
     with _named_as_arguments(), named_as_flags(unit):
-        from ggdp.tables.private_range import private_range as found_range
+        from ggdp.tables.clamping_range import private_range as found_range
 
         replaces = out is not None and out.exists()
         with working("counting"), warnings.catch_warnings(record=True) as caught:

@@ -177,8 +177,8 @@ def check_statistics(request: TableRequest) -> None:
             raise ArgumentError(
                 "statistics",
                 column,
-                f"has no public range; declare one, with `range` or in the domain ([columns.{column}] range = [low, high]);"
-                " it must be known without the data",
+                "has no public range, which must be known without the data; declare one, with `range` or in the domain "
+                f"([columns.{column}] range = [low, high])",
             )
         if column == request.unit:
             raise ArgumentError("statistics", column, "is the column of units, which has no statistics")

@@ -107,7 +107,8 @@ class ValueRange:
     @property
     def steps(self) -> int:
         """Number of steps."""
-        return int((self.high - self.low) / self.step)
+        width: Fraction = self.high - self.low
+        return int(width / self.step)
 
     @property
     def width(self) -> float:

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.sum_groups import SumGroup
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["PublishedStatistic", "in_requested_order", "noise_of", "published_count", "published_statistics", "shown_estimate"]
+__all__ = [
+    "PublishedStatistic",
+    "in_requested_order",
+    "noise_of",
+    "published_count",
+    "published_statistics",
+    "shown_estimate",
+]
 
 
 class PublishedStatistic(NamedTuple):

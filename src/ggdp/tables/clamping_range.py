@@ -97,8 +97,8 @@ class RangeRelease:
         outside = "less than 0.1 %" if self.outside < 0.001 else f"about {100 * self.outside:.1f} %"
         return (
             f"Values of {self.column!r} are mostly between {_number(self.lower)} and {_number(self.upper)}. Of those "
-            f"in buckets above the noise, {outside} are outside of this range and would be clamped. A bucket whose noisy "
-            f"count is at most {self.noise_level:,} is taken for noise, so that as few values elsewhere are not seen."
+            f"in buckets above the noise, {outside} are outside of this range and would be clamped. A bucket whose "
+            f"noisy count is at most {self.noise_level:,} is taken for noise, so that as few values are not seen."
         )
 
     @property

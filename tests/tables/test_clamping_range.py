@@ -8,7 +8,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError
-from ggdp.tables.private_range import EDGES, kept_buckets, noise_level, plan_range
+from ggdp.tables.clamping_range import EDGES, kept_buckets, noise_level, plan_range
 
 GOAL = ggdp.PureDP(1.0)
 
