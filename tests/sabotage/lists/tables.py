@@ -33,8 +33,8 @@ SABOTAGES = [
     Sabotage(
         "the choice of cells in DuckDB depends on other units",
         "tables/engines/duckdb/dialect.py",
-        "score = f\"hash(xor(CAST({limits.secret} AS UBIGINT), {_hashed_unit(schema[UNIT])}))\"",
-        "score = f\"hash(xor(CAST((SELECT count(*) FROM ggdp_pairs) AS UBIGINT), {_hashed_unit(schema[UNIT])}))\"",
+        'score = f"hash(xor(CAST({limits.secret} AS UBIGINT), {_hashed_unit(schema[UNIT])}))"',
+        'score = f"hash(xor(CAST((SELECT count(*) FROM ggdp_pairs) AS UBIGINT), {_hashed_unit(schema[UNIT])}))"',
         (f"{BOUNDED}test_which_cells_a_unit_keeps_depends_on_its_own_rows_alone",),
     ),
     Sabotage(
