@@ -111,20 +111,19 @@ def kept_in_memory(pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Fra
     table = collected(pairs)
     units = table[UNIT].combine_chunks().dictionary_encode()
     number = units.indices.to_numpy(zero_copy_only=False)
-    crowded = np.flatnonzero(np.bincount(number, minlength=1)[number] > limits.max_cells)
-    scores = np.zeros(len(number), dtype=np.uint64)
-    texts = pc.cast(units.dictionary, pa.string())
-    scores[crowded] = _hashed_texts(texts, number[crowded], limits.secret)
-    places = []
+    is_crowded = np.bincount(number, minlength=1)[number] > limits.max_cells
+    few, crowded = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+    number = number[crowded]
+    scores, places = _hashed_texts(units.dictionary, number, limits.secret), []
     for name in cell:
-        place, part = _coordinate(table[name].combine_chunks(), crowded, limits.secret)
-        scores[crowded] = _mixed(scores[crowded] ^ _mixed(part))
+        place, part = _coordinate(table[name].take(pa.array(crowded)).combine_chunks(), limits.secret)
+        scores = _mixed(scores ^ _mixed(part))
         places.append(place)
     # The number of a unit only sorts its pairs together; the order among them is that of their scores, then of cells.
     order = np.lexsort((*places, scores, number))
     first = np.searchsorted(number[order], number[order])
     kept = order[np.arange(len(order)) - first < limits.max_cells]
-    return framed(table.take(pa.array(kept)))
+    return framed(table.take(pa.array(np.concatenate([few, crowded[kept]]))))
 
 
 def crowded(frame: Frame, cell: Sequence[str], max_cells: int) -> Frame:
@@ -134,26 +133,25 @@ def crowded(frame: Frame, cell: Sequence[str], max_cells: int) -> Frame:
     return units.filter(nw.col("n") > max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
 
 
-def _coordinate(
-    values: pa.Array, crowded: NDArray[np.intp], secret: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the order of one column of cells, and words that tell the values of some rows apart."""
+def _coordinate(values: pa.Array, secret: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the order of the values of one column of cells, and words that tell them apart."""
     if pa.types.is_integer(values.type):
-        codes = values.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-        return codes, codes[crowded].view(np.uint64)
+        codes = values.to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes, codes.view(np.uint64)
     texts = values.dictionary_encode()
     number = texts.indices.to_numpy(zero_copy_only=False)
     # Codes of a dictionary follow the order of rows, those of sorted texts the texts.
     order = pc.rank(texts.dictionary, tiebreaker="dense").to_numpy().astype(np.int64)
-    return order[number], _hashed_texts(texts.dictionary, number[crowded], secret)
+    return order[number], _hashed_texts(texts.dictionary, number, secret)
 
 
-def _hashed_texts(texts: pa.Array, number: NDArray[np.intp], secret: int) -> NDArray[np.uint64]:
-    """Return a hash of the texts with these numbers, each text hashed once."""
-    key, words = secret.to_bytes(8), np.zeros(len(texts), dtype=np.uint64)
-    needed = np.unique(number)
-    found = (hashlib.blake2b(text.encode(), digest_size=8, key=key) for text in texts.take(needed).to_pylist())
-    words[needed] = np.frombuffer(b"".join(each.digest() for each in found), dtype=np.uint64)
+def _hashed_texts(values: pa.Array, number: NDArray[np.int32], secret: int) -> NDArray[np.uint64]:
+    """Return a hash of the texts of the values with these numbers, each hashed once."""
+    key, words = secret.to_bytes(8), np.zeros(len(values), dtype=np.uint64)
+    needed = np.flatnonzero(np.bincount(number, minlength=len(values)))
+    texts = pc.cast(values.take(pa.array(needed)), pa.string()).to_pylist()
+    found = (hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in texts)
+    words[needed] = np.frombuffer(b"".join(found), dtype=np.uint64)
     return words[number]
 
 

@@ -174,8 +174,9 @@ def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
     if kind not in ("text", "object"):
         return value
     text = value.cast(nw.String)
-    whole = text.str.replace_all(r"\.0\z", "")
-    return nw.when(text.str.contains(_WRITTEN_FLOAT)).then(whole).otherwise(text)
+    whole = nw.when(text.str.contains(_WRITTEN_FLOAT)).then(text.str.replace_all(r"\.0\z", "")).otherwise(text)
+    # Few texts end so, and a regular expression takes longer than all else that is done with a unit.
+    return nw.when(text.str.ends_with(".0")).then(whole).otherwise(text)
 
 
 def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
