@@ -99,10 +99,9 @@ class ValueRange:
         said = f"range of {column!r}"
         if isinstance(ends, ValueRange):
             return ends
-        if isinstance(ends, str | bytes) or not hasattr(ends, "__len__") or len(ends) != 2:
+        if not isinstance(ends, list | tuple) or len(ends) != 2:
             raise ArgumentError(said, ends, "must be a pair of ends, such as [0, 200000]")
-        low, high = ends  # type: ignore[misc]
-        return cls(low, high, step, name=said)
+        return cls(ends[0], ends[1], step, name=said)
 
     @property
     def steps(self) -> int:

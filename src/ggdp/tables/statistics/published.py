@@ -13,7 +13,6 @@ from ggdp.tables.statistics.noisy_sums import ColumnSums, Estimate
 from ggdp.tables.statistics.statistic import Mean, Quantile, Sum
 from ggdp.tables.statistics.statistics_plan import measure_of
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
-
 from ggdp.tables.statistics.variances import variance_estimate
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
