@@ -19,8 +19,8 @@ from ggdp.sampling.entropy import SECURE
 from pages import row, table
 
 QUARTILES = [0.25, 0.5, 0.75]
-REPEATS = 200
-RELEASES = 10
+REPEATS = 50
+RELEASES = 5
 
 
 def income(generator: np.random.Generator, n: int) -> np.ndarray:
