@@ -133,8 +133,8 @@ def main() -> None:
         "",
         f"Quartiles and intervals of 10,000 cells, 10 million distinct values on 2^31 steps: {speed()} s of one core.",
         "",
-        f"Private ranges, {RELEASES} releases each: how often one was found, the share of values outside of it, and its width "
-        "over that of the values.",
+        f"Private ranges, {RELEASES} releases each: how often one was found, the share of values outside of it, and "
+        "its width over that of the values.",
         *table("values", "n", "found, 0.1", "outside, %", "width", "found, 1", "outside, %", "width"),
         *range_rows(),
     ]
