@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CORES = 2
 JOBS = ("plain", "pure", "approximate", "open")
-UNIT_JOBS = ("plain", "distinct", "unit")
+UNIT_JOBS = ("distinct", "unit", "plain")
 KEYS = ("public keys", "keys of the data")
 ENGINES = ("polars", "pyarrow", "pandas", "spark")
 _WIDTH = 24
@@ -186,7 +186,7 @@ def document(fresh: Callable[[], Worker], peers: Worker, folder: Path, sizes: Si
         said("releases beside OpenDP's")
         found["opendp"] = beside_opendp(ours, peers, main, sizes.few)
         said("a column of persons")
-        found["unit"] = ours.ask("beside", jobs=UNIT_JOBS, rounds=sizes.few, **given)
+        found["unit"] = ours.ask("beside", jobs=UNIT_JOBS, rounds=sizes.few, **given | {"base": "distinct"})
         said("the first call")
         found["first"] = first(fresh, main, sizes.starts)
         said("memory")

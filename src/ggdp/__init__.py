@@ -34,7 +34,18 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
-    from ggdp.tables import Column, Domain, TablePlan, TableRelease, check_table, plan_table, release_table
+    from ggdp.tables import (
+        Column,
+        Domain,
+        RangeRelease,
+        TablePlan,
+        TableRelease,
+        check_table,
+        plan_table,
+        private_range,
+        release_table,
+    )
+    from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
 
 __all__ = [
     "ApproxDP",
@@ -51,18 +62,23 @@ __all__ = [
     "IntegerGeneralizedGaussian",
     "IntegerNoise",
     "Ledger",
+    "Mean",
     "Mechanism",
     "Plan",
     "ProbabilisticDP",
     "PureDP",
+    "Quantile",
     "RandomisedResponse",
+    "RangeRelease",
     "Release",
     "SecureSource",
     "SeededSource",
     "Sensitivity",
+    "Sum",
     "TablePlan",
     "TableRelease",
     "TruncatedGeneralizedGaussian",
+    "Variance",
     "__version__",
     "calibrate",
     "check_table",
@@ -70,6 +86,7 @@ __all__ = [
     "guarantee_of",
     "plan",
     "plan_table",
+    "private_range",
     "release_table",
     "verify",
 ]
@@ -102,8 +119,14 @@ _LAZY = {
     "Domain": "ggdp.tables",
     "TablePlan": "ggdp.tables",
     "TableRelease": "ggdp.tables",
+    "Mean": "ggdp.tables.statistics",
+    "Quantile": "ggdp.tables.statistics",
+    "Sum": "ggdp.tables.statistics",
+    "Variance": "ggdp.tables.statistics",
     "check_table": "ggdp.tables",
+    "RangeRelease": "ggdp.tables",
     "plan_table": "ggdp.tables",
+    "private_range": "ggdp.tables",
     "release_table": "ggdp.tables",
 }
 

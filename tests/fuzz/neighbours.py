@@ -4,11 +4,15 @@ Claim that is checked. With `counted(T)` the counts of a table, and T' = T witho
 row, where there is no unit), every marginal has 0 <= counted(T) - counted(T') <= 1 in each cell, and a difference in at
 most `max_cells` of them; and either both are counted, or both are refused in the same words. Beside it, what is counted
 must be what a plain reading of the values gives (`tests.fuzz.reference`).
+
+Which cells a unit keeps is for the engine to choose, so that the kept pairs of units and cells are asked for as well:
+they add up to the counts, are of each unit so many as it has or may keep, and all others keep the same without the one.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +20,18 @@ from tests.fuzz import reference
 
 from ggdp.errors import GgdpError
 from ggdp.tables.engines import open_source
+from ggdp.tables.engines.cells import kept_cells, kept_keys
+from ggdp.tables.engines.contributions import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    import pyarrow as pa
     from tests.fuzz.tables import Case, Table
     from tests.fuzz.writers import Writer
+
+    from ggdp.tables.domain import Domain
 
 __all__ = ["Outcome", "UnwritableError", "assert_neighbours", "difference", "outcome", "problem", "shrunk"]
 
@@ -38,6 +47,7 @@ class Outcome:
     cells: tuple[dict[Any, int], ...] | None
     error: str | None = None
     is_ours: bool = True
+    kept: tuple[frozenset[tuple[str, Any]], ...] | None = None
 
 
 def outcome(data: Any, case: Case, **options: Any) -> Outcome:
@@ -47,8 +57,10 @@ def outcome(data: Any, case: Case, **options: Any) -> Outcome:
         with open_source(data, columns=case.columns, **options) as source:
             if not case.is_open:
                 found = source.count(query)
-                return Outcome(tuple(dict(zip(c.tolist(), n.tolist(), strict=True)) for c, n in found))
+                kept = _kept(source.answer(query, kept_cells), query.marginals) if query.unit is not None else None
+                return Outcome(tuple(dict(zip(c.tolist(), n.tolist(), strict=True)) for c, n in found), kept=kept)
             keyed = source.keys(query)
+            kept = _kept(source.answer(query, kept_keys), query.marginals) if query.unit is not None else None
     except Exception as failed:
         return Outcome(None, f"{type(failed).__name__}: {failed}", isinstance(failed, GgdpError))
     cells = []
@@ -63,7 +75,24 @@ def outcome(data: Any, case: Case, **options: Any) -> Outcome:
             dict(zip(keys if marginal.is_open else [_cell(marginal, key) for key in keys], counts, strict=True))
         )
         assert len(cells[-1]) == len(keys), "a key came twice"
-    return Outcome(tuple(cells))
+    return Outcome(tuple(cells), kept=kept)
+
+
+def _kept(tables: list[pa.Table], marginals: Sequence[Domain]) -> tuple[frozenset[tuple[str, Any]], ...]:
+    """Return the kept pairs of units, as texts, and cells, or keys."""
+    found = []
+    for table, marginal in zip(tables, marginals, strict=True):
+        units = map(_label, table[UNIT].to_pylist())
+        columns = [table[name].to_pylist() for name in table.column_names if name != UNIT]
+        keys = list(zip(*columns, strict=True))
+        if "cell" in table.column_names:
+            keys = [key for (key,) in keys]
+        elif not marginal.is_open:
+            keys = [_cell(marginal, key) for key in keys]
+        pairs = list(zip(units, keys, strict=True))
+        assert len(set(pairs)) == len(pairs), "a pair of unit and cell came twice"
+        found.append(frozenset(pairs))
+    return tuple(found)
 
 
 def _label(label: Any) -> str:
@@ -93,6 +122,32 @@ def difference(full: Outcome, reduced: Outcome, max_cells: int) -> str | None:
             return f"marginal {number}: a cell moves by more than 1, or the wrong way: {moved}"
         if len(moved) > max_cells:
             return f"marginal {number}: more than {max_cells} cells move: {moved}"
+    for number, (whole, rest) in enumerate(zip(full.kept or (), reduced.kept or (), strict=True)):
+        if not rest <= whole or len({unit for unit, _ in whole - rest}) > 1:
+            return f"marginal {number}: others keep other cells: {sorted(map(repr, whole ^ rest))}"
+    return None
+
+
+def _unlike(got: Outcome, rows: Iterable[dict[str, Any]], case: Case) -> str | None:
+    """Return how what was counted differs from what a plain reading of the rows gives; None if it does not."""
+    if got.kept is None:
+        wanted = reference.expected(rows, case)
+        return None if list(got.cells or ()) == wanted else f"counted {list(got.cells or ())}, should be {wanted}"
+    for pairs, units in zip(got.kept, reference.of_units(rows, case), strict=True):
+        there = {(unit, cell) for unit, cells in units.items() for cell in cells}
+        number = Counter(unit for unit, _ in pairs)
+        if not pairs <= there or number != {unit: min(len(cells), case.max_cells) for unit, cells in units.items()}:
+            return f"kept {sorted(map(repr, pairs))} of {units}"
+    return None
+
+
+def _miscounted(got: Outcome) -> str | None:
+    """Return how counts differ from those of the kept pairs; None if they do not, or rows are counted."""
+    if got.kept is None:
+        return None
+    for cells, pairs in zip(got.cells or (), got.kept, strict=True):
+        if cells != (tally := dict(Counter(cell for _, cell in pairs))):
+            return f"counted {cells}, but kept {tally}"
     return None
 
 
@@ -113,8 +168,9 @@ def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[s
         got = outcome(data, case, **{"text": writer.text, **options})
         found.append(got)
         rows = None if got.cells is None else _rows(writer, table, data, options)
-        if rows is not None and list(got.cells or ()) != (wanted := reference.expected(rows, case)):
-            return f"counted {list(got.cells or ())}, should be {wanted}", True
+        wrong = _miscounted(got) or (None if rows is None else _unlike(got, rows, case))
+        if wrong is not None:
+            return wrong, True
     return difference(*found, case.max_cells), found[0].cells is not None
 
 

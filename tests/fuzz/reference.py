@@ -8,7 +8,6 @@ text is a record, one that is no object is a row of nulls.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import math
 import re
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from ggdp.tables.column import Column
 
-__all__ = ["csv_records", "expected", "rows_of_file", "rows_of_table"]
+__all__ = ["csv_records", "expected", "of_units", "rows_of_file", "rows_of_table"]
 
 _NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
 # What has no text.
@@ -38,9 +37,16 @@ EPOCH = date(1970, 1, 1).toordinal()
 
 
 def expected(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[Any, int]]:
-    """Return the count of each non-empty cell, or key, of each marginal."""
+    """Return the count of each non-empty cell, or key, of each marginal, where rows are counted."""
     rows = list(rows)
-    return [_tally(rows, case, Domain(marginal), number) for number, marginal in enumerate(case.marginals)]
+    return [dict(Counter(cell for _, cell in _cells(rows, Domain(marginal)))) for marginal in case.marginals]
+
+
+def of_units(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[str, set[Any]]]:
+    """Return the cells, or keys, of each unit in each marginal, of which it keeps at most so many."""
+    rows = list(rows)
+    assert case.unit is not None
+    return [_of_units(rows, case.unit, Domain(marginal)) for marginal in case.marginals]
 
 
 def rows_of_table(table: Table) -> list[dict[str, Any]]:
@@ -142,36 +148,27 @@ def _typed(value: Any, kind: str) -> Any:
     return value
 
 
-def _tally(rows: list[dict[str, Any]], case: Case, marginal: Domain, number: int) -> dict[Any, int]:
-    counted: list[tuple[Any, Any, str]] = []
+def _cells(rows: list[dict[str, Any]], marginal: Domain) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield the rows that are counted, each with its cell."""
     for row in rows:
         parts = [_part(column, row.get(column.name)) for column in marginal]
         if None not in parts:
-            escaped = (
-                part.replace("~", "~0").replace(":", "~1") if isinstance(part, str) else str(part) for part in parts
-            )
             cell: Any = tuple(parts)
             if not marginal.is_open:
                 cell = 0
                 for part, column in zip(parts, marginal, strict=True):
                     cell = cell * column.size + part
-            # What is hashed is the cell's number, or where keys are asked for, what it is made of.
-            text = ":".join(escaped) if case.is_open else str(cell)
-            counted.append((row, cell, text))
-    if case.unit is None:
-        return dict(Counter(cell for _, cell, _ in counted))
-    of_units: dict[str, dict[Any, str]] = defaultdict(dict)
-    for row, cell, text in counted:
-        unit = _text(row.get(case.unit), "open")
-        if unit is not None:
-            unit = unit.removesuffix(".0") if re.fullmatch(r"-?[0-9]{1,19}\.0", unit) else unit
-            of_units[unit][cell] = text
-    secret = hashlib.sha256(f"{case.query.key.hex()}:{number}".encode()).hexdigest()[:32]
-    tally: Counter[Any] = Counter()
-    for unit, cells in of_units.items():
-        scores = {cell: hashlib.sha256(f"{secret}:{unit}:{text}".encode()).hexdigest() for cell, text in cells.items()}
-        tally.update(sorted(cells, key=scores.__getitem__)[: case.max_cells])
-    return dict(tally)
+            yield row, cell
+
+
+def _of_units(rows: list[dict[str, Any]], unit: str, marginal: Domain) -> dict[str, set[Any]]:
+    found: dict[str, set[Any]] = defaultdict(set)
+    for row, cell in _cells(rows, marginal):
+        text = _text(row.get(unit), "open")
+        if text is not None:
+            text = text.removesuffix(".0") if re.fullmatch(r"-?[0-9]{1,19}\.0", text) else text
+            found[text].add(cell)
+    return dict(found)
 
 
 def _part(column: Column, value: Any) -> Any:

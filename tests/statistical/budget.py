@@ -48,8 +48,10 @@ COMPARISONS: dict[str, int] = {
     "simulated reals": 4 * 6 * 2,
     "selection": 3 * 3 * 2,
     "intervals": 2 * 5,
-    "kept cells": 3,
+    "intervals of quantiles": 2 * 5,
+    "kept cells": 7 * 4,
     "sparse tables": 4 * 4,
+    "statistics of noisy sums": 4 * 92,
 }
 
 

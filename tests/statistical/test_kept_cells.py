@@ -1,4 +1,7 @@
-"""The cells that a unit keeps are chosen uniformly among all that it is in: each cell, and each set of them."""
+"""The cells that a unit keeps are chosen uniformly among all that it is in, on every engine.
+
+Each cell, each set of them, and each pair of cells of two units whose ids are next to each other.
+"""
 
 import hashlib
 import itertools
@@ -6,43 +9,64 @@ import os
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from tests.statistical import laws
 from tests.statistical.budget import compares
 from tests.statistical.fit import CHI_SQUARE, assert_fits, assert_seen
-from tests.tables.engines.zoo import counted
+from tests.tables.engines.spark import cluster as spark_cluster
+from tests.tables.engines.zoo import ENGINES
 
 from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery, contributions
+from ggdp.tables.engines import CountQuery, open_source
+from ggdp.tables.engines.cells import CELL, kept_cells
+from ggdp.tables.engines.contributions import UNIT
 
 CELLS, KEPT = 5, 2
+ON_SPARK = "spark, integers"
+CASES = [*(f"{engine}, {ids}" for engine in ("pyarrow", "polars", "duckdb") for ids in ("integers", "texts")), ON_SPARK]
 
 
-@compares("kept cells", ["sha-256"], each=3, fast=60_000)
+@compares("kept cells", CASES, each=4, fast=60_000, often=CASES[:-1])
 def test_kept_cells_are_chosen_uniformly(case, size, allowance):
-    assert case == "sha-256"
+    engine, ids = case.split(", ")
     key = os.urandom(32)
-    units = np.repeat(np.arange(size), CELLS)
+    units = pa.array(np.repeat(np.arange(size), CELLS))
+    if ids == "texts":
+        units = pc.binary_join_element_wise("person", units.cast(pa.string()), " ")
     table = pa.table({"u": units, "k": np.tile(np.arange(CELLS), size)})
-    one = CountQuery(marginals=(Domain({"k": list(range(CELLS))}),), unit="u", key=key)
-    (found,) = counted(table, one)
-    uniform = laws.dense(0, np.full(CELLS, 1.0 / CELLS))
-    assert_fits(np.repeat(np.arange(CELLS), [found[cell] for cell in range(CELLS)]), uniform, allowance)
-    # A cell that names its unit shows which subset that unit keeps.
-    named = Domain({"u": list(range(size)), "k": list(range(CELLS))})
-    (kept,) = counted(table, CountQuery(marginals=(named,), unit="u", max_cells=KEPT, key=key))
+    data = spark_cluster.cluster().createDataFrame(table) if case == ON_SPARK else ENGINES[engine](table)
+    ones = _kept(data, size, 1, key).ravel()
+    uniform = _uniform(CELLS)
+    assert_fits(ones, uniform, allowance)
+    assert_fits(ones[::2] * CELLS + ones[1::2], _uniform(CELLS**2), allowance)
     subsets = {pair: place for place, pair in enumerate(itertools.combinations(range(CELLS), KEPT))}
-    pairs = np.array(sorted(kept)).reshape(size, KEPT) % CELLS
-    drawn = np.array([subsets[tuple(pair)] for pair in pairs.tolist()])
-    assert_fits(drawn, laws.dense(0, np.full(len(subsets), 1.0 / len(subsets))), allowance)
-    biased, other = _by_one_digit(contributions.subkey(key, 0), size)
+    drawn = np.array([subsets[tuple(pair)] for pair in _kept(data, size, KEPT, key).tolist()])
+    assert_fits(drawn, _uniform(len(subsets)), allowance)
+    biased, other = _by_one_digit(key, size)
     assert_seen(biased, uniform, other.below, allowance, by=[CHI_SQUARE])
 
 
-def _by_one_digit(secret, size):
+def _uniform(size):
+    return laws.dense(0, np.full(size, 1.0 / size))
+
+
+def _kept(data, size, max_cells, key):
+    """The cells that units keep, in the order of units and cells."""
+    query = CountQuery(marginals=(Domain({"k": list(range(CELLS))}),), unit="u", max_cells=max_cells, key=key)
+    with open_source(data, columns=["k", "u"]) as source:
+        (found,) = source.answer(query, kept_cells)
+    numbers = pc.replace_substring(pc.cast(found[UNIT], pa.string()), "person ", "").cast(pa.int64()).to_numpy()
+    cells = found[CELL].to_numpy().astype(np.int64)
+    order = np.lexsort((cells, numbers))
+    assert (numbers[order] == np.repeat(np.arange(size), max_cells)).all()
+    return cells[order].reshape(size, max_cells)
+
+
+def _by_one_digit(key, size):
     """What would be kept if scores had one digit, and ties went to the first cell; and the law of that."""
 
     def first_digit(unit, cell):
-        return hashlib.sha256(f"{secret}:{unit}:{cell}".encode()).hexdigest()[0]
+        return hashlib.sha256(f"{key.hex()}:{unit}:{cell}".encode()).hexdigest()[0]
 
     drawn = [min(range(CELLS), key=lambda cell, unit=unit: first_digit(unit, cell)) for unit in range(size)]
     # The first cell with the least digit d: those before it have more than d, those after it d or more.

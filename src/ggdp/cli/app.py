@@ -14,6 +14,7 @@ from ggdp.cli.check import check
 from ggdp.cli.demo import demo
 from ggdp.cli.ledger import ledger
 from ggdp.cli.plan import plan
+from ggdp.cli.range import private_range
 from ggdp.cli.release import release
 from ggdp.cli.reproduce import reproduce
 from ggdp.errors import ArgumentError, GgdpError
@@ -38,6 +39,7 @@ app.command()(calibrate)
 app.command()(check)
 app.command()(demo)
 app.command()(plan)
+app.command("range")(private_range)
 app.command()(release)
 app.add_typer(ledger)
 app.command()(reproduce)

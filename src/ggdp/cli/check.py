@@ -8,7 +8,6 @@ import typer
 
 from ggdp.cli.columns import (
     Bins,
-    By,
     Delimiter,
     DomainFile,
     Encoding,
@@ -18,6 +17,7 @@ from ggdp.cli.columns import (
     Levels,
     Missing,
     NoQuotes,
+    OptionalBy,
     Other,
     SourceArgument,
     TempDir,
@@ -30,9 +30,19 @@ from ggdp.cli.columns import (
     working,
 )
 from ggdp.cli.output import print_json, print_table
+from ggdp.cli.statistics import (
+    MeanOf,
+    QuantileOf,
+    Range,
+    SumOf,
+    VarianceOf,
+    require_columns_or_statistics,
+    statistics_of,
+    with_ranges,
+)
 
 if TYPE_CHECKING:
-    from ggdp.tables.check_result import ColumnCheck, TableCheck, UnitCheck
+    from ggdp.tables.check_result import ColumnCheck, RangeCheck, TableCheck, UnitCheck
     from ggdp.tables.check_text import TextCheck
 
 __all__ = ["check"]
@@ -48,7 +58,7 @@ SHOWN_LEVELS = 10
 
 def check(
     source: SourceArgument,
-    by: By,
+    by: OptionalBy = None,
     domain: DomainFile = None,
     levels: Levels = None,
     bins: Bins = None,
@@ -56,6 +66,11 @@ def check(
     other: Other = None,
     missing: Missing = None,
     unit: Unit = None,
+    mean: MeanOf = None,
+    sum_: SumOf = None,
+    variance: VarianceOf = None,
+    quantile: QuantileOf = None,
+    range_: Range = None,
     epsilon: Annotated[float, typer.Option(help="Epsilon of the release that is planned, for the noise shown.")] = 1.0,
     engine: Engine = None,
     encoding: Encoding = None,
@@ -67,7 +82,9 @@ def check(
 ) -> None:
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
     with named_as_flags(unit):
-        marginals = marginals_of(by)
+        marginals = marginals_of(by or ())
+        statistics = statistics_of(mean, sum_, variance, quantile)
+        require_columns_or_statistics(marginals, statistics)
         declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
         from ggdp.tables.check import check_table
         from ggdp.tables.check_result import NOTICE
@@ -75,9 +92,10 @@ def check(
         with working("counting"):
             found = check_table(
                 source,
-                marginals,
-                declared,
+                marginals or None,
+                with_ranges(declared, range_),
                 unit=unit,
+                statistics=statistics,
                 epsilon=epsilon,
                 engine=engine,
                 temp_dir=temp_dir,
@@ -92,6 +110,8 @@ def check(
         _print_text(found.text)
     for column in found.columns:
         _print_column(column)
+    for measured in found.ranges:
+        _print_range(measured)
     if found.units is not None:
         _print_units(found.units)
 
@@ -146,6 +166,17 @@ def _print_column(column: ColumnCheck) -> None:
         rows.append(("declared, never seen", f"{shown}{more} (fine: keep them)"))
     rows += [("advice", advice) for advice in column.advice]
     print_table(f"column {printable(column.name)} ({column.declared})", rows)
+
+
+def _print_range(column: RangeCheck) -> None:
+    rows = [
+        ("nulls", _rows(column.nulls)),
+        ("not a number", _rows(column.not_numbers)),
+        ("below the range, clamped", _rows(column.below)),
+        ("above the range, clamped", _rows(column.above)),
+        *(("advice", advice) for advice in column.advice),
+    ]
+    print_table(f"column {printable(column.name)} ({column.range})", rows)
 
 
 def _print_units(units: UnitCheck) -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bins",
-    "By",
     "Delimiter",
     "DomainFile",
     "Encoding",
@@ -33,6 +32,7 @@ __all__ = [
     "Levels",
     "Missing",
     "NoQuotes",
+    "OptionalBy",
     "Other",
     "SourceArgument",
     "TempDir",
@@ -54,9 +54,13 @@ SourceArgument = Annotated[
         metavar="SOURCE", help="A CSV, Parquet or JSON-lines file, or a quoted pattern of several ('data/*.parquet')."
     ),
 ]
-By = Annotated[
-    list[str],
-    typer.Option(metavar="COL[,COL...]", help="Columns to count by; repeat for several tables at once."),
+OptionalBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="COL[,COL...]",
+        help="Columns to count by; repeat for several tables at once. Without it: statistics of all rows.",
+    ),
 ]
 DomainFile = Annotated[
     Path | None, typer.Option(metavar="FILE.toml", help="Public levels and edges of the columns, [columns.NAME].")
@@ -140,15 +144,28 @@ _FLAGS = {
         "order",
         "out",
         "overwrite",
+        "per_unit",
         "plot",
         "temp_dir",
         "total",
         "unit",
         "unit_name",
     )
-} | {"data": "SOURCE", "source": "SOURCE"}
+} | {
+    "data": "SOURCE",
+    "source": "SOURCE",
+    "statistics": "--mean, --sum, --variance, --quantile",
+    "range": "--range",
+    "weights": "--weight",
+    "fractions": "--quantile",
+}
 # Where a message names an argument that has several flags, or whose value must be said.
-_NAMED = _FLAGS | {"domain": "--domain, --levels or --bins", "unit": "--unit COL"}
+_NAMED = _FLAGS | {
+    "domain": "--domain, --levels or --bins",
+    "unit": "--unit COL",
+    "statistics": "--mean, --sum, --variance or --quantile",
+    "range": "--range COL=LOW:HIGH",
+}
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -14,7 +14,6 @@ import typer
 
 from ggdp.cli.columns import (
     Bins,
-    By,
     Delimiter,
     DomainFile,
     Encoding,
@@ -24,6 +23,7 @@ from ggdp.cli.columns import (
     Levels,
     Missing,
     NoQuotes,
+    OptionalBy,
     Other,
     SourceArgument,
     TempDir,
@@ -37,6 +37,19 @@ from ggdp.cli.columns import (
 )
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
+from ggdp.cli.statistics import (
+    MeanOf,
+    PerUnit,
+    QuantileOf,
+    Range,
+    SumOf,
+    VarianceOf,
+    Weight,
+    require_columns_or_statistics,
+    statistics_of,
+    weights_of,
+    with_ranges,
+)
 from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, PrivacyWarning
 
 if TYPE_CHECKING:
@@ -51,8 +64,8 @@ SHOWN_ROWS = 20
 
 def release(
     source: SourceArgument,
-    by: By,
     epsilon: Epsilon,
+    by: OptionalBy = None,
     delta: Delta = None,
     notion: NotionFlag = None,
     order: Annotated[
@@ -85,6 +98,13 @@ def release(
     unit_name: Annotated[
         str | None, typer.Option(metavar="WORDS", help="Word for the units in statements, such as patients.")
     ] = None,
+    mean: MeanOf = None,
+    sum_: SumOf = None,
+    variance: VarianceOf = None,
+    quantile: QuantileOf = None,
+    range_: Range = None,
+    per_unit: PerUnit = None,
+    weight: Weight = None,
     neighbours: NeighboursFlag = "add-remove",
     total: Annotated[
         int | None,
@@ -125,20 +145,23 @@ def release(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Count a table by public columns, and publish the counts under differential privacy."""
+    """Count a table by public columns, and publish the counts, and statistics, under differential privacy."""
     if out is None and not dry_run:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
     with named_as_flags(unit):
         from ggdp.tables import plan_table
 
-        marginals = marginals_of(by)
+        marginals = marginals_of(by or ())
+        statistics = statistics_of(mean, sum_, variance, quantile)
+        require_columns_or_statistics(marginals, statistics)
+        declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
         with working("choosing the noise"), warnings.catch_warnings():
             # They are printed below.
             warnings.simplefilter("ignore", PrivacyWarning)
             plan = plan_table(
-                marginals,
+                marginals or None,
                 goal_of(epsilon, delta, notion),
-                domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing),
+                with_ranges(declared, range_),
                 order=_order(order),
                 unit=unit,
                 max_cells=max_cells,
@@ -150,6 +173,9 @@ def release(
                 total=total,
                 nonnegative=nonnegative,
                 false_cells=false_cells,
+                statistics=statistics,
+                per_unit=per_unit,
+                weights=weights_of(weight),
                 engine=engine or "duckdb",
                 out=out,
                 plot=plot,
@@ -165,7 +191,7 @@ def release(
             released = _run(plan, source, temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
         if replaces:
             typer.echo("warning: an earlier output is replaced; each run spends the privacy budget again", err=True)
-    manifest = json.loads(plan.files[len(marginals)].read_bytes())
+    manifest = json.loads(plan.files[len(plan.request.by)].read_bytes())
     if as_json:
         print_json({"files": [str(file) for file in plan.files], "manifest": manifest})
         return
@@ -224,14 +250,23 @@ def _print_plan(plan: TablePlan, fit: dict[str, Any] | None, *, as_json: bool) -
 
 
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:
+    from ggdp.tables.statistics.published import shown_estimate
+
     first = table.to_arrow().slice(0, SHOWN_ROWS).to_pylist()
+    names = [statistic.name for statistic in table.statistics]
     rows = [
-        (*(printable(row[name]) for name in table.by), f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}")
+        (
+            *(printable(row[name]) for name in table.by),
+            f"{row['count']:,}",
+            f"{row['lower']:,} to {row['upper']:,}",
+            *(text for name in names for text in shown_estimate(row, name)),
+        )
         for row in first
     ]
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
-    typer.echo(printable(f"{' x '.join(table.by)}, {guarantee}{covers}"))
-    print_table("", rows, header=(*(printable(name) for name in table.by), "count", "95% interval"))
+    typer.echo(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
+    header = [printable(name) for name in table.by] + ["count", "95% interval"]
+    print_table("", rows, header=(*header, *(text for name in names for text in (printable(name), "95% interval"))))
     if len(table) > SHOWN_ROWS:
         more = len(table) - SHOWN_ROWS
         typer.echo(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")

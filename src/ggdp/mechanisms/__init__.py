@@ -2,6 +2,15 @@
 
 from ggdp.mechanisms.additive import Mechanism
 from ggdp.mechanisms.exponential import ExponentialMechanism, selection_probabilities
+from ggdp.mechanisms.quantiles import CellValues, QuantileDraws, QuantilePlan
 from ggdp.mechanisms.randomised_response import RandomisedResponse
 
-__all__ = ["ExponentialMechanism", "Mechanism", "RandomisedResponse", "selection_probabilities"]
+__all__ = [
+    "CellValues",
+    "ExponentialMechanism",
+    "Mechanism",
+    "QuantileDraws",
+    "QuantilePlan",
+    "RandomisedResponse",
+    "selection_probabilities",
+]

@@ -17,12 +17,14 @@ from ggdp.plots.style import SMALL, required
 from ggdp.plots.text import in_fonts, text_width
 from ggdp.tables import unit_descriptions as words
 from ggdp.tables.release import TableRelease
+from ggdp.tables.statistics.published import shown_estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ggdp.tables.column import Level
     from ggdp.tables.release import Table
+    from ggdp.tables.statistics.published import PublishedStatistic
 
 __all__ = ["plot_table"]
 
@@ -31,14 +33,21 @@ COVERED = "95% interval"
 _ACROSS = 6.0
 
 
-def plot_table(release: TableRelease, *, table: int = 0, title: str | None = None, unit: str | None = None) -> Figure:
-    """Return a figure of a released table, with the 95 % intervals of its counts.
+def plot_table(
+    release: TableRelease,
+    *,
+    table: int = 0,
+    column: str | None = None,
+    title: str | None = None,
+    unit: str | None = None,
+) -> Figure:
+    """Return a figure of a released table, with the 95 % intervals of its counts or of a statistic.
 
     Up to 40 cells are bars, grouped by the first columns. More cells of two columns are a heat map on a linear scale,
     where cells that the table leaves out are grey: with the counts in it up to 60 x 30, in colours alone up to
     400 x 400. Other tables are bars in several panels up to 200 cells, and points beyond; from 2,000 on, neighbouring
     cells are drawn together by their range. Bars and points are in the order of the table, but more than 40 levels of
-    text are sorted by their counts.
+    text are sorted by their counts. Statistics are bars or points; one that is null has its interval only.
 
     Parameters
     ----------
@@ -46,6 +55,9 @@ def plot_table(release: TableRelease, *, table: int = 0, title: str | None = Non
         The release.
     table : int, default 0
         Which of its tables.
+    column : str, optional
+        What to draw: "count", or a published statistic such as "mean_age"; by default the first statistic, if there is
+        one, or else the count.
     title : str, optional
         Title of the figure, above the guarantee; by default what is counted, by which columns. A table that is not
         private is always called so.
@@ -65,14 +77,45 @@ def plot_table(release: TableRelease, *, table: int = 0, title: str | None = Non
     'count of rows, with its 95% interval'
     """
     shown = _table(required(TableRelease, release=release), table)
+    statistic = _statistic(shown, column)
+    if statistic is not None:
+        return _statistic_figure(release, shown, statistic, title)
     unit = unit if unit is not None else words.counted(release.request)
     what = f"count of {one_line(required(str, unit=unit))}"
     values, lower, upper = (ends.astype(np.float64) for ends in (shown.count, shown.lower, shown.upper))
     covers = one_line(shown.covers or "", 200)
     drawn = Drawn(values, lower, upper, what, COVERED, covers, counts=True)
-    name = f"{what[0].upper()}{what[1:]} by {in_words(shown.by)}"
+    name = f"{what[0].upper()}{what[1:]}" + (f" by {in_words(shown.by)}" if shown.by else "")
     said = heading(release.release, name if title is None else one_line(required(str, title=title), 200))
     return in_fonts(_figure(drawn, shown, said))
+
+
+def _statistic(table: Table, column: object) -> PublishedStatistic | None:
+    """Return the statistic to draw; None for the count."""
+    if column == "count" or (column is None and not table.statistics):
+        return None
+    names = [statistic.name for statistic in table.statistics]
+    if column is None:
+        return table.statistics[0]
+    if column not in names:
+        raise ArgumentError("column", column, f"must be one of {', '.join(['count', *names])}")
+    return table.statistics[names.index(str(column))]
+
+
+def _statistic_figure(release: TableRelease, table: Table, statistic: PublishedStatistic, title: str | None) -> Figure:
+    """Return bars or points of a statistic."""
+    what = one_line(statistic.name.replace("_", " ", 1))
+    covers = one_line(table.covers or "", 200)
+    drawn = Drawn(statistic.value, statistic.lower, statistic.upper, what, COVERED, covers)
+    name = f"{what[0].upper()}{what[1:]}" + (f" by {in_words(table.by)}" if table.by else "")
+    said = heading(release.release, name if title is None else one_line(required(str, title=title), 200))
+    if not len(table):
+        return in_fonts(nothing(drawn, said))
+    if len(table) > MOST_BARS:
+        return in_fonts(_points(drawn, table, said))
+    rows = table.to_arrow().to_pylist()
+    numbers = [with_minus(shown_estimate(row, statistic.name)[0]) for row in rows]
+    return in_fonts(_bars(drawn, table, said, numbers))
 
 
 def _figure(drawn: Drawn, table: Table, title: str) -> Figure:
@@ -83,7 +126,9 @@ def _figure(drawn: Drawn, table: Table, title: str) -> Figure:
         found = heat_map(drawn, table, title)
         if found is not None:
             return found
-    return _bars(drawn, table, title) if len(table) <= MOST_BARS else _points(drawn, table, title)
+    if len(table) > MOST_BARS:
+        return _points(drawn, table, title)
+    return _bars(drawn, table, title, [with_minus(f"{count:,}") for count in table.count.tolist()])
 
 
 def _table(release: TableRelease, table: object) -> Table:
@@ -98,11 +143,12 @@ def _is_sorted(table: Table) -> bool:
     return len(table) > FEW and len(table.by) == 1 and table.domain.columns[0].kind in ("text", "open")
 
 
-def _bars(drawn: Drawn, table: Table, title: str) -> Figure:
+def _bars(drawn: Drawn, table: Table, title: str, numbers: list[str]) -> Figure:
     """Return bars; those that share all levels but the last stand together under these."""
+    if not table.by:
+        return bars(drawn, ["all rows"], title, numbers=numbers)
     keys: list[list[Level]] = [column.to_pylist() for column in table.keys.columns]
     called = [[names[level] for level in column] for names, column in zip(map(level_names, keys), keys, strict=True)]
-    numbers = [with_minus(f"{count:,}") for count in table.count.tolist()]
     over = list(zip(*keys[:-1], strict=True))
     sizes = [len(list(rows)) for _, rows in groupby(over)]
     if len(keys) == 1 or 2 * len(sizes) > len(over):

@@ -42,12 +42,15 @@ class Wording(NamedTuple):
         What noisy values are compared with.
     complete : tuple of str
         Where cells below a threshold are left out: the tables of which none is.
+    noise : str
+        Sentences on the noise and its error, where what is published is not the noisy values themselves.
     """
 
     protected: str = "one person's records"
     first: str = ""
     true: str = "the true ones"
     complete: tuple[str, ...] = ()
+    noise: str = ""
 
 
 PLAIN = Wording()
@@ -176,7 +179,9 @@ def _statement(release: Release, wording: Wording) -> str:
     mechanism = release.mechanism
     sentences = [wording.first] if wording.first else []
     sentences.append(_protection(release, wording.protected))
-    if isinstance(mechanism, NoiseRecord):
+    if wording.noise:
+        sentences.append(wording.noise)
+    elif isinstance(mechanism, NoiseRecord):
         sentences.append(_noise_sentence(release, mechanism, wording))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in _ADD_UP for step in release.adjustments)

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ERROR", "MOST_CANDIDATES", "MOST_RATE", "Weights", "selected"]
+__all__ = ["ERROR", "MOST_CANDIDATES", "MOST_RATE", "Weights", "decayed", "selected"]
 
 MOST_CANDIDATES = 1 << 31
 # Rates beyond it, or below its inverse, could leave the range of floats.
@@ -117,7 +117,7 @@ class Weights:
         with np.errstate(all="ignore"):
             for start in range(0, weights.size, _BLOCK):
                 part = slice(start, start + _BLOCK)
-                weights[part] = _decayed(self._exponents(self.utilities[part]))
+                weights[part] = decayed(self._exponents(self.utilities[part]))
         return weights
 
     def _exponents(self, utilities: NDArray[Any]) -> NDArray[np.float64]:
@@ -210,7 +210,7 @@ def _uniform(total: int, source: Source, word: int) -> int:
         numerator, bits = (numerator << word) | random_bits(source, word), bits + word
 
 
-def _decayed(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def decayed(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return e^-x for floats of at least 0, off by less than 2^-52 (and e^-64 beyond 64).
 
     With x = k (log 2)/64 + r it is 2^(-k/64) e^-r, the first from a table and the second a polynomial.

@@ -2,6 +2,7 @@
 
 from ggdp.tables.check import check_table
 from ggdp.tables.check_result import TableCheck
+from ggdp.tables.clamping_range import RangeRelease, private_range
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines.spark.written_release import WrittenRelease
@@ -13,6 +14,7 @@ from ggdp.tables.table_plan import TablePlan
 __all__ = [
     "Column",
     "Domain",
+    "RangeRelease",
     "Table",
     "TableCheck",
     "TablePlan",
@@ -21,5 +23,6 @@ __all__ = [
     "WrittenRelease",
     "check_table",
     "plan_table",
+    "private_range",
     "release_table",
 ]

@@ -31,6 +31,9 @@ def table_charge_request(plan: TablePlan) -> ChargeRequest:
 
 def _statement(plan: TablePlan) -> str:
     """Return the statement of the manifest, without the noisy numbers of units that are cut."""
+    if plan.statistics is not None:
+        sums = released(np.zeros(plan.statistics.sums), plan.described_mechanism, plan.guarantee)
+        return str(table_manifest(plan, sums)["statement"])
     # It does not depend on the counts: that of a table of zeros is the same.
     tables = len(plan.request.by)
     zeros = released(np.zeros(tables, dtype=np.int64), plan.described_mechanism, plan.guarantee)

@@ -18,7 +18,7 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP
 from ggdp.tables.check_max_cells import max_cells_choices, quantiles
-from ggdp.tables.check_result import ColumnCheck, MarginalCheck, TableCheck, UnitCheck
+from ggdp.tables.check_result import ColumnCheck, MarginalCheck, RangeCheck, TableCheck, UnitCheck
 from ggdp.tables.check_text import text_check
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
@@ -28,6 +28,8 @@ from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import headers_in_errors
 from ggdp.tables.engines.text_files import text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
+from ggdp.tables.statistics.statistic import checked_statistics
+from ggdp.tables.statistics.statistics_plan import plan_statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,12 +39,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.engines import TableSource
+    from ggdp.tables.engines.exact_sums import SummedMeasure
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.request import Regime
+    from ggdp.tables.statistics.statistic import Statistic
 
 __all__ = ["check_table"]
 
 _FEW = 5
+# A larger share of clamped values is worth a thought.
+_MANY_CLAMPED = 0.05
 # Names that no level has: they are for private use.
 _OTHER, _MISSING = "\ue000", "\ue001"
 # Kinds of columns whose values can be listed as text.
@@ -51,10 +57,11 @@ _LISTED = ("text", "integer", "boolean", "date")
 
 def check_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
-    by: str | Sequence[str] | Sequence[Sequence[str]],
+    by: str | Sequence[str] | Sequence[Sequence[str]] | None,
     domain: Domain | Mapping[str, Any] | str | Path | None = None,
     *,
     unit: str | None = None,
+    statistics: Statistic | Sequence[Statistic] = (),
     epsilon: float = 1.0,
     engine: Literal["duckdb", "spark"] | None = None,
     encoding: str | None = None,
@@ -75,6 +82,8 @@ def check_table(
         The public levels of the columns.
     unit : str, optional
         Column that identifies the unit of each row.
+    statistics : sequence of Mean, Sum, Variance or Quantile, optional
+        Statistics of the release that is planned: what their ranges would clamp is counted.
     epsilon : float, default 1.0
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
@@ -109,31 +118,37 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
-    request, epsilon = _request(by, domain, unit), _validate.positive(epsilon=epsilon)
+    request = _request(by, domain, unit, checked_statistics(statistics))
+    epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
     text = text_format(encoding, delimiter, quoted, escape)
     opened = partial(open_source, data, engine=engine, columns=request.columns, text=text, temp_dir=temp_dir)
     with headers_in_errors(), opened() as source:
-        source.check(CountQuery(marginals=request.domains))
+        source.check(CountQuery(marginals=request.domains, measured=_measured(request)))
         columns = tuple(_column(source, column) for column in declared.values())
-        marginals = tuple(_marginal(source, marginal) for marginal in request.domains)
-        units = None if unit is None else _units(source, unit, request, marginals, columns[0].rows, epsilon)
+        ranges = tuple(_range(source, request.domain[name]) for name in _measured_columns(request))
+        rows = columns[0].rows if columns else ranges[0].rows
+        marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
+        units = None if unit is None else _units(source, unit, request, marginals, rows, epsilon)
     regime: Regime = request.regime
     if regime == "declared" and request.numbered_cells > MOST_IN_MEMORY:
         regime = "sparse"
     return TableCheck(
-        rows=columns[0].rows,
+        rows=rows,
         regime=regime,
         columns=columns,
         marginals=marginals,
         units=units,
+        ranges=ranges,
         text=text_check(data, text),
     )
 
 
-def _request(by: Any, domain: Any, unit: str | None) -> TableRequest:  # noqa: ANN401 - the request checks them
+def _request(by: Any, domain: Any, unit: str | None, statistics: tuple[Statistic, ...]) -> TableRequest:  # noqa: ANN401
     """Return a request for the counts; a check has no guarantee, so any goal with a delta will do."""
     goal, max_cells = ApproxDP(1.0, 1e-9), None if unit is None else 1
+    if statistics:
+        return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells, statistics=statistics)
     try:
         return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells)
     except ArgumentError as refused:
@@ -169,6 +184,44 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         most_frequent=tuple((values or [])[:_FEW]),
         unseen=tuple(level for level, count in zip(column.levels or (), counts, strict=False) if not count),
         advice=_advice(column, nulls, unmatched),
+    )
+
+
+def _measured_columns(request: TableRequest) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(statistic.column for statistic in request.statistics))
+
+
+def _measured(request: TableRequest) -> tuple[SummedMeasure, ...]:
+    """Return the values that statistics are of, so that columns that have no numbers are refused."""
+    return plan_statistics(request).measured if request.statistics else ()
+
+
+def _range(source: TableSource, column: Column) -> RangeCheck:
+    """Return what the public range of a column would clamp."""
+    values = column.values_in
+    assert values is not None
+    low, high = float(values.low), float(values.high)
+    # The last bin has its end; so the end of the range is inside.
+    edges = (-math.inf, low, math.nextafter(high, math.inf), math.inf)
+    probe = Column(name=column.name, edges=edges, other=_OTHER, missing=_MISSING)
+    below, inside, above, unparsable, nulls = _by_code(source, probe).tolist()
+    if source.engine.kinds[column.name] == "boolean":
+        # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
+        inside, unparsable = unparsable, 0
+    advice = []
+    if below + above > _MANY_CLAMPED * (below + inside + above):
+        advice.append("many values would be clamped: is this the range that the code book gives?")
+    if unparsable:
+        advice.append("values that are not numbers are left out of the statistics")
+    return RangeCheck(
+        name=column.name,
+        range=str(values),
+        rows=below + inside + above + unparsable + nulls,
+        nulls=nulls,
+        not_numbers=unparsable,
+        below=below,
+        above=above,
+        advice=tuple(advice),
     )
 
 
@@ -243,7 +296,9 @@ def _units(
     column = Column(name=unit)
     whole = _marginal(source, Domain([column]))
     tables = []
-    for marginal, checked in zip(request.domains, marginals, strict=True):
+    # Without columns all rows are one cell.
+    filled = [checked.filled for checked in marginals] or [1]
+    for marginal, cells_filled in zip(request.domains, filled, strict=True):
         pairs = Domain([column, *marginal], impossible=marginal.impossible)
         table = _aggregated(source, pairs, _cells_of_units)
         cells, units = (np.array(table[name].to_pylist(), dtype=np.int64) for name in ("cells", "units"))
@@ -254,7 +309,7 @@ def _units(
         tables.append(
             {
                 "by": marginal.names,
-                **max_cells_choices(cells, units, checked.filled, request.sizes, epsilon),
+                **max_cells_choices(cells, units, cells_filled, request.sizes, epsilon),
                 "row_quantiles": quantiles(most, number),
             }
         )

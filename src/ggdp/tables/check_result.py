@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ggdp.tables.check_text import TextCheck
     from ggdp.tables.request import Regime
 
-__all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "TableCheck", "UnitCheck"]
+__all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "RangeCheck", "TableCheck", "UnitCheck"]
 
 NOTICE = "NOT PRIVATE: computed from the data without noise. Do not publish it, or anything chosen by it."
 
@@ -47,6 +47,34 @@ class ColumnCheck:
     distinct_unmatched: int | None = None
     most_frequent: tuple[tuple[str, int], ...] = ()
     unseen: tuple[Any, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeCheck:
+    """The numbers of a column compared with its public range.
+
+    Attributes
+    ----------
+    name, range : str
+        The column, and its range and step.
+    rows, nulls : int
+        How many rows there are, and how many of them have no value.
+    not_numbers : int
+        Rows with a value that is not a number; no statistic counts them.
+    below, above : int
+        Rows with numbers that would be clamped to the lower and to the upper end.
+    advice : tuple of str
+        What to do.
+    """
+
+    name: str
+    range: str
+    rows: int
+    nulls: int
+    not_numbers: int
+    below: int
+    above: int
     advice: tuple[str, ...] = ()
 
 
@@ -117,6 +145,8 @@ class TableCheck:
         The tables.
     units : UnitCheck or None
         The units, if a column of them was named.
+    ranges : tuple of RangeCheck
+        The columns of statistics.
     text : TextCheck or None
         How records were read, of CSV and JSON files.
     """
@@ -126,6 +156,7 @@ class TableCheck:
     columns: tuple[ColumnCheck, ...]
     marginals: tuple[MarginalCheck, ...]
     units: UnitCheck | None
+    ranges: tuple[RangeCheck, ...] = ()
     text: TextCheck | None = None
 
     def to_dict(self) -> dict[str, Any]:

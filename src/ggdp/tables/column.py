@@ -9,6 +9,8 @@ edges       e_0 < e_1 < ... < e_k, numbers: the bins [e_0, e_1), ..., [e_(k-1), 
 other       a level for what is none of these: unknown levels, unparsable values, values outside all bins
 missing     a level for nulls (and NaN)
 (open)      nothing is declared: the keys are chosen privately, as text
+range       beside these, or alone: ends of a range of numbers and a step, for means and other statistics of the
+            column (`ggdp.tables.value_range`)
 ==========  ==================================================================================================
 
 Without `other` or `missing` such rows are not counted. Whatever a row holds, it has one code or none: that is all
@@ -31,6 +33,7 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.privacy.values import LARGEST, LEAST
 from ggdp.tables import periods
+from ggdp.tables.value_range import ValueRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +70,10 @@ class Column:
         What is published for each bin, instead of its ends.
     other, missing : str, optional
         Levels for values that are not declared, and for nulls. A declared level may be named too.
+    range : pair of numbers, optional
+        The public range of the numbers in the column, for statistics. Values outside are clamped to it.
+    step : number, optional
+        With `range`: the step that values are rounded to (`ggdp.tables.value_range.ValueRange`).
 
     Attributes
     ----------
@@ -74,6 +81,8 @@ class Column:
         What is published for each code: the levels as declared, or all as text where `other` or `missing` is.
     other_code, missing_code : int or None
         The codes of what is not declared, and of nulls; None if they are not counted.
+    values_in : ValueRange or None
+        The range of its numbers; None if none is declared.
 
     Examples
     --------
@@ -94,6 +103,7 @@ class Column:
     edges: tuple[Edge, ...] | None
     other: str | None
     missing: str | None
+    values_in: ValueRange | None
     # Labels of bins that were declared, or are names of periods.
     bin_labels: tuple[str, ...] | None = field(repr=False)
     _every: str | None = field(repr=False, eq=False)
@@ -112,6 +122,8 @@ class Column:
         labels: Sequence[str] | None = None,
         other: str | None = None,
         missing: str | None = None,
+        range: object = None,  # noqa: A002 - as domain files call it
+        step: object = None,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ArgumentError("name", name, "the name of a column must be text")
@@ -121,6 +133,8 @@ class Column:
         if isinstance(edges, Mapping):
             edges, named, every = periods.expanded(f"edges of {name!r}", edges)
         declared = levels is not None or edges is not None
+        if range is None and step is not None:
+            raise ArgumentError(f"step of {name!r}", step, "needs a range: range = [0, 100]")
         ends = None if edges is None else _checked_edges(name, edges)
         self.__attrs_init__(
             name=name,
@@ -128,6 +142,7 @@ class Column:
             edges=ends,
             other=_checked_role(name, "other", other, declared=declared),
             missing=_checked_role(name, "missing", missing, declared=declared),
+            values_in=None if range is None else ValueRange.declared(name, range, step),
             bin_labels=named if labels is None else _checked_labels(name, labels, ends),
             every=every if labels is None else None,
         )
@@ -196,6 +211,7 @@ class Column:
             "labels": None if self._every else self.bin_labels,
             "other": self.other,
             "missing": self.missing,
+            "range": self.values_in,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,6 +229,7 @@ class Column:
             )
         if self.bin_labels is not None and self._every is None:
             found["labels"] = list(self.bin_labels)
+        found |= {} if self.values_in is None else self.values_in.to_dict()
         found |= {"other": self.other} if self.other is not None else {}
         return found | ({"missing": self.missing} if self.missing is not None else {})
 

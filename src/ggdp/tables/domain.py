@@ -40,7 +40,7 @@ __all__ = ["MOST_CELLS", "Domain"]
 
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
-_KEYS = ("levels", "edges", "labels", "other", "missing")
+_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step")
 _SECTIONS = {"columns", "impossible"}
 
 
@@ -52,7 +52,7 @@ class Domain:
     ----------
     columns : mapping of str to levels, or sequence of Column
         For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels` (of bins),
-        `other` and `missing`; or a `Column`.
+        `other` and `missing`, and for statistics of the column `range` and `step`; or a `Column`.
     impossible : sequence of mapping, optional
         Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
 
@@ -98,7 +98,8 @@ class Domain:
         r"""Return the domain of a TOML file.
 
         It has a section ``[columns.NAME]`` for each column, with `levels` or `edges`, and perhaps `labels`, `other` and
-        `missing`. A section ``[[impossible]]`` gives levels that cannot occur together.
+        `missing`; for statistics with ``range = [low, high]`` and perhaps `step`. A section ``[[impossible]]`` gives
+        levels that cannot occur together.
 
         Parameters
         ----------
@@ -337,6 +338,8 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
     unknown = sorted(set(declared) - set(_KEYS))
     if unknown:
         raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; known are {', '.join(_KEYS)}")
-    if ("levels" in declared) == ("edges" in declared):
+    if "levels" in declared and "edges" in declared:
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
+    if not {"levels", "edges", "range"} & set(declared):
+        raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges, or a range")
     return Column(name=name, **declared)

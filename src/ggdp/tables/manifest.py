@@ -8,6 +8,7 @@ unit       what one unit is: a row, or all rows with one value of a column, and 
 regime     declared, sparse, open or mixed (`ggdp.tables.request`)
 cells      how many cells the tables have; null if unknown
 cut        how many units are in more cells than they are counted in; null if not requested
+statistics which sums noise was added to, and what quantiles cost; null where noise was added to counts
 warnings   what a reader should think twice about
 tables     for each table its columns, in the manner of CSV on the Web, its regime, in how many of its
            cells a unit can be, what its intervals cover, and its file with its SHA-256
@@ -27,6 +28,12 @@ from ggdp.releases.manifest import Wording, manifest_of
 from ggdp.tables import unit_descriptions as words
 from ggdp.tables.column import Column
 from ggdp.tables.request_rules import COVERS
+from ggdp.tables.statistics.plan_description import (
+    column_descriptions,
+    noise_sentences,
+    split_described,
+    statistic_sentences,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,13 +58,14 @@ def table_manifest(
     request = plan.request
     written = files or [{"url": None, "sha256": None}] * len(request.by)
     return {
-        **manifest_of(release, _wording(request, cut)),
+        **manifest_of(release, _wording(plan, cut)),
         "table": {
             "request": request.to_dict(),
             "unit": _unit(request),
             "regime": request.regime,
             "cells": request.cells,
             "cut": _cut(plan, cut),
+            "statistics": None if plan.statistics is None else split_described(plan.statistics),
             "warnings": list(request.warnings),
             "tables": [
                 {
@@ -71,20 +79,24 @@ def table_manifest(
     }
 
 
-def _wording(request: TableRequest, cut: Sequence[CutCount]) -> Wording:
+def _wording(plan: TablePlan, cut: Sequence[CutCount]) -> Wording:
     """Return the wording of a statement: what a count is, what it may omit, and who is protected."""
+    request = plan.request
     said = [_counted(request), *_left_out(request), *(_of_cut(request, count) for count in cut)]
     columns = [column for domain in request.domains for column in domain]
     if any(column.other is None or column.missing is None for column in columns):
         said.append("Rows whose values fit no cell are not counted.")
     if any(domain.impossible for domain in request.domains):
         said.append("Cells that cannot occur are left out; they were declared beforehand.")
+    if plan.statistics is not None:
+        said += statistic_sentences(request)
     complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
     return Wording(
         protected=words.protected_unit(request),
         first=" ".join(said),
         true="the counts without noise",
         complete=tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else (),
+        noise="" if plan.statistics is None else noise_sentences(plan),
     )
 
 
@@ -176,10 +188,13 @@ def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
     counts = [
         {"name": name, "datatype": "integer", "dc:description": said} for name, said in _counts(request, number).items()
     ]
+    measured = column_descriptions(request)
+    counts += [{"name": name, "datatype": "number", "dc:description": said} for name, said in measured.items()]
     if covers is not None:
         said = f"what the interval covers, the same in every row: {covers}"
         counts.append({"name": COVERS, "datatype": "string", "dc:description": said})
-    return [{**column, "required": True} for column in (*keys, *counts)]
+    empty = {name for statistic in request.statistics for name in statistic.names}
+    return [{**column, "required": column["name"] not in empty} for column in (*keys, *counts)]
 
 
 def _counts(request: TableRequest, number: int) -> dict[str, str]:

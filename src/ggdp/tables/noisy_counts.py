@@ -21,10 +21,11 @@ from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.cells import crowded
 from ggdp.tables.engines.spark.written_release import WrittenRelease, release_on_executors
 from ggdp.tables.open_keys import kept_keys
-from ggdp.tables.release import TableRelease, tables_of
+from ggdp.tables.release import TableRelease, tables_of, tables_with_statistics
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 from ggdp.tables.request_rules import too_many_cells
 from ggdp.tables.sparse import sparse_cells
+from ggdp.tables.statistics.statistics_release import drawn_quantiles, noisy_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from ggdp.ledger import EntryReference
     from ggdp.ledger.charging import PendingCharge
     from ggdp.releases import Release
     from ggdp.sampling import Source
     from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines import Counted, TableSource
+    from ggdp.tables.engines.exact_sums import SummedMeasure
     from ggdp.tables.request import Regime
     from ggdp.tables.table_plan import TablePlan
 
@@ -63,9 +66,11 @@ def release_counts(
     request = plan.request
     with open_source(data, engine=plan.engine, columns=request.columns, text=request.text, temp_dir=temp_dir) as opened:
         require_size(request, plan.out, has_executors=opened.engine.has_executors)
-        query = _query(request, bits)
+        query = _query(request, bits, measured=() if plan.statistics is None else plan.statistics.measured)
         opened.check(query)
         entry = charge.commit()
+        if plan.statistics is not None:
+            return _with_statistics(opened, query, plan, bits, entry)
         cut = _cut(opened, query, plan, bits)
         if opened.engine.has_executors and plan.out is not None and _is_large(request):
             return release_on_executors(opened, query, plan, bits, cut, entry)
@@ -92,10 +97,16 @@ def _is_large(request: TableRequest) -> bool:
         and request.numbered_cells > MOST_ON_DRIVER
         and len(request.by) == 1
         and request.total is None
+        and not request.statistics
     )
 
 
-def _query(request: TableRequest, bits: Source, only: Sequence[Regime] | None = None) -> CountQuery:
+def _query(
+    request: TableRequest,
+    bits: Source,
+    only: Sequence[Regime] | None = None,
+    measured: tuple[SummedMeasure, ...] = (),
+) -> CountQuery:
     """Return the query for the engine, of all marginals or of those of some regimes."""
     # The key is secret, and new for every query: who knew it would know which cells of a unit are left out.
     key = random_words(bits, _KEY_WORDS).tobytes() if request.unit is not None else b""
@@ -108,6 +119,7 @@ def _query(request: TableRequest, bits: Source, only: Sequence[Regime] | None = 
         unit=request.unit,
         max_cells=request.max_cells or 1,
         max_rows_per_cell=request.max_rows_per_cell,
+        measured=measured,
         key=key,
     )
 
@@ -119,6 +131,19 @@ def _cut(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) 
     marginals = tuple(query.marginals[table] for table in plan.cut.tables)
     answers = opened.answer(replace(query, marginals=marginals), crowded)
     return plan.cut.released([int(answer.column(0)[0].as_py()) for answer in answers], bits)
+
+
+def _with_statistics(
+    opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source, entry: EntryReference | None
+) -> TableRelease:
+    """Release the sums of every cell of the domain, and what follows from them."""
+    domains = plan.request.domains
+    shown = [_possible_cells(domain) for domain in domains]
+    release = charged_to(noisy_sums(opened, query, plan, shown, bits), entry)
+    quantiles = drawn_quantiles(opened, query, plan, shown, bits)
+    keys = [_keys(domain, cells) for domain, cells in zip(domains, shown, strict=True)]
+    tables = tables_with_statistics(release, plan, keys, [cells.size for cells in shown], quantiles)
+    return TableRelease(plan=plan, release=release, tables=tables)
 
 
 def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:

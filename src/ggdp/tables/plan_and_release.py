@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.spark.written_release import WrittenRelease
     from ggdp.tables.release import TableRelease
     from ggdp.tables.request import Counting
+    from ggdp.tables.statistics.statistic import PerUnit, Statistic
 
 __all__ = ["plan_table", "release_table"]
 
 
 def plan_table(
-    by: str | Sequence[str] | Sequence[Sequence[str]],
+    by: str | Sequence[str] | Sequence[Sequence[str]] | None,
     goal: Guarantee,
     domain: Domain | Mapping[str, Any] | str | Path | None = None,
     *,
@@ -45,6 +46,9 @@ def plan_table(
     total: int | None = None,
     nonnegative: bool = False,
     false_cells: float | None = None,
+    statistics: Statistic | Sequence[Statistic] = (),
+    per_unit: PerUnit | None = None,
+    weights: Mapping[str, float] | None = None,
     engine: Literal["duckdb", "spark"] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -57,8 +61,9 @@ def plan_table(
 
     Parameters
     ----------
-    by : str, sequence of str, or sequence of sequences of str
-        Columns to count by; several lists give several tables, released as one query.
+    by : str, sequence of str, sequence of sequences of str, or None
+        Columns to count by; several lists give several tables, released as one query. With `statistics`, None gives
+        one row for the whole table.
     goal : PureDP, ProbabilisticDP or ApproxDP
         Guarantee of all tables together.
     domain : Domain, mapping or path of a TOML file, optional
@@ -88,6 +93,14 @@ def plan_table(
         Whether counts below 0, and ends of intervals below 0, are published as 0.
     false_cells : float, optional
         Release a sparse table of a declared domain, with at most this many empty cells shown on average.
+    statistics : sequence of Mean, Sum, Variance or Quantile, optional
+        What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as
+        ``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out.
+    per_unit : {"sum", "mean", "min", "max"}, optional
+        With `unit` and `statistics`: how the rows of a unit in a cell become one value; by default their sum for sums
+        and their mean otherwise.
+    weights : mapping of str to float, optional
+        Weights of the columns of `statistics`, 1 by default: twice the weight, half the noise.
     engine : {"duckdb", "spark"}, optional
         Engine that reads files; DuckDB by default. A frame is counted by its own engine.
     encoding : str, optional
@@ -151,6 +164,9 @@ def plan_table(
         total=total,
         nonnegative=nonnegative,
         false_cells=false_cells,
+        statistics=statistics,
+        per_unit=per_unit,
+        weights=weights,
         text=text_format(encoding, delimiter, quoted, escape),
     )
     for warning in request.warnings:
@@ -160,7 +176,7 @@ def plan_table(
 
 def release_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
-    by: str | Sequence[str] | Sequence[Sequence[str]],
+    by: str | Sequence[str] | Sequence[Sequence[str]] | None,
     goal: Guarantee,
     domain: Domain | Mapping[str, Any] | str | Path | None = None,
     *,
@@ -175,6 +191,9 @@ def release_table(
     total: int | None = None,
     nonnegative: bool = False,
     false_cells: float | None = None,
+    statistics: Statistic | Sequence[Statistic] = (),
+    per_unit: PerUnit | None = None,
+    weights: Mapping[str, float] | None = None,
     engine: Literal["duckdb", "spark"] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -197,8 +216,9 @@ def release_table(
     data : path or frame
         A CSV, Parquet or JSON-lines file, or a pattern of several (``data/*.parquet``); or a frame: pandas, polars
         (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame, counted on its own engine.
-    by : str, sequence of str, or sequence of sequences of str
-        Columns to count by; several lists give several tables, released as one query.
+    by : str, sequence of str, sequence of sequences of str, or None
+        Columns to count by; several lists give several tables, released as one query. With `statistics`, None gives
+        one row for the whole table.
     goal : PureDP, ProbabilisticDP or ApproxDP
         Guarantee of all tables together.
     domain : Domain, mapping or path of a TOML file, optional
@@ -228,6 +248,14 @@ def release_table(
         Whether counts below 0, and ends of intervals below 0, are published as 0.
     false_cells : float, optional
         Release a sparse table of a declared domain, with at most this many empty cells shown on average.
+    statistics : sequence of Mean, Sum, Variance or Quantile, optional
+        What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as
+        ``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out.
+    per_unit : {"sum", "mean", "min", "max"}, optional
+        With `unit` and `statistics`: how the rows of a unit in a cell become one value; by default their sum for sums
+        and their mean otherwise.
+    weights : mapping of str to float, optional
+        Weights of the columns of `statistics`, 1 by default: twice the weight, half the noise.
     engine : {"duckdb", "spark"}, optional
         Engine that reads files; DuckDB by default. A frame is counted by its own engine.
     encoding : str, optional
@@ -305,6 +333,9 @@ def release_table(
         total=total,
         nonnegative=nonnegative,
         false_cells=false_cells,
+        statistics=statistics,
+        per_unit=per_unit,
+        weights=weights,
         engine=engine,
         encoding=encoding,
         delimiter=delimiter,

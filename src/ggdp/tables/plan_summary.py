@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.tables.statistics.plan_description import half_width_rows
 from ggdp.tables.unit_descriptions import covered, number_of, protected_unit
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         ("order", rounded_text(mechanism.order, 6)),
         ("scale", rounded_text(mechanism.scale, 6)),
         ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
+        *(half_width_rows(plan) if plan.statistics is not None else ()),
         ("sensitivity", str(mechanism.sensitivity)),
         ("guarantee", str(plan.guarantee)),
         ("cost", _cost(plan)),
@@ -68,7 +70,7 @@ def _cost(plan: TablePlan) -> str:
 def _table(request: TableRequest, table: int) -> str:
     """Return what the plan says about one table."""
     size, most = request.sizes[table], request.most_cells[table]
-    said = [" x ".join(request.by[table]), "open" if size is None else number_of(size, "cell")]
+    said = [" x ".join(request.by[table]) or "all rows", "open" if size is None else number_of(size, "cell")]
     if request.unit is not None:
         capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} requested)"
         said.append(f"a unit is counted in at most {number_of(most, 'cell')}{capped}")

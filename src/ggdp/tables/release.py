@@ -5,6 +5,8 @@ the columns of `by`     the keys, rebuilt from the public domain (or, where it i
 count                   the count after the requested adjustments
 noisy_count             the raw noisy count
 lower, upper            95 % interval for the true count, from the raw noisy count
+mean_COL, ...           statistics of columns, where they are requested: value (null where the noisy sums say nothing),
+                        and its interval as mean_COL_lower and mean_COL_upper
 covers                  where units may be counted in fewer cells than they are in: what the interval covers, in words
 ======================  ===============================================================================
 
@@ -18,19 +20,22 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ggdp.errors import ArgumentError
 from ggdp.releases.frames import needed
 from ggdp.tables.intervals import table_intervals
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import COUNTS
 from ggdp.tables.request_rules import COVERS
+from ggdp.tables.statistics.published import in_requested_order, published_count, published_statistics, shown_estimate
+from ggdp.tables.statistics.statistics_release import sums_of_table
 from ggdp.tables.unit_descriptions import covered, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import numpy as np
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -44,9 +49,10 @@ if TYPE_CHECKING:
     from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
     from ggdp.tables.request import TableRequest
+    from ggdp.tables.statistics.published import PublishedStatistic
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["ArrowViews", "Table", "TableRelease", "tables_of"]
+__all__ = ["ArrowViews", "Table", "TableRelease", "tables_of", "tables_with_statistics"]
 
 _SHOWN_ROWS = 5
 
@@ -73,7 +79,7 @@ class ArrowViews(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Table(ArrowViews):
-    """One released table of counts.
+    """One released table of counts, and perhaps statistics.
 
     Attributes
     ----------
@@ -85,6 +91,8 @@ class Table(ArrowViews):
         What is published of each row.
     covers : str, optional
         What the intervals cover, where that is less than all that the source holds, or what counts are.
+    statistics : tuple of PublishedStatistic
+        Statistics of each row, with their intervals.
     """
 
     domain: Domain
@@ -94,6 +102,7 @@ class Table(ArrowViews):
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     covers: str | None = None
+    statistics: tuple[PublishedStatistic, ...] = ()
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -106,6 +115,9 @@ class Table(ArrowViews):
 
         columns = dict(zip(self.by, self.keys.columns, strict=True))
         columns |= {name: pa.array(getattr(self, name)) for name in COUNTS}
+        for name, value, lower, upper in self.statistics:
+            columns[name] = pa.array(value, mask=np.isnan(value))
+            columns |= {f"{name}_lower": pa.array(lower), f"{name}_upper": pa.array(upper)}
         if self.covers is not None:
             columns[COVERS] = pa.repeat(self.covers, len(self))
         return pa.table(columns)
@@ -127,7 +139,8 @@ class TableRelease(ArrowViews):
     plan : TablePlan
         The plan: the request, the noise and the threshold.
     release : Release
-        All counts as one vector, the tables one after another, with the guarantee of all of them together.
+        All counts as one vector, the tables one after another, with the guarantee of all of them together; with
+        statistics, all noisy sums.
     tables : tuple of Table
         The tables.
     cut : tuple of CutCount
@@ -187,7 +200,7 @@ class TableRelease(ArrowViews):
 
     def to_numpy(self) -> NDArray[np.int64]:
         """Return the counts as a new array; those of several tables are concatenated."""
-        return self.release.to_numpy()
+        return np.concatenate([table.count for table in self.tables])
 
     def to_csv(self, path: str | Path | None = None, *, overwrite: bool = False) -> str | None:
         """Return the one table as CSV text; or write it to a file, with the manifest beside it.
@@ -234,7 +247,7 @@ class TableRelease(ArrowViews):
 
         return write(self, path, overwrite=overwrite)
 
-    def plot(self, *, title: str | None = None, unit: str | None = None) -> Figure:
+    def plot(self, *, column: str | None = None, title: str | None = None, unit: str | None = None) -> Figure:
         """Return a figure of the one table with its intervals; needs the extra `plots`.
 
         The parameters are those of `ggdp.plots.plot_table`, which also draws one of several tables.
@@ -242,7 +255,7 @@ class TableRelease(ArrowViews):
         from ggdp.plots.tables import plot_table
 
         self._one()
-        return plot_table(self, title=title, unit=unit)
+        return plot_table(self, column=column, title=title, unit=unit)
 
     def _repr_html_(self) -> str:
         """Return the guarantee and the first rows of each table, for notebooks."""
@@ -256,10 +269,14 @@ class TableRelease(ArrowViews):
         lines += [f"  then: {step}" for step in self.release.adjustments]
         for table in self.tables:
             covers = "" if table.covers is None else f"; intervals: {table.covers}"
-            lines.append(f"  {' x '.join(table.by)}: {number_of(len(table), 'row')}{covers}")
+            lines.append(f"  {' x '.join(table.by) or 'all rows'}: {number_of(len(table), 'row')}{covers}")
             for row in table.to_arrow().slice(0, _SHOWN_ROWS).to_pylist():
-                key = ", ".join(str(row[name]) for name in table.by)
-                lines.append(f"    {key}: {row['count']} ({row['lower']} to {row['upper']})")
+                said = [", ".join(str(row[name]) for name in table.by) or "all"]
+                said.append(f"{row['count']} ({row['lower']} to {row['upper']})")
+                for statistic in table.statistics:
+                    value, interval = shown_estimate(row, statistic.name)
+                    said.append(f"{statistic.name} {value or 'null'} ({interval})")
+                lines.append(f"    {said[0]}: {', '.join(said[1:])}")
             if len(table) > _SHOWN_ROWS:
                 lines.append("    ...")
         return "\n".join(lines)
@@ -292,6 +309,36 @@ def tables_of(
                 lower=lower,
                 upper=upper,
                 covers=covered(plan.request, number),
+            )
+        )
+    return tuple(tables)
+
+
+def tables_with_statistics(
+    release: Release,
+    plan: TablePlan,
+    keys: Sequence[pa.Table],
+    shown: Sequence[int],
+    quantiles: Sequence[Sequence[PublishedStatistic]],
+) -> tuple[Table, ...]:
+    """Return the tables of a release of noisy sums, given the keys, the number of cells and the quantiles of each."""
+    tables = []
+    for number, (domain, key) in enumerate(zip(plan.request.domains, keys, strict=True)):
+        noisy = sums_of_table(plan, release, shown, number)
+        count = published_count(plan, noisy)
+        value, lower, upper = count.value, count.lower, count.upper
+        if plan.request.nonnegative:
+            value, lower, upper = (np.maximum(end, 0) for end in (value, lower, upper))
+        tables.append(
+            Table(
+                domain=domain,
+                keys=key,
+                count=value,
+                noisy_count=count.value,
+                lower=lower,
+                upper=upper,
+                covers=covered(plan.request, number),
+                statistics=in_requested_order(plan, [*published_statistics(plan, noisy), *quantiles[number]]),
             )
         )
     return tuple(tables)

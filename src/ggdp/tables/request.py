@@ -46,12 +46,15 @@ from ggdp.tables.request_rules import (
     check_order,
     check_regime,
     check_rows,
+    check_statistics,
     check_total,
     check_units,
 )
+from ggdp.tables.statistics.statistic import checked_per_unit, checked_statistics, described
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.tables.statistics.statistic import PerUnit, Statistic
 
 __all__ = ["AUTO", "COUNTS", "COVERS", "MOST_IN_MEMORY", "Counting", "Regime", "TableRequest"]
 
@@ -70,7 +73,9 @@ _LONGEST_NAME = 80
 
 
 def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of each marginal, from a name, a list of names, or a list of such lists."""
+    """Return the columns of each marginal, from a name, a list of names, or a list of such lists; none from None."""
+    if by is None or by == ((),):
+        return ((),)
     if isinstance(by, str):
         by = [by]
     items = _validate.non_empty(by=by)
@@ -115,6 +120,18 @@ def _domain(domain: object) -> Domain:
     return Domain(domain)
 
 
+def _weights(weights: object) -> tuple[tuple[str, float], ...]:
+    """Return the weights of columns, from a mapping."""
+    if weights is None:
+        return ()
+    if not isinstance(weights, Mapping):
+        pairs = weights if isinstance(weights, tuple) else None
+        if pairs is None or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+            raise ArgumentTypeError("weights", weights, 'must be a mapping of columns to numbers, {"income": 2}')
+        weights = dict(pairs)
+    return tuple((str(name), _validate.positive(weights=weight)) for name, weight in weights.items())
+
+
 def _order(order: float | Literal["auto"]) -> float | Literal["auto"]:
     return AUTO if order == AUTO else _validate.order(order=order)
 
@@ -135,6 +152,8 @@ class TableRequest:
         What to count and for whom, as in `ggdp.plan_table`.
     neighbours, total, nonnegative, false_cells
         What to promise and publish, as in `ggdp.plan_table`.
+    statistics, per_unit, weights
+        What is published beside the counts, as in `ggdp.plan_table`.
     """
 
     by: tuple[tuple[str, ...], ...] = field(converter=_marginals)
@@ -151,6 +170,9 @@ class TableRequest:
     total: int | None = checked(_validate.integer, default=None, at_least=0)
     nonnegative: bool = False
     false_cells: float | None = checked(_validate.positive, default=None)
+    statistics: tuple[Statistic, ...] = field(default=(), converter=checked_statistics)
+    per_unit: PerUnit | None = field(default=None, converter=checked_per_unit)
+    weights: tuple[tuple[str, float], ...] = field(default=(), converter=_weights)
     text: TextFormat | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -171,6 +193,7 @@ class TableRequest:
         check_cut(self)
         if self.total is not None:
             check_total(self)
+        check_statistics(self)
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -187,7 +210,8 @@ class TableRequest:
     def columns(self) -> tuple[str, ...]:
         """The columns that must be read."""
         units = () if self.unit is None else (self.unit,)
-        return tuple(dict.fromkeys([name for names in self.by for name in names] + list(units)))
+        measured = [statistic.column for statistic in self.statistics]
+        return tuple(dict.fromkeys([*(name for names in self.by for name in names), *measured, *units]))
 
     @property
     def regimes(self) -> tuple[Regime, ...]:
@@ -283,5 +307,7 @@ class TableRequest:
                 {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
                 for pattern in patterns
             ],
+            "statistics": [described(statistic) for statistic in self.statistics],
+            "weights": dict(self.weights),
             "text": (self.text or TextFormat()).to_dict(),
         }

@@ -11,6 +11,8 @@ from ggdp import _validate
 from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.domain import MOST_CELLS
+from ggdp.tables.statistics.statistic import Variance, published_names
+from ggdp.tables.value_range import FEW_STEPS, MOST_STEPS
 
 if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
@@ -21,6 +23,7 @@ __all__ = [
     "check_order",
     "check_regime",
     "check_rows",
+    "check_statistics",
     "check_total",
     "check_units",
     "too_many_cells",
@@ -28,6 +31,8 @@ __all__ = [
 
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
 COVERS = "covers"
+# Columns of counts that are published.
+COUNTED = ("count", "noisy_count", "lower", "upper", COVERS)
 # So many cells are released on the executors of Spark.
 MOST_ON_EXECUTORS = 10**10
 # More would not be told from one another in 64-bit noise.
@@ -86,7 +91,8 @@ def check_rows(request: TableRequest) -> None:
 
 def check_regime(request: TableRequest) -> None:
     """Raise for undeclared columns without a delta, and for more cells than can be released."""
-    unknown = [name for name in request.columns if name not in request.domain and name != request.unit]
+    counted_by = dict.fromkeys(name for names in request.by for name in names)
+    unknown = [name for name in counted_by if name not in request.domain or request.domain[name].kind == "open"]
     if unknown and request.false_cells is not None:
         raise ArgumentError(
             "false_cells",
@@ -154,6 +160,77 @@ def check_total(request: TableRequest) -> None:
             request.total,
             f"needs `max_cells=1`: with {request.max_cells} a unit may be in more cells than another",
         )
+
+
+def check_statistics(request: TableRequest) -> None:
+    """Raise if statistics have no public range, or are requested beside what they do not go with."""
+    if request.by == ((),) and not request.statistics:
+        raise ArgumentError("by", None, "names no column: counts need columns to count by")
+    if not request.statistics:
+        if request.per_unit is not None:
+            raise ArgumentError("per_unit", request.per_unit, "needs `statistics`")
+        if request.weights:
+            raise ArgumentError("weights", dict(request.weights), "needs `statistics`")
+        return
+    for column in dict.fromkeys(statistic.column for statistic in request.statistics):
+        if column not in request.domain or request.domain[column].values_in is None:
+            raise ArgumentError(
+                "statistics",
+                column,
+                "has no public range, which must be known without the data; declare one, with `range` or in the domain "
+                f"([columns.{column}] range = [low, high])",
+            )
+        if column == request.unit:
+            raise ArgumentError("statistics", column, "is the column of units, which has no statistics")
+    for statistic in request.statistics:
+        values = request.domain[statistic.column].values_in
+        if isinstance(statistic, Variance) and values is not None and values.steps > FEW_STEPS:
+            raise ArgumentError(
+                "statistics",
+                statistic.column,
+                f"its range has {values.steps:,} steps, and a variance is computed on at most {FEW_STEPS:,}; declare a "
+                "larger step",
+            )
+        if (
+            request.unit is not None
+            and (request.per_unit or statistic.rule) == "sum"
+            and values is not None
+            and max(abs(values.offset), abs(values.offset + values.steps)) > MOST_STEPS
+        ):
+            raise ArgumentError(
+                "statistics",
+                statistic.column,
+                f"its range ends more than {MOST_STEPS:,} steps from 0, and the rows of a unit are added up in steps; "
+                "declare a larger step",
+            )
+    published = {name for statistic in request.statistics for name in published_names(statistic)} | set(COUNTED)
+    for name in (name for names in request.by for name in names):
+        if name in published:
+            raise ArgumentError("by", name, "is the name of a published column; rename it in the source")
+    for name in dict(request.weights):
+        if name not in {statistic.column for statistic in request.statistics}:
+            raise ArgumentError("weights", name, "is not a column of `statistics`")
+    if request.per_unit is not None and request.unit is None:
+        raise ArgumentError("per_unit", request.per_unit, "needs `unit`: without one each row is a unit")
+    if request.goal.notion == "probabilistic":
+        raise ArgumentError(
+            "goal",
+            str(request.goal),
+            "is probabilistic DP, for which no noise of sums is proved; use ApproxDP or PureDP",
+        )
+    for name, value, why in (
+        ("count", request.count if request.count == "rows" else None, "statistics are of units"),
+        ("total", request.total, "counts come from the noisy sums"),
+        ("count_cut", request.count_cut, "intervals of statistics cover the units counted"),
+        ("false_cells", request.false_cells, "every cell is published"),
+    ):
+        if value is not None:
+            raise ArgumentError(name, value, f"does not go with `statistics`: {why}")
+    for names, regime in zip(request.by, request.regimes, strict=True):
+        if regime == "open":
+            raise ArgumentError(
+                "by", list(names), "has a column without declared levels; statistics need declared levels or edges"
+            )
 
 
 def too_many_cells(request: TableRequest, most: int) -> ArgumentError:

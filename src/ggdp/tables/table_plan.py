@@ -23,6 +23,9 @@ from ggdp.tables.pictures import picture, picture_files, require_pictures
 from ggdp.tables.plan_summary import as_text
 from ggdp.tables.release import TableRelease
 from ggdp.tables.request import AUTO
+from ggdp.tables.statistics.plan_description import count_half_width, half_widths, split_described
+from ggdp.tables.statistics.plus_minus import SIZES
+from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_noise
 from ggdp.tables.thresholds import (
     key_delta,
     key_threshold,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from ggdp.sampling import Source
     from ggdp.tables.engines.spark.written_release import WrittenRelease
     from ggdp.tables.request import TableRequest
+    from ggdp.tables.statistics.statistics_plan import StatisticsPlan
 
 __all__ = ["TablePlan", "plan_request"]
 
@@ -64,6 +68,8 @@ class TablePlan:
         Guarantee of the release, which is also the cost of each run.
     cut : CutPlan, optional
         How the units that are in more than `max_cells` cells are counted; None if they are not.
+    statistics : StatisticsPlan, optional
+        Which sums the noise is added to, where statistics are requested; None if it is added to counts.
     engine : {"duckdb", "spark"}, optional
         Engine that reads files.
     out, plot : Path, optional
@@ -75,6 +81,7 @@ class TablePlan:
     threshold: Threshold | None
     guarantee: Guarantee
     cut: CutPlan | None = None
+    statistics: StatisticsPlan | None = None
     engine: Literal["duckdb", "spark"] | None = None
     out: Path | None = None
     plot: Path | None = None
@@ -100,6 +107,8 @@ class TablePlan:
         found = self.mechanism.losses
         if self.cut is not None:
             found += self.cut.mechanism.losses
+        if self.statistics is not None:
+            found += self.statistics.quantile_losses
         if self.threshold is not None and self.threshold.cells is None:
             found += (CountedLoss(ResponseLoss(0.0, self._key_delta), 1),)
         return found
@@ -123,6 +132,8 @@ class TablePlan:
     @property
     def half_width(self) -> int:
         """Half-width of the 95 % interval of a count."""
+        if self.statistics is not None:
+            return count_half_width(self)
         return int(self.mechanism.law.half_width(LEVEL))
 
     @property
@@ -218,6 +229,9 @@ class TablePlan:
             "guarantee": self.guarantee.to_dict(),
             "losses": [counted.to_dict() for counted in self.losses],
             "cut": None if self.cut is None else {**self.cut.to_dict(), "plus_minus": self.cut.half_width},
+            "statistics": None
+            if self.statistics is None
+            else {**split_described(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
             "sensitivity": str(self.mechanism.sensitivity),
             "warnings": list(self.request.warnings),
             "files": [str(file) for file in self.files],
@@ -262,7 +276,10 @@ def plan_request(
         _validate.choice(engine=engine, among=("duckdb", "spark"))
         # If no engine is named, the data may be a frame of Spark: the size is then checked when it is opened.
         require_size(request, out, has_executors=engine == "spark")
-    planned = _open(request) if "open" in request.regimes else _closed(request)
+    if request.statistics:
+        planned = _statistical(request)
+    else:
+        planned = _open(request) if "open" in request.regimes else _closed(request)
     return replace(planned, engine=engine, out=out, plot=plot)
 
 
@@ -280,6 +297,18 @@ def _closed(request: TableRequest) -> TablePlan:
         tau = sparse_threshold(noise.order, noise.scale, cells=request.cells, false_cells=request.false_cells)
         threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
     return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=guarantee, cut=cut)
+
+
+def _statistical(request: TableRequest) -> TablePlan:
+    """Return the plan of declared tables with statistics: noise for their sums, and what is left for quantiles."""
+    split = plan_statistics(request)
+    order = None if request.order == AUTO else request.order
+    noise = statistics_noise(split.goal_of_sums(request.goal), split.sensitivity, order)
+    mechanism = Mechanism(noise)
+    guarantee = split.joint(mechanism.guarantee)
+    if request.nonnegative:
+        guarantee = guarantee.after_postprocessing()
+    return TablePlan(request=request, mechanism=mechanism, threshold=None, guarantee=guarantee, statistics=split)
 
 
 def _open(request: TableRequest) -> TablePlan:

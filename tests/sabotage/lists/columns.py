@@ -76,7 +76,7 @@ SABOTAGES = [
     Sabotage(
         "fractions are units",
         "tables/engines/kinds.py",
-        '    if kind == "float":\n        return _whole_floats(value)\n    if kind not in ("text", "object"):\n',
+        '    if kind == "float":\n        return _whole_numbers(value)\n    if kind not in ("text", "object"):\n',
         '    if kind == "float":\n        return value\n    if kind not in ("text", "object"):\n',
         (f"{UNITS}test_whole_floats_are_the_units_that_the_integers_would_be",),
     ),

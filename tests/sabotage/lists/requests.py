@@ -18,14 +18,7 @@ SABOTAGES = [
         (f"{REQUESTS}test_rows_of_a_unit_move_each_of_its_cells_by_as_many_as_are_counted",),
     ),
     Sabotage(
-        "all rows of a unit are counted in DuckDB",
-        "tables/engines/duckdb/dialect.py",
-        "least(count(*), {max_rows})",
-        "greatest(count(*), 1)",
-        (f"{BOUNDED}test_so_many_rows_of_a_unit_count_in_a_cell_on_every_engine",),
-    ),
-    Sabotage(
-        "all rows of a unit are counted on other engines",
+        "all rows of a unit are counted",
         "tables/engines/contributions.py",
         "nw.when(rows > limits.max_rows)",
         "nw.when(rows < 0)",

@@ -5,6 +5,8 @@ from tests.sabotage.sabotage import Sabotage
 TABLES = "tests/tables/test_plan_and_release.py::"
 REQUESTS = "tests/tables/test_request.py::"
 COUNTING = "tests/tables/engines/test_counting.py::"
+BOUNDED = "tests/tables/engines/test_contributions.py::"
+IDS = "tests/tables/engines/test_units.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -17,23 +19,65 @@ SABOTAGES = [
     Sabotage(
         "units keep all their cells in DuckDB",
         "tables/engines/duckdb/dialect.py",
-        "ORDER BY {score}, {kept}) <= {max_cells}",
-        "ORDER BY {score}, {kept}) >= 1",
-        (f"{COUNTING}test_units_keep_the_same_cells_on_every_engine",),
+        ") <= {limits.max_cells}",
+        ") >= 1",
+        (f"{COUNTING}test_units_keep_so_many_of_their_cells_on_every_engine",),
+    ),
+    Sabotage(
+        "units keep so many cells of every part of their cells in DuckDB",
+        "tables/engines/duckdb/dialect.py",
+        "rank() OVER (PARTITION BY {UNIT} ORDER BY {score}",
+        "rank() OVER (PARTITION BY {UNIT}, hash({cell[0]}) % 2 ORDER BY {score}",
+        (f"{BOUNDED}test_which_cells_a_unit_keeps_depends_on_its_own_rows_alone",),
+    ),
+    Sabotage(
+        "the choice of cells in DuckDB depends on other units",
+        "tables/engines/duckdb/dialect.py",
+        'score = f"hash(xor(CAST({limits.secret} AS UBIGINT), {_hashed_unit(schema[UNIT])}))"',
+        'score = f"hash(xor(CAST((SELECT count(*) FROM ggdp_pairs) AS UBIGINT), {_hashed_unit(schema[UNIT])}))"',
+        (f"{BOUNDED}test_which_cells_a_unit_keeps_depends_on_its_own_rows_alone",),
+    ),
+    Sabotage(
+        "integers of DuckDB keep other cells than the same ids as texts",
+        "tables/engines/duckdb/dialect.py",
+        "ELSE hash({number}) END",
+        "ELSE hash({text}) END",
+        (f"{IDS}test_ids_keep_the_same_cells_whatever_the_type_of_their_column",),
+    ),
+    Sabotage(
+        "all texts have the same hash in DuckDB",
+        "tables/engines/duckdb/dialect.py",
+        "CASE WHEN {number} IS NULL THEN hash({text})",
+        "CASE WHEN {number} IS NULL THEN hash({number})",
+        ("tests/statistical/test_kept_cells.py::test_kept_cells_are_chosen_uniformly[duckdb, texts-60000]",),
+    ),
+    Sabotage(
+        "units keep all their cells on polars and Spark",
+        "tables/engines/contributions.py",
+        "place = nw.col(UNIT).cum_count().over(UNIT, order_by=[SCORE, *cell])",
+        "place = nw.col(UNIT).cum_count().over(UNIT, cell[0], order_by=[SCORE, *cell])",
+        (f"{BOUNDED}test_which_cells_a_unit_keeps_depends_on_its_own_rows_alone",),
+    ),
+    Sabotage(
+        "the choice of cells is the same in every release on polars",
+        "tables/engines/polars.py",
+        "score = pl.col(UNIT).cast(pl.String).hash(limits.secret)",
+        "limits = limits._replace(secret=0)\n        score = pl.col(UNIT).cast(pl.String).hash(limits.secret)",
+        (f"{BOUNDED}test_tables_and_keys_of_a_release_keep_cells_of_their_own",),
     ),
     Sabotage(
         "rows are counted instead of units",
         "tables/engines/contributions.py",
-        "pairs = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS))",
-        "pairs = frame.with_columns(nw.lit(1).alias(ROWS))",
+        "found = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS))",
+        "found = frame.with_columns(nw.lit(1).alias(ROWS))",
         (f"{TABLES}test_a_cell_counts_units_and_not_rows_and_a_unit_has_at_most_so_many_cells",),
     ),
     Sabotage(
         "the choice of cells depends on how many units there are",
         "tables/engines/contributions.py",
-        "order = np.lexsort((scores, number))",
-        "order = np.lexsort((scores % np.uint64(number.max() + 2), number))",
-        (f"{COUNTING}test_units_keep_the_same_cells_on_every_engine",),
+        "order = np.lexsort((*places, scores, number))",
+        "order = np.lexsort((*places, scores % np.uint64(number.max() + 2), number))",
+        (f"{BOUNDED}test_which_cells_a_unit_keeps_depends_on_its_own_rows_alone",),
     ),
     Sabotage(
         "the key of the choice of cells is the same for every release",
@@ -124,7 +168,7 @@ SABOTAGES = [
         "tables/engines/cells.py",
         "found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())",
         "found = frame.select(*raw, unit.alias(UNIT))",
-        (f"{COUNTING}test_units_keep_the_same_cells_on_every_engine",),
+        (f"{COUNTING}test_units_keep_so_many_of_their_cells_on_every_engine",),
     ),
     Sabotage(
         "unknown levels are counted as the first one",

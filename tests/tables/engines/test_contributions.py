@@ -1,15 +1,26 @@
-"""Rows of units, cells that cannot occur and units that are cut: counted alike on every engine."""
+"""Which cells a unit keeps, rows of units, cells that cannot occur and units that are cut, on every engine."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from tests.cases import covering
 from tests.tables.engines.test_counting import DECLARED, PEOPLE
-from tests.tables.engines.zoo import ENGINES, KEY, counted, expected, expected_keys, keyed
+from tests.tables.engines.zoo import (
+    ENGINES,
+    KEY,
+    assert_units_counted,
+    counted,
+    expected,
+    expected_keys,
+    kept,
+    keyed,
+)
 
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
@@ -19,6 +30,64 @@ from ggdp.tables.engines.cells import crowded
 OPEN = Domain([Column(name="word"), Column(name="n", levels=(3, 1), other="rest")])
 
 
+def of_units(kind, rng, size=400):
+    """Rows of forty units, whose ids are of a kind, in cells of two columns."""
+    texts = [
+        ["", "a", "A", "é", "e\u0301", "1", "01", "1.5", " 1", "a:b", "a~"][k % 11] + "x" * (k // 11) for k in range(40)
+    ]
+    ids = {
+        "integers": list(range(-20, 20)),
+        "large integers": [(k - 20) * 2**57 for k in range(40)],
+        "texts": texts,
+        "days": [date(2000 + k, 1, 1) for k in range(40)],
+    }[kind]
+    return pa.table(
+        {
+            "name": pa.array([ids[k] for k in rng.integers(0, 40, size)]),
+            "word": [f"w:{k}" for k in rng.integers(0, 5, size)],
+            "n": rng.integers(0, 6, size),
+        }
+    )
+
+
+WORDS = Domain({"word": [f"w:{k}" for k in range(5)], "n": list(range(5))})
+WORDS_OPEN = Domain([Column(name="word"), Column(name="n", levels=tuple(range(5)))])
+
+
+@pytest.mark.parametrize(
+    ("engine", "kind", "opened"), covering(ENGINES, ["integers", "large integers", "texts", "days"], [False, True])
+)
+def test_which_cells_a_unit_keeps_depends_on_its_own_rows_alone(engine, kind, opened):
+    rng = np.random.default_rng(5)
+    table, domain = of_units(kind, rng), WORDS_OPEN if opened else WORDS
+    query = CountQuery(
+        marginals=(domain, domain.project(["n"])), unit="name", max_cells=3, max_rows_per_cell=2, key=KEY
+    )
+    assert_units_counted(ENGINES[engine](table), table, query)
+    together = kept(ENGINES[engine](table), query)
+    names = table["name"].unique()
+    for share in (1, 7, 20):
+        some = table.filter(pc.is_in(table["name"], names.take(rng.permutation(len(names))[:share])))
+        # Other rows, another order, other chunks.
+        some = some.take(rng.permutation(some.num_rows))
+        some = pa.concat_tables([some.slice(start, 20) for start in range(0, some.num_rows, 20)])
+        for all_units, alone in zip(together, kept(ENGINES[engine](some), query), strict=True):
+            assert len(alone) == share
+            assert alone.items() <= all_units.items()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tables_and_keys_of_a_release_keep_cells_of_their_own(engine):
+    table = of_units("integers", np.random.default_rng(6))
+    query = CountQuery(marginals=(WORDS, WORDS), unit="name", max_cells=1, key=KEY)
+    first, second = kept(ENGINES[engine](table), query)
+    third, _ = kept(ENGINES[engine](table), replace(query, key=KEY[::-1] + b"another"))
+    for one, other in ((first, second), (first, third)):
+        assert one.keys() == other.keys()
+        # Units have about nine cells each: few of forty keep the same one.
+        assert sum(one[name] == other[name] for name in one) < 20
+
+
 @pytest.mark.parametrize("rows", [1, 2, 100])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_so_many_rows_of_a_unit_count_in_a_cell_on_every_engine(engine, rows):
@@ -26,9 +95,8 @@ def test_so_many_rows_of_a_unit_count_in_a_cell_on_every_engine(engine, rows):
     query = CountQuery(
         marginals=(DECLARED, DECLARED.project(["word"])), unit="name", max_cells=2, max_rows_per_cell=rows, key=KEY
     )
-    assert counted(ENGINES[engine](twice), query) == expected(twice, query)
-    by_keys = replace(query, marginals=(OPEN,))
-    assert keyed(ENGINES[engine](twice), by_keys) == expected_keys(twice, by_keys)
+    assert_units_counted(ENGINES[engine](twice), twice, query)
+    assert_units_counted(ENGINES[engine](twice), twice, replace(query, marginals=(OPEN,)))
 
 
 IMPOSSIBLE = Domain(DECLARED.columns, impossible=[{"word": "a", "n": "[0, 2)"}, {"word": "m"}, {"n": "?", "word": "o"}])
@@ -39,8 +107,8 @@ IMPOSSIBLE = Domain(DECLARED.columns, impossible=[{"word": "a", "n": "[0, 2)"}, 
 def test_rows_in_cells_that_cannot_occur_are_counted_nowhere_on_any_engine(engine, unit):
     bounds = {} if unit is None else {"unit": unit, "max_cells": 1, "key": KEY}
     query = CountQuery(marginals=(IMPOSSIBLE, IMPOSSIBLE.project(["word"])), **bounds)
-    found = counted(ENGINES[engine](PEOPLE), query)
-    assert found == expected(PEOPLE, query)
+    assert_right = assert_counted if unit is None else assert_units_counted
+    found = assert_right(ENGINES[engine](PEOPLE), PEOPLE, query)
     assert all(IMPOSSIBLE.possible(np.array([cell]))[0] for cell in found[0])
     # Some rows are there that the others do not count.
     everywhere = counted(
@@ -48,8 +116,14 @@ def test_rows_in_cells_that_cannot_occur_are_counted_nowhere_on_any_engine(engin
     )
     assert everywhere != found
     opened = Domain([*IMPOSSIBLE, Column(name="day")], impossible=IMPOSSIBLE.impossible)
-    keys = CountQuery(marginals=(opened,), **bounds)
-    assert keyed(ENGINES[engine](PEOPLE), keys) == expected_keys(PEOPLE, keys)
+    assert_right(ENGINES[engine](PEOPLE), PEOPLE, CountQuery(marginals=(opened,), **bounds))
+
+
+def assert_counted(data, table, query):
+    is_open = any(marginal.is_open for marginal in query.marginals)
+    found = keyed(data, query) if is_open else counted(data, query)
+    assert found == (expected_keys if is_open else expected)(table, query)
+    return found
 
 
 @pytest.mark.parametrize("max_cells", [1, 2])

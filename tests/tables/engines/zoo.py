@@ -8,7 +8,6 @@ it is shared with the code that it checks but the declarations of columns.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import math
 import re
@@ -23,12 +22,26 @@ import pyarrow.parquet as pq
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
+from ggdp.tables.engines.cells import kept_cells, kept_keys
+from ggdp.tables.engines.contributions import ROWS, UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = ["ENGINES", "FILES", "KEY", "ZOO", "Beast", "counted", "expected", "expected_keys", "keyed"]
+__all__ = [
+    "ENGINES",
+    "FILES",
+    "KEY",
+    "ZOO",
+    "Beast",
+    "assert_units_counted",
+    "counted",
+    "expected",
+    "expected_keys",
+    "kept",
+    "keyed",
+]
 
 KEY = bytes(range(32))
 NAN, INF = math.nan, math.inf
@@ -484,59 +497,105 @@ def keyed(data: Any, query: CountQuery) -> list[list[tuple[Any, ...]]]:
 
 
 def expected(table: pa.Table, query: CountQuery) -> list[dict[int, int]]:
-    """What counting a table must give."""
-    found = []
-    for number, marginal in enumerate(query.marginals):
-        rows = []
-        for row in table.to_pylist():
-            codes = [_code(column, row[column.name]) for column in marginal]
-            if None not in codes and not _is_impossible(marginal, codes):
-                index = 0
-                for code, size in zip(codes, marginal.shape, strict=True):
-                    index = index * size + code
-                rows.append((row, index, str(index)))
-        found.append(dict(_tally(rows, query, number)))
-    return found
+    """What counting a table must give, where no unit is in more cells than it is counted in."""
+    return [dict(_tally(_cell_rows(table, marginal), query)) for marginal in query.marginals]
 
 
 def expected_keys(table: pa.Table, query: CountQuery) -> list[list[tuple[Any, ...]]]:
-    """What the keys of a table must be, with their counts."""
-    found = []
-    for number, marginal in enumerate(query.marginals):
-        rows = []
-        for row in table.to_pylist():
-            codes = [_text(row[c.name], c) if c.kind == "open" else _code(c, row[c.name]) for c in marginal]
-            if None not in codes and not _is_impossible(marginal, codes):
-                parts = [
-                    part.replace("~", "~0").replace(":", "~1") if isinstance(part, str) else str(part) for part in codes
-                ]
-                rows.append((row, tuple(codes), ":".join(parts)))
-        # Python orders text by code points, as UTF-8 orders bytes.
-        tally = sorted(_tally(rows, query, number).items())
-        found.append([(*map(_shown, marginal, key), count) for key, count in tally])
-    return found
+    """What the keys of a table must be, with their counts, likewise."""
+    return [_shown_keys(_tally(_key_rows(table, marginal), query), marginal) for marginal in query.marginals]
+
+
+def _cell_rows(table: pa.Table, marginal: Domain) -> list[tuple[dict[str, Any], int]]:
+    """The rows that are counted, each with the index of its cell."""
+    rows = []
+    for row in table.to_pylist():
+        codes = [_code(column, row[column.name]) for column in marginal]
+        if None not in codes and not _is_impossible(marginal, codes):
+            index = 0
+            for code, size in zip(codes, marginal.shape, strict=True):
+                index = index * size + code
+            rows.append((row, index))
+    return rows
+
+
+def _key_rows(table: pa.Table, marginal: Domain) -> list[tuple[dict[str, Any], tuple[Any, ...]]]:
+    """The rows that are counted, each with its codes, and texts of open columns."""
+    rows = []
+    for row in table.to_pylist():
+        codes = [_text(row[c.name], c) if c.kind == "open" else _code(c, row[c.name]) for c in marginal]
+        if None not in codes and not _is_impossible(marginal, codes):
+            rows.append((row, tuple(codes)))
+    return rows
+
+
+def _shown_keys(tally: Counter[Any], marginal: Domain) -> list[tuple[Any, ...]]:
+    # Python orders text by code points, as UTF-8 orders bytes.
+    return [(*map(_shown, marginal, key), count) for key, count in sorted(tally.items())]
 
 
 def _shown(column: Column, part: Any) -> str:
     return part if column.kind == "open" else _written_text(column.labels[part])
 
 
-def _tally(rows: Iterable[tuple[dict[str, Any], Any, str]], query: CountQuery, number: int) -> Counter[Any]:
+def _tally(rows: Iterable[tuple[dict[str, Any], Any]], query: CountQuery) -> Counter[Any]:
     if query.unit is None:
-        return Counter(cell for _, cell, _ in rows)
-    of_units: dict[str, dict[Any, str]] = defaultdict(dict)
-    number_of_rows: Counter[tuple[str, Any]] = Counter()
-    for row, cell, text in rows:
-        if (unit := _unit(row[query.unit])) is not None:
-            of_units[unit][cell] = text
-            number_of_rows[unit, cell] += 1
-    secret = hashlib.sha256(f"{query.key.hex()}:{number}".encode()).hexdigest()[:32]
-    tally: Counter[Any] = Counter()
-    for unit, cells in of_units.items():
-        scores = {cell: hashlib.sha256(f"{secret}:{unit}:{text}".encode()).hexdigest() for cell, text in cells.items()}
-        for cell in sorted(cells, key=scores.__getitem__)[: query.max_cells]:
-            tally[cell] += min(number_of_rows[unit, cell], query.max_rows_per_cell or 1)
-    return tally
+        return Counter(cell for _, cell in rows)
+    of_units = _cells_of_units(rows, query.unit)
+    # Which cells are left out is for the engine to choose: `assert_units_counted` says what must hold.
+    assert all(len(cells) <= query.max_cells for cells in of_units.values()), "a unit has more cells than it keeps"
+    return sum((_shown_rows(cells, query) for cells in of_units.values()), Counter())
+
+
+def _cells_of_units(rows: Iterable[tuple[dict[str, Any], Any]], unit: str) -> dict[str, Counter[Any]]:
+    """The cells of each unit, and how many rows it has in each."""
+    found: dict[str, Counter[Any]] = defaultdict(Counter)
+    for row, cell in rows:
+        if (text := _unit(row[unit])) is not None:
+            found[text][cell] += 1
+    return found
+
+
+def _shown_rows(cells: Counter[Any], query: CountQuery) -> Counter[Any]:
+    return Counter({cell: min(rows, query.max_rows_per_cell or 1) for cell, rows in cells.items()})
+
+
+def kept(data: Any, query: CountQuery, **options: Any) -> list[dict[str, Counter[Any]]]:
+    """The cells, or keys, that each unit keeps in each marginal, and what it adds to each of them."""
+    columns = [column.name for marginal in query.marginals for column in marginal]
+    is_open = any(marginal.is_open for marginal in query.marginals)
+    with open_source(data, columns=[*columns, query.unit], **options) as source:
+        tables = source.answer(query, kept_keys if is_open else kept_cells)
+    found = []
+    for table in tables:
+        units: dict[str, Counter[Any]] = defaultdict(Counter)
+        names = [name for name in table.column_names if name not in (UNIT, ROWS)]
+        for row in table.to_pylist():
+            cell = tuple(row[name] for name in names) if is_open else row["cell"]
+            own = units[_unit(row[UNIT])]
+            assert cell not in own, "a pair came twice"
+            own[cell] = row.get(ROWS, 1)
+        found.append(dict(units))
+    return found
+
+
+def assert_units_counted(data: Any, table: pa.Table, query: CountQuery, **options: Any) -> list[Any]:
+    """Check that each unit keeps so many of its own cells, and that these are what is counted; return the counts."""
+    is_open = any(marginal.is_open for marginal in query.marginals)
+    of_marginals = kept(data, query, **options)
+    for units, marginal in zip(of_marginals, query.marginals, strict=True):
+        there = _cells_of_units((_key_rows if is_open else _cell_rows)(table, marginal), query.unit)
+        assert units.keys() == there.keys()
+        for unit, cells in units.items():
+            assert cells.items() <= _shown_rows(there[unit], query).items()
+            assert len(cells) == min(query.max_cells, len(there[unit]))
+    tallies = [sum(units.values(), Counter()) for units in of_marginals]
+    if is_open:
+        right = [_shown_keys(tally, marginal) for tally, marginal in zip(tallies, query.marginals, strict=True)]
+        assert keyed(data, query) == right
+        return right
+    assert counted(data, query, **options) == tallies
+    return [dict(tally) for tally in tallies]
 
 
 def _unit(value: Any) -> str | None:

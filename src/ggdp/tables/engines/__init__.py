@@ -1,5 +1,5 @@
 """Counting on the engine that holds the data."""
 
-from ggdp.tables.engines.sources import Counted, CountQuery, TableSource, open_source
+from ggdp.tables.engines.sources import Counted, CountQuery, MeasuredCells, SteppedCells, TableSource, open_source
 
-__all__ = ["CountQuery", "Counted", "TableSource", "open_source"]
+__all__ = ["CountQuery", "Counted", "MeasuredCells", "SteppedCells", "TableSource", "open_source"]

@@ -39,8 +39,8 @@ class _Arrow(Dialect):
         places = pc.index_in(table[text], value_set=pa.array(levels, table[text].type))
         return framed(table.append_column(code, pc.cast(places, pa.int64())))
 
-    def kept_pairs(self, frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        return kept_in_memory(frame, cell, limits)
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        return kept_in_memory(pairs, cell, limits)
 
 
 ARROW = _Arrow()

@@ -8,12 +8,16 @@ stage   what it does
 3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
 ======  ==============================================================================================================
 
-With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
-some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted. Nor are
-they where a dialect has a faster query of its own for a marginal (`Dialect.direct_cells`).
+Statistics are sums of whole numbers beside the count (`ggdp.tables.engines.values`, `exact_sums`): each row, or each
+unit in a cell, has a step or none, and its terms are added up in the same stages.
 
-Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...), so that no name of
-a table can collide with another.
+With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
+some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted.
+`kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where a dialect has a faster
+query of its own for a marginal (`Dialect.direct_cells`).
+
+Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures
+``m0``, ...), so that no name of a table can collide with another.
 """
 
 from __future__ import annotations
@@ -24,9 +28,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import narwhals as nw
 
 from ggdp.tables.engines import contributions
-from ggdp.tables.engines.contributions import UNIT
+from ggdp.tables.engines.contributions import ROWS, UNIT
 from ggdp.tables.engines.frames import safe_name
 from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing, unit_value
+from ggdp.tables.engines.values import known_name, stepped, unit_value_of, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,13 +39,28 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines.contributions import UnitLimits
+    from ggdp.tables.engines.exact_sums import SummedMeasure
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Dialect, Engine
 
-__all__ = ["CELL", "COUNT", "MarginalQuery", "cells", "crowded", "keys", "writable"]
+__all__ = [
+    "CELL",
+    "COUNT",
+    "MarginalQuery",
+    "cell_sums",
+    "cells",
+    "crowded",
+    "kept_cells",
+    "kept_keys",
+    "keys",
+    "step_counts",
+    "writable",
+]
 
 COUNT, CELL = "count", "cell"
 _FIRST_DAY, _LAST_DAY = date.min, date.max
+# What rows are grouped by where no column is.
+_NO_COLUMN = "g"
 
 
 class MarginalQuery(NamedTuple):
@@ -50,11 +70,30 @@ class MarginalQuery(NamedTuple):
     frame: Frame
     marginal: Domain
     limits: UnitLimits | None
+    measured: tuple[SummedMeasure, ...] = ()
+    by_step: bool = False
 
     @property
-    def carried(self) -> str:
-        """The column that is counted: how many rows there are, or which unit."""
-        return COUNT if self.limits is None else UNIT
+    def steps(self) -> list[str]:
+        """The columns of the steps of all measures."""
+        return [value_name(place) for place in range(len(self.measured))]
+
+    @property
+    def added(self) -> list[str]:
+        """The columns that are added up in a cell: how many rows, how many have a step, and the terms of the steps."""
+        if self.by_step:
+            return [COUNT]
+        known = [known_name(step) for step in self.steps]
+        wide = self.engine.dialect.wide_sums
+        terms = (summed.names(step, wide=wide) for summed, step in zip(self.measured, self.steps, strict=True))
+        return [COUNT, *known, *(name for names in terms for name in names)]
+
+    @property
+    def carried(self) -> list[str]:
+        """The columns beside the cell: what is added up, and the step if grouped by it; or the unit and its steps."""
+        if self.limits is not None:
+            return [UNIT, *self.steps]
+        return [*(self.steps if self.by_step else ()), *self.added]
 
 
 def cells(query: MarginalQuery) -> Frame:
@@ -71,6 +110,28 @@ def keys(query: MarginalQuery) -> Frame:
     return _summed(query, *_named(query))
 
 
+def cell_sums(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty cells of a declared marginal, with their counts and the sums of all measures."""
+    return _summed(query, *_indexed(query))
+
+
+def step_counts(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty cells and steps of one measure: `cell`, the step, `count`."""
+    query = query._replace(by_step=True)
+    (step,) = query.steps
+    return _summed(query, *_indexed(query)).filter(~nw.col(step).is_null())
+
+
+def kept_cells(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and cells that `cells` counts: `UNIT`, `cell`, `ROWS` with `max_rows`."""
+    return _kept(query, *_indexed(query))
+
+
+def kept_keys(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and keys that `keys` counts: `UNIT`, codes and texts, likewise."""
+    return _kept(query, *_named(query))
+
+
 def crowded(query: MarginalQuery) -> Frame:
     """Return a frame of one row: the number of units in more cells of a marginal than they are counted in."""
     assert query.limits is not None
@@ -83,29 +144,47 @@ def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
     index: nw.Expr = nw.lit(0)
     for place, size in enumerate(query.marginal.shape):
         index = index * size + nw.col(f"k{place}")
-    return _coded(query).select(index.cast(nw.Int64).alias(CELL), query.carried), [CELL]
+    dtype = nw.Int64() if query.limits is None else _index_type(query.marginal)
+    return _coded(query).select(index.cast(dtype).alias(CELL), *query.carried), [CELL]
+
+
+def _index_type(marginal: Domain) -> nw.dtypes.DType:
+    """Return a short integer type for the index of a cell: pairs of units and cells are many."""
+    # An engine may convert rows that are left out too, whose codes may be -1: their index is within these bounds.
+    most = marginal.size * len(marginal)
+    return nw.Int16() if most < 1 << 15 else nw.Int32() if most < 1 << 31 else nw.Int64()
 
 
 def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
     """Return a frame of keys by codes and texts, and the names of these columns."""
     names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(query.marginal)]
-    return _coded(query).select(*names, query.carried), names
+    return _coded(query).select(*names, *query.carried), names
+
+
+def _kept(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+    """Return the kept pairs of units and cells with their steps, from a frame of rows."""
+    assert query.limits is not None
+    values = [unit_value_of(summed.measure, step) for summed, step in zip(query.measured, query.steps, strict=True)]
+    pairs = contributions.pairs(coded, names, query.limits, values)
+    return query.engine.dialect.kept_pairs(pairs, names, query.limits)
 
 
 def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
-    limits = query.limits
-    if limits is None:
-        found = coded.group_by(*names).agg(nw.col(COUNT).sum())
+    """Return what is added up in each cell, or in each cell and step."""
+    by = [*names, *query.steps] if query.by_step else names
+    if query.limits is None:
+        found = coded.group_by(*by).agg(*(nw.col(name).sum() for name in query.added))
+    elif query.measured:
+        found = _grouped(query, _kept(query, coded, names), names)
     else:
-        kept = query.engine.dialect.kept_pairs(coded, names, limits).group_by(*names)
-        count = nw.len() if limits.max_rows is None else nw.col(contributions.ROWS).sum()
-        found = kept.agg(count.alias(COUNT))
+        count = nw.len() if query.limits.max_rows is None else nw.col(ROWS).sum()
+        found = _kept(query, coded, names).group_by(*names).agg(count.alias(COUNT))
     return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
 def _coded(query: MarginalQuery) -> Frame:
     """Return a frame with a code, or the text of an open column, for each column; rows not counted are left out."""
-    engine, frame, marginal, limits = query
+    engine, frame, marginal, limits, *_ = query
     dialect, kinds = engine.dialect, engine.kinds
     schema = frame.collect_schema()
     columns = list(enumerate(marginal))
@@ -116,9 +195,17 @@ def _coded(query: MarginalQuery) -> Frame:
             raw.append(binned(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
         else:
             raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
+    raw += [
+        stepped(frame, summed.measure, kinds).alias(step)
+        for summed, step in zip(query.measured, query.steps, strict=True)
+    ]
     if limits is None:
         names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
-        dialect, found = engine.evaluated(frame.select(*raw).group_by(*names).agg(nw.len().alias(COUNT)))
+        if not names:
+            # A selection of literals alone would have one row.
+            frame, names = frame.with_columns(nw.lit(0).alias(_NO_COLUMN)), [_NO_COLUMN]
+            raw.append(nw.col(_NO_COLUMN))
+        dialect, found = engine.evaluated(_grouped(query, frame.select(*raw), names))
     else:
         kind = kinds[limits.unit]
         unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
@@ -128,7 +215,22 @@ def _coded(query: MarginalQuery) -> Frame:
         ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
         for place, column in columns
     ]
-    return found.filter(*counted, *(_falls_elsewhere(pattern) for pattern in marginal.impossible_codes))
+    counted += [_falls_elsewhere(pattern) for pattern in marginal.impossible_codes]
+    return found.filter(*counted) if counted else found
+
+
+def _grouped(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
+    """Return rows, or kept pairs, grouped by some columns, with what is added up in each group."""
+    if query.by_step:
+        names = [*names, *query.steps]
+    elif query.measured:
+        wide = query.engine.dialect.wide_sums
+        measured = zip(query.measured, query.steps, strict=True)
+        terms = [term for summed, step in measured for term in summed.terms(step, wide=wide)]
+        rows = rows.select(*names, *terms)
+    known = [nw.col(step).count().alias(known_name(step)) for step in query.steps if not query.by_step]
+    sums = [nw.col(name).sum() for name in query.added if name not in (COUNT, *map(known_name, query.steps))]
+    return rows.group_by(*names).agg(nw.len().alias(COUNT), *known, *sums)
 
 
 def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:

@@ -103,8 +103,10 @@ def joined(frame: Frame, text: str, levels: Callable[[str], Any]) -> Frame:
 
 
 def declared_columns(query: CountQuery) -> dict[str, Column | None]:
-    """Return the declarations of the columns of a query, without the unit."""
+    """Return the declarations of the columns of a query; None for its unit, and for columns that are only measured."""
     declared: dict[str, Column | None] = {c.name: c for marginal in query.marginals for c in marginal}
+    for summed in query.measured:
+        declared.setdefault(summed.measure.column)
     return declared if query.unit is None else {**declared, query.unit: None}
 
 

@@ -12,16 +12,19 @@ import numbers
 import re
 from bisect import bisect_right
 from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
 from ggdp.tables.engines.arrow import ARROW, ArrowTable
 from ggdp.tables.engines.files import require_columns
-from ggdp.tables.engines.frames import declared_columns, require_one_declaration
+from ggdp.tables.engines.frames import declared_columns, framed, require_one_declaration
 from ggdp.tables.engines.kinds import NOWHERE, NUMBER, unparsable
 from ggdp.tables.engines.protocol import Engine
+from ggdp.tables.engines.values import number_name
 from ggdp.tables.periods import instant, instant_of_value
 
 if TYPE_CHECKING:
@@ -55,7 +58,13 @@ class PandasFrame(Engine):
         require_one_declaration(query, self.kinds)
         declared = declared_columns(query)
         table = pa.table({name: _array(self._data[name], column) for name, column in declared.items()})
-        return ArrowTable("", table, list(declared)).frame(query)
+        frame = ArrowTable("", table, list(declared)).frame(query)
+        # Python values are read as numbers beside what they are as keys.
+        for name in dict.fromkeys(summed.measure.column for summed in query.measured):
+            dtype = self._data[name].dtype
+            if _of_objects(dtype) or _of_categories(dtype):
+                frame = framed(nw.to_native(frame).append_column(number_name(name), _numbers(self._data[name])))
+        return frame
 
 
 def _of_objects(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type
@@ -94,6 +103,29 @@ def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
         return pa.array([_bin(value, column) for value in values], pa.int64())
     instead = unparsable(column)
     return pa.array([_text(value, instead) for value in values], pa.string())
+
+
+def _numbers(series: Any) -> pa.Array:  # noqa: ANN401 - a pandas series
+    """Return Python values as floats; null if they are not numbers."""
+    if _of_categories(series.dtype):
+        codes = series.cat.codes.to_numpy()
+        return _numbers_of(series.cat.categories).take(pa.array(codes, mask=codes < 0))
+    return _numbers_of(series)
+
+
+def _numbers_of(values: Iterable[Any]) -> pa.Array:
+    return pa.array([None if _is_null(value) else _float(value) for value in values], pa.float64())
+
+
+def _float(value: Any) -> float | None:  # noqa: ANN401 - any Python value
+    if isinstance(value, bool | np.bool_):
+        return float(value)
+    number = float(str(value)) if isinstance(value, Decimal) and value.is_finite() else _number(value)
+    try:
+        return None if number is None else float(number)
+    except OverflowError:
+        # An integer beyond the floats.
+        return math.copysign(math.inf, 1 if number > 0 else -1)  # type: ignore[operator]
 
 
 def _is_null(value: Any) -> bool:  # noqa: ANN401 - any Python value

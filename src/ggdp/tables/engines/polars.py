@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from ggdp.errors import ArgumentError
-from ggdp.tables.engines.contributions import UnitLimits, digests, kept_by_window
+from ggdp.tables.engines.contributions import SCORE, UNIT, UnitLimits, kept_by_rank
 from ggdp.tables.engines.files import require_columns
 from ggdp.tables.engines.frames import framed, joined, safe_name, with_kinds
 from ggdp.tables.engines.protocol import Dialect, Engine
@@ -37,8 +37,13 @@ class _Polars(Dialect):
 
         return joined(frame, text, coded)
 
-    def kept_pairs(self, frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        return kept_by_window(frame, cell, limits, _hashed)
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        import polars as pl
+
+        score = pl.col(UNIT).cast(pl.String).hash(limits.secret)
+        for name in cell:
+            score = (score ^ pl.col(name).hash(limits.secret)).hash(limits.secret)
+        return kept_by_rank(framed(nw.to_native(pairs).with_columns(score.alias(SCORE))), cell, limits)
 
 
 POLARS = _Polars()
@@ -72,12 +77,3 @@ class PolarsFrame(Engine):
 
 def _same(frame: Any) -> Any:  # noqa: ANN401 - a frame of polars
     return frame
-
-
-def _hashed(frame: Frame, column: str) -> Frame:
-    import polars as pl
-
-    def digest(series: Any) -> Any:  # noqa: ANN401 - a polars series
-        return pl.Series(series.name, digests(series), dtype=pl.String)
-
-    return framed(nw.to_native(frame).with_columns(pl.col(column).map_batches(digest, return_dtype=pl.String)))

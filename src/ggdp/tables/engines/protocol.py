@@ -44,7 +44,15 @@ __all__ = ["Dialect", "Engine"]
 
 
 class Dialect(Protocol):
-    """A library that evaluates frames. A class that derives from it overrides only what is different there."""
+    """A library that evaluates frames. A class that derives from it overrides only what is different there.
+
+    Attributes
+    ----------
+    wide_sums : bool
+        Whether sums of 64-bit integers have 128 bits.
+    """
+
+    wide_sums: bool = False
 
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of the library
         """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""
@@ -54,8 +62,8 @@ class Dialect(Protocol):
         """Return a frame with the position of each text among the levels; null for a text that is not a level."""
         ...
 
-    def kept_pairs(self, frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        """Return the pairs of unit and cell that are counted (`ggdp.tables.engines.contributions`)."""
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        """Return those of distinct pairs of unit and cell that are counted, with all columns (`contributions`)."""
         ...
 
     def text(self, value: nw.Expr) -> nw.Expr:

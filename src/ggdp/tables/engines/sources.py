@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.tables.engines.arrow import ArrowTable
-from ggdp.tables.engines.cells import MarginalQuery, cells, keys
+from ggdp.tables.engines.cells import MarginalQuery, cell_sums, cells, keys, step_counts
 from ggdp.tables.engines.contributions import UnitLimits, subkey
 from ggdp.tables.engines.duckdb.sources import DuckdbFiles, DuckdbRelation, IbisTable
 from ggdp.tables.engines.files import found_files
@@ -33,6 +33,8 @@ from ggdp.tables.engines.pandas import PandasFrame
 from ggdp.tables.engines.polars import PolarsFrame
 from ggdp.tables.engines.spark.sources import SparkFiles, SparkFrame
 from ggdp.tables.engines.temporary import chosen_directory
+from ggdp.tables.engines.values import known_name, require_numbers, value_name
+from ggdp.tables.statistics.sum_groups import CellSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,12 +43,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.domain import Domain
+    from ggdp.tables.engines.exact_sums import SummedMeasure
     from ggdp.tables.engines.files import Files
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Engine
     from ggdp.tables.engines.text_files import TextFormat
 
-__all__ = ["CountQuery", "Counted", "TableSource", "open_source"]
+__all__ = ["CountQuery", "Counted", "MeasuredCells", "SteppedCells", "TableSource", "open_source"]
 
 # The library of a frame, by what narwhals calls it.
 _LIBRARIES = {
@@ -86,6 +89,8 @@ class CountQuery:
         Most cells of a marginal that a unit is counted in.
     max_rows_per_cell : int, optional
         Most rows of a unit that count in a cell; without it a cell counts units.
+    measured : tuple of SummedMeasure
+        What is added up of the values of columns, for statistics.
     key : bytes
         A secret for the choice of these, with `unit`: at least 16 bytes from the operating system, new for every
         release.
@@ -95,12 +100,11 @@ class CountQuery:
     unit: str | None = None
     max_cells: int = 1
     max_rows_per_cell: int | None = None
+    measured: tuple[SummedMeasure, ...] = ()
     key: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
-        for marginal in _validate.non_empty(marginals=self.marginals):
-            if len(marginal) == 0:  # type: ignore[arg-type]
-                raise ArgumentError("marginals", (), "a marginal needs at least one column")
+        _validate.non_empty(marginals=self.marginals)
         _validate.integer(max_cells=self.max_cells, at_least=1)
         if self.unit is None and self.max_cells != 1:
             raise ArgumentError("max_cells", self.max_cells, "needs a unit: without one a row is in one cell")
@@ -112,6 +116,21 @@ class Counted(NamedTuple):
     """The non-empty cells of a marginal, in increasing order, and how many rows or units are in each."""
 
     cells: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class MeasuredCells(NamedTuple):
+    """The non-empty cells of a marginal, in increasing order: rows or units, and what each measure adds up to."""
+
+    cells: NDArray[np.int64]
+    sums: tuple[CellSums, ...]
+
+
+class SteppedCells(NamedTuple):
+    """The cells and steps of one measure that occur, in increasing order, and how many rows or units each has."""
+
+    cells: NDArray[np.int64]
+    steps: NDArray[np.int64]
     counts: NDArray[np.int64]
 
 
@@ -147,6 +166,8 @@ class TableSource:
                 raise ArgumentError(
                     f"levels of {column.name!r}", "", "an empty field of a CSV file is a null: declare missing instead"
                 )
+        for summed in query.measured:
+            require_numbers(summed.measure.column, kinds)
         if query.unit is not None:
             if query.unit not in kinds:
                 raise ArgumentError("unit", query.unit, "is not among the columns that the source was opened with")
@@ -164,6 +185,20 @@ class TableSource:
             if marginal.is_open:
                 raise ArgumentError("marginals", marginal, "has open columns: request keys")
         return [_counted(table) for table in self.answer(query, cells)]
+
+    def sums(self, query: CountQuery) -> list[MeasuredCells]:
+        """Return the non-empty cells of each marginal with the exact sums of all measures.
+
+        Notes
+        -----
+        Claim. A row, or the pair of a unit and a cell it is kept in, adds 1 to a count and one step, from 0 to N, to a
+        sum, or nothing if it has no number; both depend on the rows of this unit alone.
+        """
+        return [_measured(table, query) for table in self.answer(query, cell_sums)]
+
+    def steps(self, query: CountQuery) -> list[SteppedCells]:
+        """Return the cells and steps of the one measure of a query that occur, of each marginal."""
+        return [_stepped(table) for table in self.answer(query, step_counts)]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
         """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
@@ -203,7 +238,7 @@ class TableSource:
         limits = None
         if query.unit is not None:
             limits = UnitLimits(query.unit, query.max_cells, subkey(query.key, place), query.max_rows_per_cell)
-        return ask(MarginalQuery(self.engine, frame, query.marginals[place], limits))
+        return ask(MarginalQuery(self.engine, frame, query.marginals[place], limits, query.measured))
 
 
 def open_source(
@@ -281,6 +316,24 @@ def _counted(table: pa.Table) -> Counted:
     counts = table["count"].to_numpy().astype(np.int64, copy=False)
     order = np.argsort(cells)
     return Counted(cells[order], counts[order])
+
+
+def _measured(table: pa.Table, query: CountQuery) -> MeasuredCells:
+    cells = table["cell"].to_numpy().astype(np.int64, copy=False)
+    order = np.argsort(cells)
+    table = table.take(pa.array(order))
+    units = np.array(table["count"].to_pylist(), dtype=object)
+    found = []
+    for place, summed in enumerate(query.measured):
+        known = np.array(table[known_name(value_name(place))].to_pylist(), dtype=object)
+        found.append(CellSums(units, known, *summed.added(table, value_name(place))))
+    return MeasuredCells(cells[order], tuple(found) or (CellSums(units, units, units * 0, units * 0),))
+
+
+def _stepped(table: pa.Table) -> SteppedCells:
+    cells, steps, counts = (table[name].to_numpy().astype(np.int64) for name in ("cell", value_name(0), "count"))
+    order = np.lexsort((steps, cells))
+    return SteppedCells(cells[order], steps[order], counts[order])
 
 
 def _keyed(table: pa.Table, marginal: Domain) -> pa.Table:

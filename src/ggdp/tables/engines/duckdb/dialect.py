@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from ggdp.tables.engines.cells import CELL, COUNT, writable
-from ggdp.tables.engines.contributions import DIGITS, ROWS, UNIT, UnitLimits
+from ggdp.tables.engines.contributions import UNIT, UnitLimits
 from ggdp.tables.engines.frames import framed, joined, safe_name
 from ggdp.tables.engines.kinds import NOWHERE, binned, canonical, is_missing
 from ggdp.tables.engines.protocol import Dialect
@@ -27,6 +27,8 @@ _SEPARATORS = [chr(code) for code in (31, 30, 29, 28, *range(0xE000, 0xE100))]
 
 
 class _Duckdb(Dialect):
+    wide_sums = True
+
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a relation
         types = zip(native.columns, map(str, native.types), strict=True)
         return {name for name, kind in types if kind in ("UUID", '"NULL"', "NULL")}
@@ -35,21 +37,16 @@ class _Duckdb(Dialect):
         relation = nw.to_native(frame)
         return joined(frame, text, lambda name: relation.query("ggdp_unused", _levels(levels, name, code)))
 
-    def kept_pairs(self, frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        # As elsewhere, but the window is only over units with too many cells: four times as fast where these are few.
-        max_cells, max_rows = limits.max_cells, limits.max_rows
-        kept, shown = ", ".join(cell), ", ".join(limits.shown(cell))
-        counted = "" if max_rows is None else f", least(count(*), {max_rows}) AS {ROWS}"
-        parts = "".join(f" || ':' || {_escaped(name)}" for name in cell)
-        score = f"substr(sha256('{limits.secret}:' || CAST({UNIT} AS VARCHAR){parts}), 1, {DIGITS})"
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        schema = pairs.collect_schema()
+        score = f"hash(xor(CAST({limits.secret} AS UBIGINT), {_hashed_unit(schema[UNIT])}))"
+        for name in cell:
+            score = f"hash(xor({score}, hash({name})))"
+        # By rank(), since DuckDB makes a list for each unit of row_number(), which takes longer.
         query = f"""
-            WITH pairs AS MATERIALIZED (SELECT {UNIT}, {kept}{counted} FROM ggdp_coded GROUP BY {UNIT}, {kept}),
-            crowded AS MATERIALIZED (SELECT {UNIT} FROM pairs GROUP BY {UNIT} HAVING count(*) > {max_cells})
-            SELECT {shown} FROM pairs ANTI JOIN crowded USING ({UNIT})
-            UNION ALL
-            SELECT {shown} FROM pairs SEMI JOIN crowded USING ({UNIT})
-            QUALIFY row_number() OVER (PARTITION BY {UNIT} ORDER BY {score}, {kept}) <= {max_cells}"""
-        return framed(nw.to_native(frame).query("ggdp_coded", query))
+            SELECT {", ".join(schema.names())} FROM ggdp_pairs
+            QUALIFY rank() OVER (PARTITION BY {UNIT} ORDER BY {score}, {", ".join(cell)}) <= {limits.max_cells}"""
+        return framed(nw.to_native(pairs).query("ggdp_pairs", query))
 
     def direct_cells(self, frame: Frame, marginal: Domain, kinds: Mapping[str, str]) -> Frame | None:
         # One number for each row is grouped faster than many texts; and the query is bound once.
@@ -103,6 +100,15 @@ def _literal(text: str) -> str:
     return " || chr(0) || ".join("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
 
 
-def _escaped(name: str) -> str:
-    text = f"CAST({name} AS VARCHAR)"
-    return f"replace(replace({text}, '~', '~0'), ':', '~1')" if name.startswith("t") else text
+def _hashed_unit(dtype: nw.dtypes.DType) -> str:
+    """Return a hash of a unit that is a function of its text, but takes no text of an integer.
+
+    Text that DuckDB can read as an integer of 64 bits has the hash of that integer, and so has the integer.
+    """
+    if dtype in (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32):
+        # A negative number has other hashes in other types.
+        return f"hash(CAST({UNIT} AS BIGINT))"
+    text = f"CAST({UNIT} AS VARCHAR)"
+    number = f"TRY_CAST({text} AS BIGINT)"
+    # The hash of a null is a number too.
+    return f"CASE WHEN {number} IS NULL THEN hash({text}) ELSE hash({number}) END"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import pyarrow as pa
 
-from ggdp.tables.engines.contributions import DIGITS, UnitLimits, kept_by_window
+from ggdp.tables.engines.contributions import SCORE, UNIT, UnitLimits, kept_by_rank
 from ggdp.tables.engines.files import require_columns, require_one_schema
 from ggdp.tables.engines.frames import declared_columns, framed, joined, require_one_declaration, safe_name, with_kinds
 from ggdp.tables.engines.protocol import Dialect, Engine
@@ -38,8 +38,13 @@ class _Spark(Dialect):
 
         return joined(frame, text, coded)
 
-    def kept_pairs(self, frame: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        return kept_by_window(frame, cell, limits, _hashed)
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        from pyspark.sql import functions as sql
+
+        # Each value is hashed with the hash of those before it as the seed. Numbers of Spark have a sign.
+        secret = sql.lit(limits.secret - (1 << 63))
+        score = sql.xxhash64(secret, sql.col(UNIT).cast("string"), *(sql.col(name) for name in cell))
+        return kept_by_rank(framed(nw.to_native(pairs).withColumn(SCORE, score)), cell, limits)
 
     def text(self, value: nw.Expr) -> nw.Expr:
         # A collation of Spark would put different texts in one group.
@@ -108,10 +113,3 @@ class SparkFiles(_OnSpark):
         if self._files.has_header:
             require_one_declaration(query, self.kinds)
         return framed(read_text(self._session, self._files, declared_columns(query)))
-
-
-def _hashed(frame: Frame, column: str) -> Frame:
-    from pyspark.sql import functions as sql
-
-    digits = sql.substring(sql.sha2(sql.col(column), 256), 1, DIGITS)
-    return framed(nw.to_native(frame).withColumn(column, digits))

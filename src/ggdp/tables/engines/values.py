@@ -1,0 +1,124 @@
+"""Values of a column as whole steps of its public range, the same on every engine.
+
+=========  ==============================================================================================
+lo, g, N   lower end of the range, step, and number of steps (`ggdp.tables.value_range`)
+x          a value as a 64-bit float
+a          its step, min(max(floor((x - lo) / g + 1/2), 0), N), an integer; null if there is no number
+=========  ==============================================================================================
+
+What is a number: integers and floats that are not NaN, infinite ones included; decimals; true and false as 1 and 0;
+text that matches `ggdp.tables.engines.kinds.NUMBER`; and Python values of these types in pandas' object columns.
+Everything else has no value, and no statistic counts it. Dates are refused before any value is read.
+
+Numbers are rounded to the nearest float first, decimals by way of their text. Then there are one subtraction, one
+division, one addition and one rounding down of 64-bit floats, each of which is correctly rounded by IEEE 754 on every
+engine, so that all find the same step.
+
+With units, the rows of a unit in a cell become one value:
+
+=====  ==========================================================================================================
+rule   value of the unit, from the steps of its rows that have one
+=====  ==========================================================================================================
+mean   floor((2 sum(a) + k) / (2 k)) in 64-bit floats, k being their number: the mean step, halves rounded up
+min    the least a
+max    the largest a
+sum    the sum of r = min(max(floor(x / g + 1/2), -R), R), R = max(|lo|, |hi|) / g, clamped to the range
+=====  ==========================================================================================================
+
+Claim. The step of a row depends on that row alone, and the value of a unit on the rows of that unit in the cell alone,
+in any order: integers are added up, and no float is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import narwhals as nw
+
+from ggdp.errors import ArgumentError
+from ggdp.tables.engines.contributions import PairValue
+from ggdp.tables.engines.frames import safe_name
+from ggdp.tables.engines.kinds import NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ggdp.tables.engines.frames import Frame
+    from ggdp.tables.statistics.sum_groups import Measure
+
+__all__ = ["known_name", "number_name", "require_numbers", "stepped", "unit_value_of", "value_name"]
+
+_KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
+_NUMBER = rf"^{NUMBER}\z"
+
+
+def value_name(place: int) -> str:
+    """Return the internal name of the steps of a measure, by its place."""
+    return f"m{place}"
+
+
+def known_name(step: str) -> str:
+    """Return the name of the number of rows that have a step."""
+    return f"{step}_n"
+
+
+def number_name(column: str) -> str:
+    """Return the internal name of a column of numbers that were read from Python values, beside its texts."""
+    return f"{safe_name(column)}_number"
+
+
+def require_numbers(column: str, kinds: Mapping[str, str]) -> None:
+    """Raise if the type of a column has no numbers."""
+    if kinds[column] not in _KINDS:
+        raise ArgumentError(
+            "statistics", column, f"is a column of kind {kinds[column]}, which has no numbers; cast it to numbers first"
+        )
+
+
+def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
+    """Return the values of a column as floats; null if they are not numbers, or NaN."""
+    kind, name = kinds[measure.column], number_name(measure.column)
+    if name in frame.collect_schema().names():
+        kind, value = "float", nw.col(name)
+    else:
+        value = nw.col(safe_name(measure.column))
+    if kind == "boolean":
+        return nw.when(value).then(nw.lit(1.0)).when(~value).then(nw.lit(0.0))
+    if kind in ("text", "object", "decimal"):
+        text = value.cast(nw.String)
+        # Arrow reads no plus sign.
+        return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
+    return value.cast(nw.Float64)
+
+
+def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
+    """Return the step of each row: a, or r where rows are added up; null if there is no number."""
+    values, x = measure.values, _number(frame, measure, kinds)
+    low, first, last = float(values.low), 0, values.steps
+    if measure.rule == "sum":
+        most = max(abs(values.offset), abs(values.offset + values.steps))
+        low, first, last = 0.0, -most, most
+    # What changes no float is left out.
+    x = x - low if low else x
+    x = x / float(values.step) if values.step != 1 else x
+    step = (x + 0.5).floor()
+    inside = nw.when(step < first).then(nw.lit(float(first))).otherwise(step)
+    # No engine takes NaN for a number that is at most another one.
+    return nw.when(step <= last).then(inside).when(~step.is_nan()).then(nw.lit(float(last))).cast(nw.Int64)
+
+
+def unit_value_of(measure: Measure, name: str) -> PairValue:
+    """Return how the steps of the rows of a unit in a cell become the step of the unit."""
+    rule, values = measure.rule, measure.values
+    if rule in ("min", "max"):
+        return PairValue(name, (getattr(nw.col(name), rule)().alias(name),), nw.col(name))
+    known, added = f"{name}_k", f"{name}_t"
+    aggregates = (nw.col(name).count().alias(known), nw.col(name).sum().alias(added))
+    total, number = nw.col(added).cast(nw.Float64), nw.col(known).cast(nw.Float64)
+    if rule == "mean":
+        value = ((total * 2.0 + number) / (number * 2.0)).floor()
+    else:
+        first, last = float(values.offset), float(values.offset + values.steps)
+        inside = nw.when(total < first).then(nw.lit(first)).when(total > last).then(nw.lit(last)).otherwise(total)
+        value = inside - first
+    return PairValue(name, aggregates, nw.when(nw.col(known) > 0).then(value).cast(nw.Int64))

@@ -1,0 +1,177 @@
+"""What a plan says about its statistics: groups of sums, costs, errors, and sentences for statements and columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ggdp._rounding import rounded_up_text
+from ggdp.tables.statistics import plus_minus
+from ggdp.tables.statistics.published import noise_of
+from ggdp.tables.statistics.statistic import Mean, Quantile, Sum, Variance, published_names
+from ggdp.tables.statistics.statistics_plan import measure_of
+
+if TYPE_CHECKING:
+    from ggdp.tables.request import TableRequest
+    from ggdp.tables.statistics.statistic import Statistic
+    from ggdp.tables.statistics.statistics_plan import StatisticsPlan
+    from ggdp.tables.table_plan import TablePlan
+
+__all__ = [
+    "column_descriptions",
+    "count_half_width",
+    "half_width_rows",
+    "half_widths",
+    "noise_sentences",
+    "split_described",
+    "statistic_sentences",
+]
+
+_NAMES = {Mean: "mean", Sum: "sum", Variance: "variance", Quantile: "quantile"}
+_RULES = {
+    "sum": "the sum of its values",
+    "mean": "the mean of its values",
+    "min": "the least of its values",
+    "max": "the largest of its values",
+}
+
+
+def count_half_width(plan: TablePlan) -> int:
+    """Return the half-width of the 95 % interval of a count."""
+    assert plan.statistics is not None
+    noise, counting = noise_of(plan), _kinds(plan)
+    if counting:
+        return math.ceil(plus_minus.count_half_width(counting, noise))
+    return math.ceil(plus_minus.single_sum_half_width(1.0 / plan.statistics.groups[0].size, noise))
+
+
+def _kinds(plan: TablePlan) -> list[tuple[int, int]]:
+    """Return the unit and the number of sums of each group that counts units."""
+    assert plan.statistics is not None
+    return [(group.size, group.sums) for group in plan.statistics.groups if group.sums > 1]
+
+
+def half_widths(plan: TablePlan) -> dict[str, list[float]]:
+    """Return the half-widths of the 95 % intervals of each statistic in cells of `plus_minus.SIZES` units.
+
+    Those of means and variances are the largest that noise of 0 gives; those of quantiles are in ranks, the number of
+    units between the value and the quantile.
+    """
+    assert plan.statistics is not None
+    found = {
+        statistic.names[0]: _half_widths(plan, statistic)
+        for statistic in plan.request.statistics
+        if not isinstance(statistic, Quantile)
+    }
+    for planned in plan.statistics.quantiles:
+        errors = [planned.of_a_cell.rank_errors(size) for size in plus_minus.SIZES]
+        found |= {name: [error[place] for error in errors] for place, name in enumerate(planned.statistic.names)}
+    return found
+
+
+def _half_widths(plan: TablePlan, statistic: Statistic) -> list[float]:
+    assert plan.statistics is not None
+    measure, noise = measure_of(plan.request, statistic), noise_of(plan)
+    bounds = (float(measure.values.low), float(measure.values.high))
+    group = next(group for group in plan.statistics.groups if group.measure == measure)
+    if group.kind == "sum":
+        step = float(measure.values.step) * group.largest / group.size
+        return [plus_minus.single_sum_half_width(step, noise)] * len(plus_minus.SIZES)
+    kind = (group.size, group.sums)
+    if isinstance(statistic, Sum):
+        others = [(other.size, other.sums) for other in plan.statistics.groups if other is not group and other.sums > 1]
+        return [plus_minus.sum_half_width([kind, *others], bounds, noise)] * len(plus_minus.SIZES)
+    return plus_minus.ratio_half_widths("mean" if isinstance(statistic, Mean) else "variance", kind, bounds, noise)
+
+
+def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
+    """Return the half-widths of statistics in words, a name and a text in each row."""
+    assert plan.statistics is not None
+    sizes = " / ".join(f"{size:,}" for size in plus_minus.SIZES)
+    ranks = {name for planned in plan.statistics.quantiles for name in planned.statistic.names}
+    rows = []
+    for name, widths in half_widths(plan).items():
+        shown = " / ".join(rounded_up_text(width) for width in widths)
+        unit = " ranks" if name in ranks else ""
+        if len(set(widths)) == 1:
+            rows.append((name, f"plus-minus {rounded_up_text(widths[0])}{unit} at 95 %"))
+        else:
+            rows.append((name, f"plus-minus {shown}{unit} at 95 %, in cells of {sizes} units"))
+    return rows
+
+
+def split_described(split: StatisticsPlan) -> dict[str, Any]:
+    """Return the groups of sums and the costs of quantiles as plain values, ready for JSON."""
+    return {
+        "groups": [
+            {
+                "kind": group.kind,
+                "column": None if group.measure is None else group.measure.column,
+                "per_unit": None if group.measure is None else group.measure.rule,
+                "size": group.unit,
+            }
+            for group in split.groups
+        ],
+        "quantiles": [
+            {"column": planned.measure.column, "per_unit": planned.measure.rule, "epsilon": planned.epsilon}
+            for planned in split.quantiles
+        ],
+    }
+
+
+def statistic_sentences(request: TableRequest) -> list[str]:
+    """Return what the statistics of a table are of: ranges, what is left out, and one value for each unit."""
+    columns = dict.fromkeys(statistic.column for statistic in request.statistics)
+    ranges = [f"those of {column!r} to {request.domain[column].values_in}" for column in columns]
+    sentences = [
+        f"For statistics, values are clamped to public ranges, {', '.join(ranges)}; what is not a number is left out."
+    ]
+    if request.unit is not None:
+        rules: dict[str, list[str]] = {}
+        for statistic in request.statistics:
+            rule = measure_of(request, statistic).rule
+            assert rule is not None
+            rules.setdefault(_RULES[rule], []).extend(statistic.names)
+        for words, names in rules.items():
+            sentences.append(f"For {', '.join(names)} each unit has one value in a cell: {words} there.")
+    if any(isinstance(statistic, Variance) for statistic in request.statistics):
+        sentences.append("A variance is the mean squared distance from the mean of the cell.")
+    return sentences
+
+
+def noise_sentences(plan: TablePlan) -> str:
+    """Return how noise was added, and what follows from it."""
+    assert plan.statistics is not None
+    name = plan.mechanism.name
+    said = [
+        f"{name[0].upper()}{name[1:]} noise was added to sums over the units of each cell, from which counts and "
+        f"statistics are estimated: 95% of the counts are within {plan.half_width:,} of the counts without noise."
+    ]
+    if plan.statistics.quantiles:
+        said.append("Quantiles are drawn at random, by the Exponential mechanism, better values with more probability.")
+    said.append(
+        "Intervals are functions of released values alone. A statistic that is not known at all is left empty, and its "
+        "interval is the whole range."
+    )
+    if not plan.request.nonnegative:
+        said.append("Because of the noise, counts may be negative, and parts may not add up to their totals.")
+    return " ".join(said)
+
+
+def column_descriptions(request: TableRequest) -> dict[str, str]:
+    """Return a description of each published column of statistics."""
+    found = {}
+    for statistic in request.statistics:
+        names, texts = published_names(statistic), _what(request, statistic)
+        for place, name in enumerate(names):
+            what = texts[place // 3]
+            end = ("", "lower end of the 95 % interval for the ", "upper end of the 95 % interval for the ")[place % 3]
+            found[name] = f"{end}{what}" if end else f"{what}; empty where the noisy sums say nothing"
+    return found
+
+
+def _what(request: TableRequest, statistic: Statistic) -> list[str]:
+    of = f"{statistic.column}, clamped to {request.domain[statistic.column].values_in}"
+    if isinstance(statistic, Quantile):
+        return [f"{fraction:g} quantile of {of}" for fraction in statistic.fractions]
+    return [f"{_NAMES[type(statistic)]} of {of}"]

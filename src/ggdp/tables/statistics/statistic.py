@@ -1,0 +1,210 @@
+"""Statistics that are published beside the counts: means, sums, variances and quantiles of columns of numbers.
+
+With a column of units, the rows of a unit in a cell are first made one value, by the rule `per_unit`. Values are
+clamped to the public range of their column and rounded to its step (`ggdp.tables.value_range`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+
+from attrs import field, frozen
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "Mean",
+    "PerUnit",
+    "Quantile",
+    "Statistic",
+    "Sum",
+    "Variance",
+    "checked_per_unit",
+    "checked_statistics",
+    "described",
+    "published_names",
+]
+
+PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
+_MOST_QUANTILES = 99
+
+
+def _column(column: object) -> str:
+    if not isinstance(column, str) or not column:
+        raise ArgumentError("column", column, "must be the name of a column")
+    return column
+
+
+@frozen
+class Mean:
+    """The mean of a column in each cell.
+
+    Parameters
+    ----------
+    column : str
+        The column; its public range is declared in the domain.
+
+    Examples
+    --------
+    >>> Mean("age").names
+    ('mean_age',)
+    """
+
+    column: str = field(converter=_column)
+    rule: PerUnit = field(init=False, repr=False, default="mean")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the published columns, without those of the intervals."""
+        return (f"mean_{self.column}",)
+
+
+@frozen
+class Sum:
+    """The sum of a column in each cell.
+
+    Parameters
+    ----------
+    column : str
+        The column; its public range is declared in the domain.
+
+    Examples
+    --------
+    >>> Sum("income").names
+    ('sum_income',)
+    """
+
+    column: str = field(converter=_column)
+    rule: PerUnit = field(init=False, repr=False, default="sum")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the published columns, without those of the intervals."""
+        return (f"sum_{self.column}",)
+
+
+@frozen
+class Variance:
+    """The variance of a column in each cell: the mean squared distance from the mean of the cell.
+
+    Parameters
+    ----------
+    column : str
+        The column; its public range is declared in the domain.
+
+    Examples
+    --------
+    >>> Variance("age").names
+    ('variance_age',)
+    """
+
+    column: str = field(converter=_column)
+    rule: PerUnit = field(init=False, repr=False, default="mean")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the published columns, without those of the intervals."""
+        return (f"variance_{self.column}",)
+
+
+def _fractions(fractions: object) -> tuple[float, ...]:
+    given = [fractions] if isinstance(fractions, int | float) else _validate.non_empty(fractions=fractions)
+    found = []
+    for fraction in given:
+        number = _validate.finite(fractions=fraction)
+        if not 0.0 < number < 1.0:
+            raise ArgumentError("fractions", fraction, "must be above 0 and below 1, such as 0.5 for the median")
+        found.append(number)
+    if len(found) > _MOST_QUANTILES:
+        raise ArgumentError("fractions", f"{len(found)} of them", f"must be at most {_MOST_QUANTILES}")
+    if len(set(found)) < len(found):
+        raise ArgumentError("fractions", list(given), "names a fraction twice")
+    return tuple(sorted(found))
+
+
+@frozen
+class Quantile:
+    """Quantiles of a column in each cell.
+
+    Parameters
+    ----------
+    column : str
+        The column; its public range is declared in the domain.
+    fractions : float or sequence of float
+        Which quantiles, each above 0 and below 1; 0.5 is the median.
+
+    Examples
+    --------
+    >>> Quantile("income", [0.25, 0.5, 0.75]).names
+    ('quantile_income_0.25', 'quantile_income_0.5', 'quantile_income_0.75')
+    """
+
+    column: str = field(converter=_column)
+    fractions: tuple[float, ...] = field(converter=_fractions)
+    rule: PerUnit = field(init=False, repr=False, default="mean")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the published columns, without those of the intervals."""
+        return tuple(f"quantile_{self.column}_{fraction:g}" for fraction in self.fractions)
+
+    @property
+    def exact_fractions(self) -> tuple[Fraction, ...]:
+        """The fractions as the decimals that they are written as."""
+        return tuple(Fraction(repr(fraction)) for fraction in self.fractions)
+
+
+Statistic: TypeAlias = Mean | Sum | Variance | Quantile
+
+
+def published_names(statistic: Statistic) -> tuple[str, ...]:
+    """Return the names of all published columns of a statistic: each value, then its interval.
+
+    Examples
+    --------
+    >>> published_names(Mean("age"))
+    ('mean_age', 'mean_age_lower', 'mean_age_upper')
+    """
+    return tuple(name + end for name in statistic.names for end in ("", "_lower", "_upper"))
+
+
+def described(statistic: Statistic) -> dict[str, Any]:
+    """Return a statistic as plain values, ready for JSON."""
+    found: dict[str, Any] = {"kind": type(statistic).__name__.lower(), "column": statistic.column}
+    return found | ({"fractions": list(statistic.fractions)} if isinstance(statistic, Quantile) else {})
+
+
+def checked_statistics(statistics: object) -> tuple[Statistic, ...]:
+    """Return statistics, each requested once."""
+    if statistics is None:
+        return ()
+    given: Sequence[Any] = [statistics]
+    if isinstance(statistics, Iterable) and not isinstance(statistics, str | bytes):
+        given = tuple(statistics)
+    for statistic in given:
+        if not isinstance(statistic, Statistic):
+            raise ArgumentTypeError(
+                "statistics", statistic, 'must be statistics, such as [ggdp.Mean("age"), ggdp.Sum("income")]'
+            )
+    names = [name for statistic in given for name in statistic.names]
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError("statistics", name, "is requested twice")
+    if sum(isinstance(statistic, Quantile) for statistic in given) > len(
+        {statistic.column for statistic in given if isinstance(statistic, Quantile)}
+    ):
+        raise ArgumentError("statistics", "Quantile", "give all quantiles of a column together, in one list")
+    return tuple(given)
+
+
+def checked_per_unit(rule: object) -> PerUnit | None:
+    """Return the rule by which the rows of a unit become one value; None for the default of each statistic."""
+    if rule is None:
+        return None
+    return cast("PerUnit", _validate.choice(per_unit=rule, among=get_args(PerUnit)))

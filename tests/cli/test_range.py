@@ -1,0 +1,50 @@
+"""``ggdp range``: what it prints, writes and refuses."""
+
+import json
+
+import pytest
+
+from ggdp.cli.app import run
+
+
+@pytest.fixture
+def incomes(tmp_path):
+    path = tmp_path / "incomes.csv"
+    path.write_text("person,income\n" + "".join(f"{i},{20_000 + i}\n" for i in range(2000)))
+    return str(path)
+
+
+def test_it_prints_the_range_and_the_flag_to_paste(incomes, capsys):
+    assert run(["range", incomes, "income", "--epsilon", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "--range income=16384:32768" in printed
+    assert "1-DP under add-remove neighbours" in printed
+
+
+def test_json_has_the_ends_and_the_manifest_and_a_file_the_same(incomes, tmp_path, capsys):
+    out = tmp_path / "range.json"
+    typed = ["range", incomes, "income", "--epsilon", "1", "--unit", "person", "--max-cells", "1"]
+    assert run([*typed, "--json", "--out", str(out)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["lower"], document["upper"]) == (16384.0, 32768.0)
+    assert document["manifest"]["guarantee"]["epsilon"] == 1.0
+    assert json.loads(out.read_text()) == document
+    assert run([*typed, "--out", str(out)]) == 1
+    assert "--overwrite" in capsys.readouterr().err
+    assert run([*typed, "--out", str(out), "--overwrite"]) == 0
+    assert "spends the privacy budget again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        (["outcome", "--epsilon", "1"], "COL = 'outcome'"),
+        (["income", "--epsilon", "0"], "--epsilon"),
+        (["income", "--epsilon", "1", "--share", "2"], "--share"),
+        (["income", "--epsilon", "1", "--unit", "person"], "--max-cells"),
+        (["income", "--epsilon", "1", "--out", "range.csv"], "--out"),
+    ],
+)
+def test_wrong_arguments_are_named_as_typed(incomes, typed, named, capsys):
+    assert run(["range", incomes, *typed]) == 1
+    assert named in capsys.readouterr().err

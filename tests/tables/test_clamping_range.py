@@ -1,0 +1,117 @@
+"""A private range: what it finds from noisy counts alone, what it costs, and what it refuses."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ggdp
+from ggdp.errors import ArgumentError, BudgetExceededError
+from ggdp.tables.clamping_range import EDGES, kept_buckets, noise_level, plan_range
+
+GOAL = ggdp.PureDP(1.0)
+
+
+def bucket_of(value):
+    return int(np.searchsorted(EDGES, value, side="right")) - 1
+
+
+def counts_of(**placed):
+    """Noisy counts of buckets, by a value of each; all others are 0."""
+    counts = np.zeros(len(EDGES) - 1, dtype=np.int64)
+    for value, count in placed.items():
+        counts[bucket_of(float(value.replace("_", "-").removeprefix("v")))] = count
+    return counts
+
+
+def test_buckets_are_powers_of_two_of_both_signs_with_all_numbers_in_one():
+    assert list(EDGES) == sorted(EDGES)
+    assert len(EDGES) == 2 * 96 + 3
+    for value in (0.0, 1.0, -1.0, 3.5, -1e300, 1e300, 2.0**-40):
+        place = bucket_of(value)
+        assert EDGES[place] <= value < EDGES[place + 1]
+
+
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ({}, None),
+        ({"v100": 5}, None),
+        ({"v100": 50}, (64, 128)),
+        ({"v100": 50, "v1": 6}, (64, 128)),
+        ({"v100": 5000, "v1": 50}, (64, 128)),
+        ({"v100": 5000, "v1": 52}, (1, 128)),
+        ({"v100": 9000, "v1": 50, "v5000": 45}, (1, 128)),
+        ({"v_3": 40, "v3": 40}, (-4, 4)),
+        ({"v0": 40, "v3": 40}, (0, 4)),
+    ],
+)
+def test_the_range_holds_all_but_the_share_of_the_buckets_above_the_noise(counts, found):
+    first, last, outside = kept_buckets(counts_of(**counts), 10, 0.01)
+    assert outside <= 0.01
+    if found is None:
+        assert first is None
+    else:
+        assert (EDGES[first], EDGES[last + 1]) == found
+
+
+def test_empty_buckets_stay_below_the_noise_level():
+    """In 95 % of all releases; these seeds are not special."""
+    nothing = pa.table({"x": pa.array([], pa.float64())})
+    seeded = [ggdp.private_range(nothing, "x", GOAL, source=ggdp.SeededSource(seed=seed)) for seed in range(60)]
+    assert sum(found.lower is not None for found in seeded) <= 8
+    assert "No range" in next(found.statement for found in seeded if found.lower is None)
+    # And not for free: the level is that of many buckets at once.
+    plan = plan_range("x", GOAL)
+    assert noise_level(plan) > plan.half_width
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int64(), pa.string()])
+def test_a_range_is_found_whatever_the_type_and_odd_values(kind):
+    numbers = [*range(1000, 1900), *range(-40, -30)]
+    values = pa.array([str(number) for number in numbers] if kind == pa.string() else numbers, kind)
+    odd = {pa.string(): ["x", "nan", None, "1e400"], pa.float64(): [float("nan"), None]}.get(kind, [None])
+    data = pa.table({"x": pa.concat_arrays([values, pa.array(odd, kind)])})
+    found = ggdp.private_range(data, "x", ggdp.PureDP(5.0), share=0.0, source=ggdp.SeededSource(seed=1))
+    assert (found.lower, found.upper) == (-64.0, 2048.0)
+    assert found.flag == "--range x=-64:2048"
+    assert "-64 and 2048" in found.statement
+
+
+def test_a_release_carries_its_guarantee_and_its_histogram():
+    data = pa.table({"x": [5.0] * 500, "who": list(range(500))})
+    found = ggdp.private_range(data, "x", GOAL, unit="who", max_cells=1)
+    assert found.guarantee == ggdp.PureDP(1.0, "add-remove")
+    assert found.manifest["table"]["unit"]["max_cells"] == 1
+    assert len(found.histogram.tables[0]) == len(EDGES) - 1
+    assert ggdp.private_range(data, "x", GOAL, source=ggdp.SeededSource(seed=1)).guarantee is None
+
+
+def test_it_is_charged_to_a_ledger_and_refused_without_budget(tmp_path):
+    ledger = ggdp.Ledger.create(tmp_path / "ledger.db", ggdp.PureDP(1.5))
+    data = pa.table({"x": [5.0] * 500})
+    ggdp.private_range(data, "x", GOAL, ledger=ledger, analyst="me")
+    assert len(ledger.entries()) == 1
+    with pytest.raises(BudgetExceededError):
+        ggdp.private_range(data, "x", GOAL, ledger=ledger, analyst="me", out=tmp_path / "range.json")
+    assert not (tmp_path / "range.json").exists()
+
+
+def test_a_file_is_written_once_and_refused_before_anything_is_spent(tmp_path):
+    data, out = pa.table({"x": [5.0] * 500}), tmp_path / "range.json"
+    found = ggdp.private_range(data, "x", GOAL, out=out)
+    assert json.loads(out.read_text()) == json.loads(json.dumps(found.to_dict()))
+    ledger = ggdp.Ledger.create(tmp_path / "ledger.db", ggdp.PureDP(1.5))
+    for wrong in (out, tmp_path / "range.csv"):
+        with pytest.raises(ArgumentError) as refused:
+            ggdp.private_range(data, "x", GOAL, out=wrong, ledger=ledger)
+        assert refused.value.argument == "out"
+    assert not ledger.entries()
+    ggdp.private_range(data, "x", GOAL, out=out, overwrite=True)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_a_wrong_share_is_refused(share):
+    with pytest.raises(ArgumentError, match="share"):
+        ggdp.private_range(pa.table({"x": [1.0]}), "x", GOAL, share=share)
