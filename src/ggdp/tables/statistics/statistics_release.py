@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp.mechanisms.quantiles import CellValues
+from ggdp.mechanisms.saturation import add_saturating
 from ggdp.releases.release import released
+from ggdp.sampling import IntegerNoise
+from ggdp.sampling.entropy import is_private
 from ggdp.tables.engines.exact_sums import SummedMeasure
 from ggdp.tables.statistics.published import PublishedStatistic
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
@@ -49,13 +52,16 @@ def noisy_sums(
     """
     assert plan.statistics is not None
     answers = opened.sums(replace(query, measured=plan.statistics.summed))
-    values = [
-        _steps(plan.statistics.groups, answer, domain.size)[:, cells] / STEPS_OF_A_UNIT
+    steps = [
+        _steps(plan.statistics.groups, answer, domain.size)[:, cells].reshape(-1)
         for answer, domain, cells in zip(answers, plan.request.domains, shown, strict=True)
     ]
-    noisy = plan.mechanism.release(np.concatenate([part.reshape(-1) for part in values]), source=bits)
-    guarantee = None if noisy.guarantee is None else plan.guarantee
-    return released(noisy.values, plan.described_mechanism, guarantee)
+    true, law = np.concatenate(steps), plan.mechanism.law
+    # The sensitivity is about groups of sums, of which a mechanism knows nothing; its noise is drawn as it draws it.
+    noisy = IntegerNoise(order=law.order, scale=law.scale).sample(true.size, source=bits)
+    add_saturating(true, noisy)
+    values = noisy / STEPS_OF_A_UNIT
+    return released(values, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
 
 
 def _steps(groups: Sequence[SumGroup], answer: MeasuredCells, size: int) -> NDArray[np.int64]:
