@@ -140,12 +140,20 @@ REQUESTS = {
 CUT = {"mixed units cut"}
 
 
+def in_one_cell(table):
+    """A table with as many rows of each person, all like the first one."""
+    firsts = {}
+    return pa.Table.from_pylist([firsts.setdefault(row["person"], row) for row in table.to_pylist()], table.schema)
+
+
 # Every time a third of the engines for each request: others for the next one, so that each has five or six requests.
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.exhaustive) for part in (1, 2))])
 @pytest.mark.parametrize("name", REQUESTS)
 def test_with_the_same_bits_every_engine_gives_the_same_release(name, part, tmp_path):
     request = {"domain": DOMAIN} | REQUESTS[name]
-    first, *others = frames(PEOPLE, tmp_path).items()
+    # Which of several cells a person keeps is another choice on every engine.
+    people = PEOPLE if "unit" not in request else in_one_cell(PEOPLE)
+    first, *others = frames(people, tmp_path).items()
     found = {}
     for engine, frame in [first, *others[(list(REQUESTS).index(name) + part) % 3 :: 3]]:
         release = ggdp.release_table(frame, **request, source=ggdp.SeededSource(seed=5))
