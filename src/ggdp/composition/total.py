@@ -23,6 +23,7 @@ from ggdp.calibration.search import passing_end
 from ggdp.calibration.sum_layout import planned_sum
 from ggdp.errors import CertificateError, UnattainableError
 from ggdp.proofs.closed_totals import largest_sum, left_to_finite, shift_between, with_infinite
+from ggdp.proofs.enumerated_total import enumerated_between
 from ggdp.proofs.laid_sum import laid_sum
 from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
 from ggdp.proofs.profile import delta_of_pure
@@ -94,7 +95,7 @@ class TotalLoss:
         largest = largest_sum(self.losses)
         if largest is not None and largest <= Fraction(epsilon):
             return 0.0, 0.0
-        exact = shift_between(self.losses, epsilon)
+        exact = self._without_a_grid(epsilon)
         if exact is not None:
             return exact
         # Any mechanism of a pure loss has at most this delta.
@@ -135,7 +136,7 @@ class TotalLoss:
         near = self._estimate(delta) if self.losses else 0.0
         if near <= LEAST_NEAR and self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
-        if shift_between(self.losses, near) is not None:
+        if self._without_a_grid(near) is not None:
             upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
         found, finer = (0.0, end), 1.0
@@ -156,6 +157,10 @@ class TotalLoss:
                 break
             total, near, finer = None, upper, finer if at_once else finer * further
         return min(found), found[1]
+
+    def _without_a_grid(self, epsilon: float) -> tuple[float, float] | None:
+        """Return bounds of delta for one shift, or for few losses on few atoms; None for other totals."""
+        return shift_between(self.losses, epsilon) or enumerated_between(self.losses, epsilon)
 
     def _sampled(self) -> list[Sample]:
         """Return samples of the losses, made once."""

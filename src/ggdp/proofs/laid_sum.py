@@ -19,9 +19,10 @@ keeps the mass and the mean of e^(-loss), so k'' + k' is (delta_-h - (1 + q) del
 q = e^-h, and K(zeta) = (e^(zeta h) - 1) (1 - e^(-(1 + zeta) h)) / ((1 - q) zeta (1 + zeta)).
 
 1. (Frequencies left out.) |K(theta + i omega)| is at most K(theta), as k >= 0, and at most C / omega^2 with
-   C = (1 + e^(theta h)) (1 + e^(-(1 + theta) h)) / (1 - q). With |phi| <= Phi beyond omega_n
-   (`ggdp.proofs.transform_decay`) what is left out of W_j is at most 2 Phi / T (g K(theta) + C (T / 2 pi)^2 / g) for
-   every g >= 1.
+   C = (1 + e^(theta h)) (1 + e^(-(1 + theta) h)) / (1 - q). Where |phi| <= Phi between two frequencies a and b
+   (`ggdp.proofs.transform_decay`), there are at most 1 + (b - a) T / 2 pi of the omega_k, and |K phi| is at most
+   Phi min(K(theta), C / a^2); from a on, 1 / omega_k^2 adds up to at most 1 / a^2 + T / (2 pi a). Frequencies below 0
+   count the same.
 2. (Knots left out.) W_j >= w_j, and it is above w_j by at most the sum of w over all knots outside of the grid. Split
    to such a knot is S <= l_0 or S >= l_(N-1), and k(u) e^(-theta u) adds up to at most e^(theta h). By Chernoff,
    P_theta(S <= l_0) <= M(t) / M(theta) e^((theta - t) l_0) for t <= theta, and likewise above for t >= theta.
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.layouts import SumLayout
     from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.proofs.transform_decay import Range
 
 __all__ = ["laid_sum"]
 
@@ -74,8 +76,8 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
     kernels = [_kernel(acb(tilt, spacing * k), step) for k in range(layout.frequencies + 1)]
     coefficients = [value * kernel / period for value, kernel in zip(shape, kernels, strict=True)]
 
-    rest = decay(tilted, layout.tilt, spacing, spacing * (layout.frequencies + 1))
-    left_out = 2 * rest * _kernels_beyond(kernels[0].real, step, tilt, period) / period
+    ranges = decay(tilted, layout.tilt, spacing, spacing * (layout.frequencies + 1))
+    left_out = _left_out(ranges, kernels[0].real, step, tilt, spacing) / period
     inexact = coefficients[0].real.rad() + 2 * sum((_radius(value) for value in coefficients[1:]), arb(0))
     low, high = layout.low * step, (layout.low + number - 1) * step
     lowest = (_level(tilted, 0) - level + (tilt - layout.below) * low).exp()
@@ -132,11 +134,17 @@ def _kernel(zeta: acb, step: arb) -> acb:
     return rising * falling / (-(-step).expm1() * zeta * (1 + zeta))
 
 
-def _kernels_beyond(first: arb, step: arb, tilt: arb, period: arb) -> arb:
-    """Bound the sum of |K| over all k above 0."""
+def _left_out(ranges: Sequence[Range], first: arb, step: arb, tilt: arb, spacing: arb) -> arb:
+    """Bound the sum of |K phi| over all frequencies that are left out."""
     most = (1 + (tilt * step).exp()) * (1 + (-(1 + tilt) * step).exp()) / -(-step).expm1()
-    grid = max(round(float(period / step) / math.pi), 1)
-    return grid * first + most * (period / (2 * arb.pi())) ** 2 / grid
+    total = arb(0)
+    for start, end, bound in ranges:
+        falling = most / start**2
+        if end is None:
+            total += bound * (falling + most / (spacing * start))
+        else:
+            total += bound * first.min(falling) * (1 + (end - start) / spacing)
+    return 2 * total
 
 
 def _radius(value: acb) -> arb:

@@ -48,7 +48,7 @@ _FIRST, _POINTS = 32, 24
 _MOST_INTEGERS = 1 << 14
 # Shapes of blocks and ellipses to choose from.
 _RATIOS = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.0)
-_PARTS = (0.2, 0.35, 0.5, 0.7, 0.9)
+_PARTS = (0.04, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +113,8 @@ def summed_transform(law: NoiseLaw, size: float, line: Line) -> Transform:
 
 def _total(nodes: list[_Node], error: arb, normal: arb, line: Line) -> Transform:
     """Add exp(-x^p + zeta V) and exp(-x^p - (1 + zeta) V) over all nodes, and divide by the normaliser."""
+    if not error.is_finite():
+        return Transform([acb(math.nan)] * (line.last + 1), [arb(math.nan)] * len(line.reals))
     tilt, turn = arb(line.tilt), 1 + 2 * arb(line.tilt)
     # exp(i k spacing V) for all k, as products of two factors each: one product of matrices adds all nodes.
     steps = math.isqrt(line.last) + 1

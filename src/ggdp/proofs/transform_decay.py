@@ -1,4 +1,4 @@
-"""How fast the characteristic function of a tilted sum of losses falls: a bound for all frequencies from one on.
+"""How fast the characteristic function of a tilted sum of losses falls: bounds for all frequencies from one on.
 
 =========  ====================================================================================================
 phi_i      the characteristic function of a loss L under its tilted law, M(theta + i omega) / M(theta)
@@ -27,10 +27,9 @@ z + d, so that L'' / L' is (p - 2) / y times (y / x)^(p-2).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import count, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
 
@@ -43,10 +42,10 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import Loss
     from ggdp.proofs.transform_blocks import Transform
 
-__all__ = ["TiltedLoss", "decay"]
+__all__ = ["Range", "TiltedLoss", "decay", "high_frequencies", "is_smooth"]
 
 # Frequencies are looked at in so many ranges whose ends have this ratio, and all beyond them together.
-_RATIO, _RANGES = 1.15, 80
+_RATIO, _RANGES = 1.12, 100
 # Logarithm of a bound that need not be smaller; a bound of |phi_i|^2 is not taken as smaller than this.
 _ENOUGH, _LEAST = -60.0, 2.0**-200
 # Where the variation of the density is followed: from the first point on, at points in this ratio.
@@ -88,12 +87,20 @@ class _Bound:
         return self.count * found
 
 
-def decay(losses: Sequence[TiltedLoss], tilt: float, spacing: arb, start: arb) -> arb:
-    """Bound |phi| of the sum of all losses for all frequencies from `start` on."""
+class Range(NamedTuple):
+    """Frequencies from one to another, or from one on, and a bound of |phi| there."""
+
+    first: arb
+    last: arb | None
+    bound: arb
+
+
+def decay(losses: Sequence[TiltedLoss], tilt: float, spacing: arb, start: arb) -> list[Range]:
+    """Bound |phi| of the sum of all losses for all frequencies from `start` on, in ranges."""
     # Losses whose density is known first: a few of them are often enough, and none can make a bound larger.
-    remaining = sorted(losses, key=lambda one: (_is_smooth(one.loss), one.count))
+    remaining = sorted(losses, key=lambda one: (is_smooth(one.loss), one.count))
     bounds: list[_Bound] = []
-    most = arb(-math.inf)
+    found = []
     ends = [start * arb(_RATIO) ** k for k in range(_RANGES + 1)]
     for first, second in [*pairwise(ends), (ends[-1], None)]:
         total = arb(0)
@@ -105,11 +112,11 @@ def decay(losses: Sequence[TiltedLoss], tilt: float, spacing: arb, start: arb) -
             total += bounds[i].between(first, second)
             if total < _ENOUGH:
                 break
-        most = most.max(total)
-    return most.upper().exp()
+        found.append(Range(first, second, total.upper().exp()))
+    return found
 
 
-def _is_smooth(loss: Loss) -> bool:
+def is_smooth(loss: Loss) -> bool:
     """Say whether the loss has a density that the claim bounds."""
     return isinstance(loss, CoordinateLoss) and loss.law.support == "real" and loss.law.order != 1.0
 
@@ -121,13 +128,18 @@ def _bound(tilted: TiltedLoss, tilt: float, spacing: arb) -> _Bound:
     s = arb(tilted.s)
     b = (reals[-2] * reals[-1] / whole**2 - 1 - a.lower() * s**2) / s**4
     low = (a.lower(), b.upper()) if a > 0 and b.is_finite() else None
-    if not _is_smooth(loss):
-        return _Bound(tilted.count, low, (), arb(0))
+    return _Bound(tilted.count, low, *high_frequencies(loss, tilt, whole))
+
+
+def high_frequencies(loss: Loss, tilt: float, whole: arb) -> tuple[tuple[tuple[arb, arb], ...], arb]:
+    """Return pairs of 1 - m and v, and g with |phi_i| <= exp(-g omega^2), for a loss with M(theta) = whole."""
+    if not is_smooth(loss):
+        return (), arb(0)
     assert isinstance(loss, CoordinateLoss)
     p, d = arb(loss.law.order), arb(loss.size) / arb(loss.law.scale)
     if p == 2:
-        return _Bound(tilted.count, low, (), (d**2).lower())
-    return _Bound(tilted.count, low, _variations(p, d, arb(tilt), whole * 2 * (1 + 1 / p).gamma()), arb(0))
+        return (), (d**2).lower()
+    return _variations(p, d, arb(tilt), whole * 2 * (1 + 1 / p).gamma()), arb(0)
 
 
 def _variations(p: arb, d: arb, tilt: arb, whole: arb) -> tuple[tuple[arb, arb], ...]:
