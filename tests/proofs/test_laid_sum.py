@@ -83,6 +83,10 @@ CHANGES = {
     "few frequencies": lambda layout: replace(layout, frequencies=max(layout.frequencies // 3, 1)),
     "one frequency": lambda layout: replace(layout, frequencies=1),
     "a narrow grid": lambda layout: replace(layout, points=layout.points // 3, low=layout.low + layout.points // 3),
+    "a low top": lambda layout: replace(layout, points=layout.points * 3 // 5),
+    "a high bottom": lambda layout: replace(
+        layout, points=layout.points * 3 // 5, low=layout.low + layout.points * 2 // 5
+    ),
     "a grid too low": lambda layout: replace(layout, low=layout.low - layout.points // 2),
     "a grid too high": lambda layout: replace(layout, low=layout.low + layout.points // 2),
     "a coarse grid": lambda layout: replace(
