@@ -282,8 +282,8 @@ def test_a_sum_that_was_split_twice_or_over_wider_gaps_needs_smoothing() -> None
     step, law = 2.0**-5, {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
     once = coarser(tilted(laid(law, step=step), 1.0))
     twice = added(once, once, tail=NO_CUT, points=1000)
-    wider = coarser(once)
-    for loss in (twice, wider):
+    wider = replace(once, slack=replace(once.slack, splits=((Split(4 * step, step**2), 1),)))
+    for loss in (twice, coarser(once), wider):
         assert delta_below(loss, arb(0), 0.0) == 0
         assert min(smoothings(loss)) > 0.0
 

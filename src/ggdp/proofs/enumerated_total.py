@@ -116,6 +116,13 @@ def _repeated(atoms: Atoms, count: int) -> Atoms:
     if count == 1:
         return atoms
     found = []
+    if len(atoms) == 2:
+        # The same as below, without a list of all that are chosen.
+        (first, truth), (second, other) = atoms
+        for k in range(count + 1):
+            ways = arb(fmpz.bin_uiui(count, k))
+            found.append((k * first + (count - k) * second, ways * truth**k * other ** (count - k)))
+        return found
     for chosen in combinations_with_replacement(range(len(atoms)), count):
         loss, mass, ways = arb(0), arb(1), fmpz.fac_ui(count)
         for i, times in Counter(chosen).items():

@@ -177,14 +177,14 @@ SABOTAGES = [
         AT_ONCE,
         "infinite=infinite.upper(),",
         "infinite=arb(0),",
-        (f"{WHOLE}test_bounds_hold_on_every_layout_or_there_are_none[2.5-a low top]",),
+        (f"{WHOLE}test_what_is_above_a_grid_that_ends_early_is_counted_in_the_upper_bound",),
     ),
     Sabotage(
         "masses from outside of the grid are taken for masses on it",
         AT_ONCE,
         "excess=2 * error + outside,",
         "excess=2 * error,",
-        (f"{WHOLE}test_bounds_hold_on_every_layout_or_there_are_none[0.3-a high bottom]",),
+        (f"{WHOLE}test_masses_below_a_grid_that_starts_late_are_not_taken_for_masses_on_it",),
     ),
     Sabotage(
         "equal losses are laid once",
