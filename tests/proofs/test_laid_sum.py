@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import mpmath
+import numpy as np
 import pytest
 from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
-from ggdp.calibration.loss_layout import samples_of
+from ggdp.calibration.loss_layout import planned_total, samples_of
 from ggdp.calibration.sum_layout import planned_sum
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.laid_sum import laid_sum
-from ggdp.proofs.loss_bounds import delta_above, delta_below
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss
+from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
+from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
 
 if TYPE_CHECKING:
     from ggdp.proofs.layouts import SumLayout
@@ -70,6 +71,40 @@ def test_the_exact_delta_lies_between_bounds_that_are_close(epsilon: float) -> N
     true = exact_delta(epsilon)
     lower, upper = bounds(GAUSSIAN, layout_for(GAUSSIAN, epsilon), epsilon)
     assert lower <= true <= upper <= lower * (1 + 1e-6)
+
+
+def added_one_by_one(losses: list[CountedLoss], epsilon: float) -> tuple[float, float]:
+    """Bounds of delta by a sum of losses that are laid one by one."""
+    pairs = [(counted.loss, counted.count) for counted in losses]
+    samples = samples_of(pairs)
+    assert samples is not None
+    plan = planned_total(pairs, samples, epsilon, finer=0.3)
+    total = total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
+    lower = max(lower_float(delta_below(total, arb(epsilon), s)) for s in smoothings(total))
+    return max(lower, 0.0), upper_float(delta_above(total, arb(epsilon)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_mixes_have_the_same_delta_as_losses_that_are_added_one_by_one(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    losses = [
+        noise(
+            float(random.choice([1.0, 1.3, 2.0, 2.5, 4.0])),
+            float(random.uniform(10, 30)),
+            int(random.integers(4, 20)),
+            s,
+        )
+        for s in ("real", "integer", "integer")
+    ]
+    losses += [noise(float(random.uniform(1.2, 3.5)), 20.0, 40), CountedLoss(ResponseLoss(0.05, 0.0), 10)]
+    epsilon = float(random.uniform(0.2, 3.0))
+    lower, upper = bounds(losses, layout_for(losses, epsilon), epsilon)
+    wide = added_one_by_one(losses, epsilon)
+    # The narrow bounds lie between the wide ones, but for what both have at their ends.
+    assert wide[0] <= upper
+    assert lower <= wide[1]
+    assert upper <= lower * (1 + 1e-5)
+    assert wide[1] <= wide[0] * (1 + 1e-2)
 
 
 @pytest.mark.parametrize("away", [-0.3, -0.01, 1e-4, 0.02, 0.4])

@@ -178,7 +178,9 @@ def test_no_frequency_from_the_start_on_is_above_the_bound(order: float, tilt: f
 
 @pytest.mark.parametrize("loss", [noise(1.0), noise(1.0, "integer"), noise(3.0, "integer"), ResponseLoss(0.1, 0.0)])
 def test_losses_with_atoms_are_not_said_to_vanish_at_high_frequencies(loss: Loss) -> None:
-    assert largest([tilted(loss, 1000, 1.0)], 1.0, 10.0) >= 1.0
+    assert decay([tilted(loss, 1000, 1.0)], 1.0, arb(SPACING), arb(10))[-1].bound >= 1
+    # Those of a density do.
+    assert decay([tilted(noise(3.0), 1000, 1.0)], 1.0, arb(SPACING), arb(10))[-1].bound < 1e-6
 
 
 def test_a_transform_of_too_large_a_move_is_wide_and_not_wrong() -> None:

@@ -23,7 +23,7 @@ q = e^-h, and K(zeta) = (e^(zeta h) - 1) (1 - e^(-(1 + zeta) h)) / ((1 - q) zeta
    (`ggdp.proofs.transform_decay`), there are at most 1 + (b - a) T / 2 pi of the omega_k, and |K phi| is at most
    Phi min(K(theta), C / a^2); from a on, 1 / omega_k^2 adds up to at most 1 / a^2 + T / (2 pi a). Frequencies below 0
    count the same.
-2. (Knots left out.) W_j >= w_j, and it is above w_j by at most the sum of w over all knots outside of the grid. Split
+2. (Knots left out.) W_j >= w_j, and all W_j together are above the w_j by the sum of w over all knots outside. Split
    to such a knot is S <= l_0 or S >= l_(N-1), and k(u) e^(-theta u) adds up to at most e^(theta h). By Chernoff,
    P_theta(S <= l_0) <= M(t) / M(theta) e^((theta - t) l_0) for t <= theta, and likewise above for t >= theta.
 3. (Below the grid.) All this is raised to the lowest knot. For t <= 0 its weight there is at most
@@ -103,8 +103,8 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
         infinite=infinite.upper(),
         certain=arb(0),
         slack=Slack(
-            excess=2 * error + outside,
-            lost=raised,
+            excess=2 * error,
+            lost=raised + outside,
             raised=arb(0),
             splits=((Split(layout.step, upper_float(step**2 / 8)), 1),),
         ),

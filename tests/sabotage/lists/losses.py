@@ -182,8 +182,8 @@ SABOTAGES = [
     Sabotage(
         "masses from outside of the grid are taken for masses on it",
         AT_ONCE,
-        "excess=2 * error + outside,",
-        "excess=2 * error,",
+        "lost=raised + outside,",
+        "lost=0,",
         (f"{WHOLE}test_masses_below_a_grid_that_starts_late_are_not_taken_for_masses_on_it",),
     ),
     Sabotage(
