@@ -160,7 +160,12 @@ class TotalLoss:
 
     def _without_a_grid(self, epsilon: float) -> tuple[float, float] | None:
         """Return bounds of delta for one shift, or for few losses on few atoms; None for other totals."""
-        return shift_between(self.losses, epsilon) or enumerated_between(self.losses, epsilon)
+        exact = shift_between(self.losses, epsilon)
+        if exact is not None:
+            return exact
+        few = enumerated_between(self.losses, epsilon)
+        # Where delta is as small as the noise that is not enumerated, a grid has more digits.
+        return few if few is None or _refinement(*few) is None else None
 
     def _sampled(self) -> list[Sample]:
         """Return samples of the losses, made once."""
