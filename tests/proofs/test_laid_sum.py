@@ -124,7 +124,7 @@ CHANGES = {
         layout, step=layout.step * 64, low=layout.low // 64, points=layout.points // 64 + 2
     ),
     "tilts far out": lambda layout: replace(layout, below=-30.0, above=layout.above + 30.0),
-    "widths too small": lambda layout: replace(layout, widths=tuple(width / 100 for width in layout.widths)),
+    "widths too small": lambda layout: replace(layout, widths=tuple(width / 64 for width in layout.widths)),
     "widths too large": lambda layout: replace(layout, widths=tuple(width * 3 for width in layout.widths)),
 }
 
@@ -226,6 +226,14 @@ def test_atoms_laid_at_once_are_refused_since_they_do_not_vanish_at_high_frequen
     layout = layout_for(GAUSSIAN, 1.0)
     with pytest.raises(CertificateError, match="does not fit"):
         laid_sum([noise(1.0, 12.0, 40), GAUSSIAN[1]], layout)
+
+
+def test_a_width_that_would_be_rounded_is_refused() -> None:
+    """The bound of the fourth moment needs the tilt plus and minus the same distance."""
+    layout = layout_for(GAUSSIAN, 1.0)
+    rounded = replace(layout, widths=(0.1 / 3.0,) * len(GAUSSIAN))
+    with pytest.raises(CertificateError, match="without rounding"):
+        laid_sum(GAUSSIAN, rounded)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
     moments = [_moments(sample, theta) for sample in samples]
     variance = sum(sample.count * moment[0] for sample, moment in zip(samples, moments, strict=True))
     deviation = math.sqrt(variance)
-    theta = max(theta, 1e-3 / deviation)
+    theta = _short(max(theta, 1e-3 / deviation))
     level, delta = float(log_moments(samples, np.array([theta]))[0]), log_delta(samples, theta, epsilon)
     # Below: K(t) - K(theta) + (theta - t) low <= OUTSIDE for a tilt t <= 0.
     tilts = np.minimum(theta - TILTS / deviation, 0.0)
@@ -84,8 +84,14 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
         frequencies=math.ceil(frequencies),
         below=below,
         above=above,
-        widths=tuple(WIDTH / math.sqrt(moment[0]) for moment in moments),
+        widths=tuple(_short(WIDTH / math.sqrt(moment[0])) for moment in moments),
     )
+
+
+def _short(x: float) -> float:
+    """Round to 16 bits, so that sums of two such numbers are not rounded."""
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(round(math.ldexp(mantissa, 16)), exponent - 16)
 
 
 def _moments(sample: Sample, theta: float) -> tuple[float, float]:

@@ -68,7 +68,11 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
     spacing = 2 * arb.pi() / period
     tilted = []
     for counted, s in zip(losses, layout.widths, strict=True):
-        reals = (layout.below, layout.above, layout.tilt + s, layout.tilt - s)
+        beside = layout.tilt + s, layout.tilt - s
+        if not (arb(beside[0]) == tilt + arb(s) and arb(beside[1]) == tilt - arb(s)):
+            message = f"the width {s!r} cannot be added to the tilt {layout.tilt!r} without rounding"
+            raise CertificateError(message)
+        reals = (layout.below, layout.above, *beside)
         line = Line(tilt=layout.tilt, spacing=spacing, last=layout.frequencies, reals=reals)
         tilted.append(TiltedLoss(counted.loss, counted.count, transform(counted.loss, line), s))
     level = _level(tilted, None)

@@ -169,7 +169,8 @@ class SumLayout:
     below, above : float
         Tilts for the bounds of what is below and above the grid: at most 0, and at least the tilt.
     widths : tuple of float
-        For each loss the distance from the tilt at which its fourth moment is bounded.
+        For each loss the distance from the tilt at which its fourth moment is bounded; the tilt plus and minus this
+        distance must be floats.
     """
 
     step: float

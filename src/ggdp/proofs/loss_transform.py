@@ -50,7 +50,7 @@ def transform(loss: Loss, line: Line) -> Transform:
 def _closed(line: Line, value: Callable[[acb], acb]) -> Transform:
     points = [acb(arb(line.tilt), line.spacing * k) for k in range(line.last + 1)]
     # M(zeta) = M(-1 - zeta).
-    reals = [value(acb(max(real, -1.0 - real))).real for real in line.reals]
+    reals = [value(acb(arb(real) if real > -0.5 else -1 - arb(real))).real for real in line.reals]
     return Transform([value(point) for point in points], reals)
 
 

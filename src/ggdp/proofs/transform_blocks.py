@@ -62,8 +62,8 @@ class Line:
 
     @property
     def right(self) -> float:
-        """The largest real part of any zeta or -1 - zeta, at least 0."""
-        return max(self.tilt, 0.0, *(max(real, -1.0 - real) for real in self.reals))
+        """The largest real part of any zeta or -1 - zeta, at least 0; rounded up."""
+        return max(self.tilt, 0.0, *(max(real, math.nextafter(-1.0 - real, math.inf)) for real in self.reals))
 
     @property
     def top(self) -> arb:

@@ -187,6 +187,13 @@ SABOTAGES = [
         (f"{WHOLE}test_masses_below_a_grid_that_starts_late_are_not_taken_for_masses_on_it",),
     ),
     Sabotage(
+        "tilts on both sides may be rounded",
+        AT_ONCE,
+        "if not (arb(beside[0]) == tilt + arb(s) and arb(beside[1]) == tilt - arb(s)):",
+        "if False:",
+        (f"{WHOLE}test_a_width_that_would_be_rounded_is_refused",),
+    ),
+    Sabotage(
         "equal losses are laid once",
         AT_ONCE,
         "one.transform.values[0].real) ** one.count",
