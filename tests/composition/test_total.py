@@ -178,3 +178,10 @@ def test_more_losses_and_a_smaller_epsilon_never_have_a_smaller_delta(laws, epsi
 def test_equal_losses_are_added_up_once():
     total = TotalLoss.of([noise(3, 20.0), noise(3, 20.0, count=4), noise(3, 21.0)])
     assert {(counted.loss.law.scale, counted.count) for counted in total.losses} == {(20.0, 5), (21.0, 1)}
+
+
+def test_a_delta_far_below_the_noise_that_is_enumerated_has_its_digits_from_a_grid() -> None:
+    total = TotalLoss.of([CountedLoss(CoordinateLoss(NoiseLaw(order=2.0, scale=2.0, support="integer"), 1.0), 2)])
+    lower, upper = total.delta(17.0)
+    assert 0.0 < lower <= upper <= lower * (1 + 1e-2)
+    assert upper < 1e-60

@@ -260,3 +260,42 @@ def test_weights_are_divided_upwards_however_small_they_are(weight):
 
     padded = [weight, 1, weight, 7]
     assert [int(w) for w in _divided(fmpz_poly(padded), ONE).coeffs()] == [-(-w // ONE) for w in padded]
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.5, 4.0])
+@pytest.mark.parametrize("epsilon", [-0.3, 0.0, 0.01, 0.0625, 0.07, 0.125, 0.2, 0.31])
+def test_a_sum_that_was_split_once_has_a_lower_bound_without_smoothing(tilt: float, epsilon: float) -> None:
+    step, law = 2.0**-5, {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
+    once = coarser(repeated(tilted(laid(law, step=step), tilt), 3, tail=NO_CUT, points=1000))
+    assert smoothings(once) == [0.0]
+    exact = exact_delta([law] * 3, epsilon, step=step)
+    lower, upper = lower_float(delta_below(once, arb(epsilon), 0.0)), upper_float(delta_above(once, arb(epsilon)))
+    assert lower <= exact <= upper
+    if epsilon % (2 * step) == 0.0:
+        # On a knot nothing is lost but what rounding costs.
+        assert upper - lower <= 1e-12
+    else:
+        assert upper - lower > 1e-4
+
+
+def test_a_sum_that_was_split_twice_or_over_wider_gaps_needs_smoothing() -> None:
+    step, law = 2.0**-5, {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
+    once = coarser(tilted(laid(law, step=step), 1.0))
+    twice = added(once, once, tail=NO_CUT, points=1000)
+    wider = replace(once, slack=replace(once.slack, splits=((Split(4 * step, step**2), 1),)))
+    for loss in (twice, coarser(once), wider):
+        assert delta_below(loss, arb(0), 0.0) == 0
+        assert min(smoothings(loss)) > 0.0
+
+
+def test_lost_weight_and_raised_losses_count_against_the_bound_without_smoothing() -> None:
+    law = {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
+    loss = tilted(laid(law), 1.0)
+    exact = lower_float(delta_below(loss, arb(0.1), 0.0))
+    lost = replace(loss, slack=replace(loss.slack, lost=ONE // 100))
+    raised = replace(loss, slack=replace(loss.slack, raised=arb(0.05)))
+    excess = replace(loss, slack=replace(loss.slack, excess=ONE // 1000))
+    for worse in (lost, raised, excess):
+        assert lower_float(delta_below(worse, arb(0.1), 0.0)) < exact - 1e-4
+    # 1 % of the weight, wherever it is, cannot be more than this.
+    assert lower_float(delta_below(lost, arb(0.1), 0.0)) > exact - 0.02

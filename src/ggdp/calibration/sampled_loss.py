@@ -33,6 +33,7 @@ __all__ = [
     "integer_tails_estimate",
     "log_delta",
     "log_moments",
+    "merged",
     "saddle",
     "sample_of",
     "summed",
@@ -99,6 +100,20 @@ def clipped_at(sample: Sample, cap: float) -> tuple[Sample | None, float]:
     keep = (sample.losses <= cap) & (sample.losses >= -cap)
     beyond = float(np.exp(sample.logs[sample.losses > cap]).sum()) * sample.count
     return (Sample(sample.losses[keep], sample.logs[keep], sample.count) if keep.any() else None), beyond
+
+
+def merged(sample: Sample, nodes: int) -> Sample:
+    """Return a sample with at most so many losses: neighbouring ones are replaced by their mean."""
+    each = -(-len(sample.losses) // nodes)
+    if each == 1:
+        return sample
+    rank = np.argsort(sample.losses, kind="stable")
+    starts = np.arange(0, len(rank), each)
+    peaks = np.maximum.reduceat(sample.logs[rank], starts)
+    weights = np.exp(sample.logs[rank] - np.repeat(peaks, each)[: len(rank)])
+    masses = np.add.reduceat(weights, starts)
+    losses = np.add.reduceat(weights * sample.losses[rank], starts) / masses
+    return Sample(losses, peaks + np.log(masses), sample.count)
 
 
 def _log_sum(logs: Floats) -> float:

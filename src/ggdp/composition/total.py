@@ -18,10 +18,13 @@ from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.calibration.loss_layout import planned_total, samples_of
-from ggdp.calibration.sampled_loss import log_delta, saddle
+from ggdp.calibration.sampled_loss import log_delta, merged, saddle
 from ggdp.calibration.search import passing_end
-from ggdp.errors import UnattainableError
+from ggdp.calibration.sum_layout import planned_sum
+from ggdp.errors import CertificateError, UnattainableError
 from ggdp.proofs.closed_totals import largest_sum, left_to_finite, shift_between, with_infinite
+from ggdp.proofs.enumerated_total import enumerated_between
+from ggdp.proofs.laid_sum import laid_sum
 from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
 from ggdp.proofs.profile import delta_of_pure
 from ggdp.proofs.total_loss import CountedLoss, finite_losses, infinite_between, total_loss
@@ -47,6 +50,8 @@ TOLERANCE = 1e-10
 # Where the epsilon for a delta is estimated below this, it may be 0.
 LEAST_NEAR = 1e-3
 MOST_EPSILON = 1e8
+# Losses of all samples together that estimates use, and of one at least.
+MERGED, LEAST_MERGED = 60_000, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +95,18 @@ class TotalLoss:
         largest = largest_sum(self.losses)
         if largest is not None and largest <= Fraction(epsilon):
             return 0.0, 0.0
-        exact = shift_between(self.losses, epsilon)
+        exact = self._without_a_grid(epsilon)
         if exact is not None:
             return exact
         # Any mechanism of a pure loss has at most this delta.
         end = math.inf if largest is None else _up(largest)
         lower, upper = 0.0, 1.0 if math.isinf(end) else delta_of_pure(end, epsilon)[1]
         at, finer = min(epsilon, MOST_EPSILON), 1.0 if refine else ROUGH
+        whole = self._laid_at_once(at) if at == epsilon else None
+        if whole is not None:
+            lower, upper = max(lower, _lower(whole, at)), min(upper, _upper(whole, at))
+            if _refinement(lower, upper) is None:
+                return min(lower, upper), upper
         for _ in range(REFINEMENTS if refine else 1):
             total = self._sum(at, finer)
             if total is None:
@@ -126,12 +136,14 @@ class TotalLoss:
         near = self._estimate(delta) if self.losses else 0.0
         if near <= LEAST_NEAR and self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
-        if shift_between(self.losses, near) is not None:
+        if self._without_a_grid(near) is not None:
             upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
         found, finer = (0.0, end), 1.0
-        for _ in range(REFINEMENTS):
-            total = self._sum(near, finer)
+        total = self._laid_at_once(near)
+        for _ in range(REFINEMENTS + (total is not None)):
+            at_once = total is not None
+            total = total or self._sum(near, finer)
             if total is None:
                 break
             upper = _crossing(partial(_upper, total), delta, near)
@@ -143,8 +155,17 @@ class TotalLoss:
             further = _refinement(best, delta)
             if further is None:
                 break
-            near, finer = upper, finer * further
+            total, near, finer = None, upper, finer if at_once else finer * further
         return min(found), found[1]
+
+    def _without_a_grid(self, epsilon: float) -> tuple[float, float] | None:
+        """Return bounds of delta for one shift, or for few losses on few atoms; None for other totals."""
+        exact = shift_between(self.losses, epsilon)
+        if exact is not None:
+            return exact
+        few = enumerated_between(self.losses, epsilon)
+        # Where delta is as small as the noise that is not enumerated, a grid has more digits.
+        return few if few is None or _refinement(*few) is None else None
 
     def _sampled(self) -> list[Sample]:
         """Return samples of the losses, made once."""
@@ -155,6 +176,22 @@ class TotalLoss:
                 raise UnattainableError(message)
             self._samples.extend(found)
         return self._samples
+
+    def _merged(self) -> list[Sample]:
+        """Return the samples with fewer losses each where there are many, for estimates."""
+        return [merged(sample, max(MERGED // len(self.losses), LEAST_MERGED)) for sample in self._sampled()]
+
+    def _laid_at_once(self, epsilon: float) -> LossDistribution | None:
+        """Return the distribution of the sum, laid at once for an epsilon; None where it is not smooth enough."""
+        try:
+            with np.errstate(all="ignore"):
+                layout = planned_sum(self.losses, self._merged(), epsilon)
+            if layout is None:
+                return None
+            with BALLS, working_precision(PRECISION):
+                return laid_sum(self.losses, layout)
+        except (ArithmeticError, ValueError, CertificateError):
+            return None
 
     def _sum(self, epsilon: float, finer: float) -> LossDistribution | None:
         """Return the distribution of the sum, tilted and laid out for an epsilon; None where no grid fits."""
@@ -170,7 +207,7 @@ class TotalLoss:
 
     def _estimate(self, delta: float) -> float:
         """Return about the epsilon for a delta, in floats."""
-        samples, target = self._sampled(), math.log(delta)
+        samples, target = self._merged(), math.log(delta)
 
         def excess(epsilon: float) -> float:
             with np.errstate(all="ignore"):
@@ -201,7 +238,7 @@ def _lower(total: LossDistribution, epsilon: float, s: float | None = None) -> f
 
 def _lower_with(total: LossDistribution, epsilon: float) -> tuple[float, float]:
     """Return the best lower bound of delta of a sum, and its smoothing length."""
-    return max((_lower(total, epsilon, s), s) for s in smoothings(total) if s > 0.0)
+    return max((_lower(total, epsilon, s), s) for s in smoothings(total))
 
 
 def _refinement(lower: float, upper: float) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any, Self
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 
-__all__ = ["AbsoluteSumLayout", "CornerLayout", "LossLayout", "OtherLayout", "Window"]
+__all__ = ["AbsoluteSumLayout", "CornerLayout", "LossLayout", "OtherLayout", "SumLayout", "Window"]
 
 # Limits on the work that a certificate from elsewhere can ask for.
 MOST_POINTS = 1 << 20
@@ -150,6 +150,51 @@ class CornerLayout:
     def from_dict(cls, record: dict[str, Any]) -> Self:
         """Return the layout that `dataclasses.asdict` wrote."""
         return cls(**{**record, "sizes": tuple(LossLayout(**size) for size in record["sizes"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumLayout:
+    """Where the sum of many losses is laid at once, see `ggdp.proofs.laid_sum`.
+
+    Attributes
+    ----------
+    step : float
+        Step of the grid.
+    low, points : int
+        First knot, in steps, and number of knots.
+    tilt : float
+        The tilt of the weights.
+    frequencies : int
+        How many frequencies above 0 are used.
+    below, above : float
+        Tilts for the bounds of what is below and above the grid: at most 0, and at least the tilt.
+    widths : tuple of float
+        For each loss the distance from the tilt at which its fourth moment is bounded; the tilt plus and minus this
+        distance must be floats.
+    """
+
+    step: float
+    low: int
+    points: int
+    tilt: float
+    frequencies: int
+    below: float
+    above: float
+    widths: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("step", "tilt"):
+            _validate.positive(**{name: getattr(self, name)})
+        _integer_up_to(2**40, low=self.low)
+        for name in ("points", "frequencies"):
+            _count(**{name: getattr(self, name)})
+            _integer_up_to(MOST_POINTS, **{name: getattr(self, name)})
+        if not _validate.finite(below=self.below) <= 0.0:
+            raise ArgumentError("below", self.below, "must be at most 0")
+        if not _validate.finite(above=self.above) >= self.tilt:
+            raise ArgumentError("above", self.above, f"must be at least the tilt {self.tilt!r}")
+        for width in _validate.non_empty(widths=self.widths):
+            _validate.positive(widths=width)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,14 @@ spread. Proof:
    phi >= -e^(theta y) and b <= (2/s) e^(theta y), since s (1 + theta) <= 1/4. Only mass that is `certain` to be at an
    infinite loss is added. The bound holds for every such s > 0.
 
-The lower bound is new, to our knowledge.
+Claim (lower bound, one split). Where a sum was split at most once, and between neighbouring knots of its own grid, f_x
+itself may take the place of phi. Proof: E f_x(S') is the mean of a function of the sum before the split that is
+interpolated between the knots, linearly in e^(-l). That is f_x but for the cell of x, where it is above f_x by at most
+its value at x, (1 - e^(l_j - x)) (1 - e^(x - l_(j+1))) / (1 - e^(-h)). All that was in this cell is on its two knots.
+Where x is a knot nothing is lost at all. Weights that may not be there are not counted; of the lost weight, which is on
+the grid, f_x is at most the maximum of f_x(l) e^(-theta (l - x)) over the grid, times e^(theta (l - x)).
+
+The lower bounds are new, to our knowledge.
 """
 
 from __future__ import annotations
@@ -60,20 +67,23 @@ FAR = 60
 WIDEST = 0.25
 # Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
 RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 10.0), (0.01, 0.05, 0.2)
-# The same where nothing was split, relative to the step.
-UNSPLIT = (1e-9, 1e-6, 1e-3)
 
 
 def delta_above(loss: LossDistribution, epsilon: arb) -> arb:
     """Bound delta from above: the mean of (1 - e^(epsilon - l))_+, and all of the mass at an infinite loss."""
-    step = arb(loss.step)
-    first = max(math.floor(float(epsilon) / loss.step) - loss.low, 0)
-    while first < loss.points and (loss.low + first) * step <= epsilon:
-        first += 1
-    while first and not (loss.low + first - 1) * step <= epsilon:
-        first -= 1
-    mass, weighted = _sums_from(loss, first)
+    mass, weighted = _sums_from(loss, _first_above(loss, epsilon))
     return mass - weighted * epsilon.exp() + loss.infinite
+
+
+def _first_above(loss: LossDistribution, x: arb) -> int:
+    """Return the first knot that is above x; where that is undecided, it is counted as above."""
+    step = arb(loss.step)
+    first = min(max(math.floor(float(x) / loss.step) - loss.low, 0), loss.points)
+    while first < loss.points and (loss.low + first) * step <= x:
+        first += 1
+    while first and not (loss.low + first - 1) * step <= x:
+        first -= 1
+    return first
 
 
 def _sums_from(loss: LossDistribution, first: int) -> tuple[arb, arb]:
@@ -85,7 +95,12 @@ def _sums_from(loss: LossDistribution, first: int) -> tuple[arb, arb]:
 
 
 def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
-    """Bound delta from below, with the smoothing length s (see the module's claim); a good one makes it tight."""
+    """Bound delta from below, with the smoothing length s (see the module's claims); a good one makes it tight.
+
+    With a length of 0 nothing is smoothed, which is allowed for a sum that was split at most once.
+    """
+    if s == 0.0:
+        return _below_unsmoothed(loss, epsilon) if _split_at_most_once(loss) else loss.certain
     smooth, tilt, step = arb(s), arb(loss.tilt), arb(loss.step)
     rate = 1 / smooth + 1
     decline = 1 / (2 * smooth**2) + arb(1) / 6
@@ -127,15 +142,42 @@ def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
     return total - missing - beyond - lost + loss.certain
 
 
+def _split_at_most_once(loss: LossDistribution) -> bool:
+    """Say whether the sum was split at most once, between neighbouring knots."""
+    splits = loss.slack.splits
+    return not splits or (len(splits) == 1 and splits[0][1] == 1 and splits[0][0].gap == loss.step)
+
+
+def _below_unsmoothed(loss: LossDistribution, epsilon: arb) -> arb:
+    """Bound delta from below for a sum that was split at most once."""
+    # An exact number, since delta falls with x: whether a knot is above it is then decided.
+    step, tilt, x = arb(loss.step), arb(loss.tilt), (epsilon + loss.slack.raised).upper()
+    first = _first_above(loss, x)
+    if first == loss.points or not (loss.low + first) * step > x:
+        return loss.certain
+    mass, weighted = _sums_from(loss, first)
+    ones = _sums_from(replace(loss, weights=fmpz_poly([1] * loss.points)), first)
+    rise = x.exp()
+    total = mass - weighted * rise - loss.slack.excess * (ones[0] - ones[1] * rise)
+    if loss.slack.splits:
+        above, near = (loss.low + first) * step - x, x - (loss.low + first - 1) * step
+        over = (-near).expm1() * (-above).expm1() / -(-step).expm1()
+        cell = loss.weights[first] + (loss.weights[first - 1] * (tilt * step).exp() if first else 0)
+        total -= over.max(arb(0)) * cell * (loss.level - tilt * (loss.low + first) * step).exp() / ONE
+    top = (loss.low + loss.points - 1) * step - x
+    highest = (1 + 1 / tilt).log() if loss.tilt > 0.0 else top
+    place = highest.min(top)
+    return total + loss.certain - _lost(loss, x) * -(-place).expm1() * (-tilt * place).exp()
+
+
 def smoothings(loss: LossDistribution) -> list[float]:
     """Return smoothing lengths to try: one of them makes the lower bound of delta about as tight as it can be."""
-    if not loss.slack.splits:
-        # Nothing was split: the shorter, the better, down to rounding.
-        return [min(loss.step * share, WIDEST / (1.0 + loss.tilt)) for share in UNSPLIT]
+    if _split_at_most_once(loss):
+        return [0.0]
     spread = math.fsum(count * split.spread for split, count in loss.slack.splits)
     gap = max(split.gap for split, _ in loss.slack.splits)
     lengths = [*(math.sqrt(ratio * spread) for ratio in RATIOS), *(gap * share for share in SHARES)]
-    return [min(length, WIDEST / (1.0 + loss.tilt)) for length in lengths]
+    return [min(length, WIDEST / (1.0 + loss.tilt)) for length in lengths if length > 0.0]
 
 
 def _growth(splits: Iterable[tuple[Split, int]], decline: arb, rate: arb) -> arb | None:

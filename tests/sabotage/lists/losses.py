@@ -4,6 +4,10 @@ from tests.sabotage.sabotage import Sabotage
 
 SUMS = "tests/proofs/test_loss_distribution.py::"
 LAID = "tests/proofs/test_laid_loss.py::"
+WHOLE = "tests/proofs/test_laid_sum.py::"
+TRANSFORMS = "tests/proofs/test_loss_transform.py::"
+FEW = "tests/proofs/test_enumerated_total.py::"
+AT_ONCE = "proofs/laid_sum.py"
 DISTRIBUTION, BOUNDS, SINGLE = "proofs/loss_distribution.py", "proofs/loss_bounds.py", "proofs/laid_loss.py"
 
 SABOTAGES = [
@@ -139,5 +143,89 @@ SABOTAGES = [
         "infinite, raised, negligible = first[-1], arb(0), step * _NEGLIGIBLE",
         "infinite, raised, negligible = arb(0), arb(0), step * _NEGLIGIBLE",
         (f"{LAID}test_mass_above_the_highest_threshold_is_infinite_but_not_certainly",),
+    ),
+    Sabotage(
+        "a sum that was split several times needs no smoothing",
+        BOUNDS,
+        "splits[0][1] == 1 and splits[0][0].gap == loss.step",
+        "splits[0][0].gap == loss.step",
+        (f"{SUMS}test_a_sum_that_was_split_twice_or_over_wider_gaps_needs_smoothing",),
+    ),
+    Sabotage(
+        "a split over a wider gap needs no smoothing",
+        BOUNDS,
+        "splits[0][1] == 1 and splits[0][0].gap == loss.step",
+        "splits[0][1] == 1",
+        (f"{SUMS}test_a_sum_that_was_split_twice_or_over_wider_gaps_needs_smoothing",),
+    ),
+    Sabotage(
+        "what a split costs between knots is forgotten",
+        BOUNDS,
+        "total -= over.max(arb(0)) * cell",
+        "total -= 0 * cell",
+        (f"{SUMS}test_a_sum_that_was_split_once_has_a_lower_bound_without_smoothing",),
+    ),
+    Sabotage(
+        "frequencies that are left out are not counted",
+        AT_ONCE,
+        "error = _ceil(ONE * (left_out + inexact)) + 2",
+        "error = _ceil(ONE * inexact) + 2",
+        (f"{WHOLE}test_bounds_hold_on_every_layout_or_there_are_none[2.5-few frequencies]",),
+    ),
+    Sabotage(
+        "what is above the grid is forgotten",
+        AT_ONCE,
+        "infinite=infinite.upper(),",
+        "infinite=arb(0),",
+        (f"{WHOLE}test_what_is_above_a_grid_that_ends_early_is_counted_in_the_upper_bound",),
+    ),
+    Sabotage(
+        "masses from outside of the grid are taken for masses on it",
+        AT_ONCE,
+        "lost=raised + outside,",
+        "lost=0,",
+        (f"{WHOLE}test_masses_below_a_grid_that_starts_late_are_not_taken_for_masses_on_it",),
+    ),
+    Sabotage(
+        "tilts on both sides may be rounded",
+        AT_ONCE,
+        "if not (arb(beside[0]) == tilt + arb(s) and arb(beside[1]) == tilt - arb(s)):",
+        "if False:",
+        (f"{WHOLE}test_a_width_that_would_be_rounded_is_refused",),
+    ),
+    Sabotage(
+        "equal losses are laid once",
+        AT_ONCE,
+        "one.transform.values[0].real) ** one.count",
+        "one.transform.values[0].real) ** 1",
+        (f"{WHOLE}test_the_exact_delta_lies_between_bounds_that_are_close",),
+    ),
+    Sabotage(
+        "errors of integrals and sums are not counted",
+        "proofs/transform_blocks.py",
+        "rest = (error / normal).upper()",
+        "rest = (0 * error / normal).upper()",
+        (f"{TRANSFORMS}test_a_transform_holds_the_exact_value_and_is_narrow",),
+    ),
+    Sabotage(
+        "noise on the integers is said to have a density",
+        "proofs/transform_decay.py",
+        'loss.law.support == "real" and loss.law.order != 1.0',
+        "loss.law.order != 1.0",
+        (f"{TRANSFORMS}test_losses_with_atoms_are_not_said_to_vanish_at_high_frequencies",),
+    ),
+    Sabotage(
+        "the noise that is left out of a density is forgotten",
+        "proofs/transform_decay.py",
+        "found.append(((1 - mass).upper(), (variation + ends[i]).upper()))",
+        "found.append((arb(0), (variation + ends[i]).upper()))",
+        (f"{TRANSFORMS}test_no_frequency_from_the_start_on_is_above_the_bound",),
+    ),
+    Sabotage(
+        "combinations of equal losses are counted once",
+        "proofs/enumerated_total.py",
+        "found.append((loss, mass * ways))",
+        "found.append((loss, mass))",
+        (f"{FEW}test_the_exact_delta_lies_between_bounds_of_all_digits",),
     ),
 ]

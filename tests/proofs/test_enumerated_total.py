@@ -1,0 +1,94 @@
+"""Totals of few losses on few atoms beside every outcome in 40 digits."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+
+from ggdp.proofs import NoiseLaw
+from ggdp.proofs.enumerated_total import enumerated_between
+from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss
+
+Outcomes = list[tuple[mpmath.mpf, mpmath.mpf]]
+
+
+def noise(order: float, scale: float, size: float = 1.0, count: int = 1, support: str = "integer") -> CountedLoss:
+    return CountedLoss(CoordinateLoss(NoiseLaw(order=order, scale=scale, support=support), size), count)
+
+
+def outcomes(counted: CountedLoss) -> Outcomes:
+    """The losses of one mechanism and their probabilities."""
+    loss = counted.loss
+    if isinstance(loss, ResponseLoss):
+        e = mpmath.mpf(loss.epsilon)
+        return [(e, 1 / (1 + mpmath.exp(-e))), (-e, 1 / (1 + mpmath.exp(e)))]
+    p, b, size = mpmath.mpf(loss.law.order), mpmath.mpf(loss.law.scale), int(loss.size)
+    points = range(-150, 151)
+    weights = [mpmath.exp(-((abs(k) / b) ** p)) for k in points]
+    whole, found = mpmath.fsum(weights), dict[str, tuple[mpmath.mpf, mpmath.mpf]]()
+    for k, weight in zip(points, weights, strict=True):
+        loss_at = (abs(mpmath.mpf(k + size)) ** p - abs(mpmath.mpf(k)) ** p) / b**p
+        # At order 1 most noise has one of two losses.
+        key = mpmath.nstr(loss_at, 30)
+        if weight > mpmath.mpf(10) ** -40:
+            found[key] = (loss_at, found.get(key, (loss_at, mpmath.mpf(0)))[1] + weight / whole)
+    return list(found.values())
+
+
+def exact_delta(losses: list[CountedLoss], epsilon: float) -> mpmath.mpf:
+    total = mpmath.mpf(0)
+    for outcome in product(*(outcomes(counted) for counted in losses for _ in range(counted.count))):
+        excess = mpmath.fsum(loss for loss, _ in outcome) - mpmath.mpf(epsilon)
+        if excess > 0:
+            total -= mpmath.expm1(-excess) * mpmath.fprod(mass for _, mass in outcome)
+    return total
+
+
+MIXES = {
+    "responses of two kinds": [CountedLoss(ResponseLoss(0.6, 0.0), 5), CountedLoss(ResponseLoss(0.4, 0.0), 2)],
+    "orders 2 and 8": [noise(8.0, 1.43, 3.0), noise(2.0, 2.57, 3.0)],
+    "three of order 6": [noise(6.0, 1.2, count=3)],
+    "Laplace and responses": [noise(1.0, 2.0, count=4), CountedLoss(ResponseLoss(0.7, 0.0), 3)],
+}
+
+
+@pytest.mark.parametrize("losses", MIXES.values(), ids=MIXES)
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.7, 3.7, 9.0])
+def test_the_exact_delta_lies_between_bounds_of_all_digits(losses: list[CountedLoss], epsilon: float) -> None:
+    found = enumerated_between(losses, epsilon)
+    assert found is not None
+    with mpmath.workdps(40):
+        true = exact_delta(losses, epsilon)
+        assert found[0] <= true * (1 + mpmath.mpf(10) ** -30)
+        assert true * (1 - mpmath.mpf(10) ** -30) <= found[1]
+        assert found[1] <= found[0] * (1 + 1e-14) + 1e-40
+
+
+def test_random_responses_have_their_exact_delta_between_the_bounds() -> None:
+    random = np.random.default_rng(14)
+    for _ in range(20):
+        losses = [CountedLoss(ResponseLoss(float(e), 0.0), int(random.integers(1, 4))) for e in random.uniform(0, 2, 3)]
+        epsilon = float(random.uniform(0.0, 4.0))
+        found = enumerated_between(losses, epsilon)
+        assert found is not None
+        with mpmath.workdps(40):
+            assert found[0] <= exact_delta(losses, epsilon) <= found[1] <= found[0] * (1 + 1e-14) + 1e-300
+
+
+def test_an_epsilon_at_an_atom_does_not_count_it() -> None:
+    """The largest loss is 3 times 0.5: at that epsilon delta is 0, and just below it is not."""
+    losses = [CountedLoss(ResponseLoss(0.5, 0.0), 3)]
+    assert enumerated_between(losses, 1.5) == (0.0, 0.0)
+    lower, upper = enumerated_between(losses, 1.5 - 1e-9) or (0.0, 0.0)
+    assert 0.0 < lower <= upper <= lower * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [[noise(2.0, 1.0, support="real")], [noise(2.0, 100.0, count=4)], [CountedLoss(ResponseLoss(0.1, 0.1), 1)]],
+)
+def test_densities_and_many_combinations_are_not_enumerated(losses: list[CountedLoss]) -> None:
+    assert enumerated_between(losses, 1.0) is None

@@ -1,0 +1,188 @@
+"""Transforms of losses beside 30 digits by other means, and how fast they are proved to fall."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from ggdp.errors import ArgumentError
+from ggdp.proofs import NoiseLaw
+from ggdp.proofs.block_rules import counting_rule, gauss_rule
+from ggdp.proofs.loss_transform import transform
+from ggdp.proofs.total_loss import CoordinateLoss, Loss, ResponseLoss
+from ggdp.proofs.transform_blocks import Line
+from ggdp.proofs.transform_decay import TiltedLoss, decay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCALE = 20.0
+
+
+@pytest.fixture(autouse=True)
+def precise():
+    with ctx.workprec(112), mpmath.workdps(30):
+        yield
+
+
+def noise(order: float, support: str = "real", *, size: float = 1.0, scale: float = SCALE) -> CoordinateLoss:
+    return CoordinateLoss(NoiseLaw(order=order, scale=scale, support=support), size)
+
+
+def exact(loss: Loss, zeta: mpmath.mpc) -> mpmath.mpc:
+    """E e^(zeta L), by mpmath's quadrature or term by term."""
+    if isinstance(loss, ResponseLoss):
+        e = mpmath.mpf(loss.epsilon)
+        return (mpmath.exp((1 + zeta) * e) + mpmath.exp(-zeta * e)) / (1 + mpmath.exp(e))
+    p, b, size = mpmath.mpf(loss.law.order), mpmath.mpf(loss.law.scale), mpmath.mpf(loss.size)
+    d = size / b
+
+    def tilted(x: mpmath.mpf) -> mpmath.mpc:
+        return mpmath.exp(-(abs(x) ** p) + zeta * (abs(x + d) ** p - abs(x) ** p))
+
+    far = 1 + 2 * mpmath.mpf(70) ** (1 / p)
+    if loss.law.support == "real":
+        return _on_reals(tilted, d, far) / (2 * mpmath.gamma(1 + 1 / p))
+    points = range(-int(far * b + size), int(far * b) + 1)
+    whole = mpmath.fsum(mpmath.exp(-((abs(k) / b) ** p)) for k in points)
+    return mpmath.fsum(tilted(k / b) for k in points) / whole
+
+
+def _on_reals(tilted: Callable[[mpmath.mpf], mpmath.mpc], d: mpmath.mpf, far: mpmath.mpf) -> mpmath.mpc:
+    """The integral by the tanh-sinh rule, which does not mind what is singular at 0 and -d."""
+    pieces = [far * k / 8 for k in range(1, 9)]
+    ends = [*(-d - x for x in reversed(pieces)), -d, mpmath.mpf(0), *pieces]
+    h, total = mpmath.mpf(1) / 24, mpmath.mpc(0)
+    for low, high in pairwise(ends):
+        c, r = (low + high) / 2, (high - low) / 2
+        for k in range(-96, 97):
+            t = mpmath.pi / 2 * mpmath.sinh(k * h)
+            total += r * h * mpmath.pi / 2 * mpmath.cosh(k * h) / mpmath.cosh(t) ** 2 * tilted(c + r * mpmath.tanh(t))
+    return total
+
+
+LOSSES = [
+    ResponseLoss(0.3, 0.0),
+    *(noise(order, support) for order in (1.0, 1.2, 2.0, 3.0) for support in ("real", "integer")),
+    noise(1.0, "integer", size=4.0),
+    noise(2.5, "integer", size=5.0),
+    *(noise(6.0, support, scale=60.0) for support in ("real", "integer")),
+    noise(4.0, size=3.3, scale=60.0),
+]
+NAMES = [repr(loss) for loss in LOSSES]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
+@pytest.mark.parametrize(("tilt", "spacing", "last"), [(0.5, 0.3, 7), (6.0, 1.1, 20)])
+def test_a_transform_holds_the_exact_value_and_is_narrow(loss: Loss, tilt: float, spacing: float, last: int) -> None:
+    line = Line(tilt=tilt, spacing=arb(spacing), last=last, reals=(-0.7, tilt + 3.0))
+    found = transform(loss, line)
+    assert len(found.values) == last + 1
+    for k in (0, last):
+        value, true = found.values[k], exact(loss, mpmath.mpc(tilt, k * mpmath.mpf(spacing)))
+        for part, true_part in ((value.real, true.real), (value.imag, true.imag)):
+            assert abs(part.mid() - arb(mpmath.nstr(true_part, 25))) <= part.rad() + 1e-20 * abs(found.values[0])
+            assert part.rad() < 1e-11 * abs(found.values[0])
+    for real, value in zip(line.reals, found.reals, strict=True):
+        true = exact(loss, mpmath.mpc(real)).real
+        assert abs(value.mid() - arb(mpmath.nstr(true, 25))) <= value.rad() + 1e-20 * value
+        assert value.rad() < 1e-11 * value
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
+def test_mirrored_losses_have_the_same_transform(loss: Loss) -> None:
+    found = transform(loss, Line(tilt=0.5, spacing=arb(1), last=1, reals=(0.8, -1.8, 0.0)))
+    assert abs(found.reals[0] - found.reals[1]) < 1e-10
+    assert abs(found.reals[2] - 1) < 1e-10
+
+
+def test_few_points_have_an_error_that_is_counted() -> None:
+    """The rules are exact for polynomials of their degree, and off by at most the bound for 1 / (x - 2)."""
+    rho = arb(3)
+    # On the ellipse of 3 the nearest point to 2 is 5/3.
+    largest = arb(3)
+    for number in (2, 4, 8):
+        for rule, true in (
+            (gauss_rule(number), -arb(3).log()),
+            (counting_rule(50, number), sum((1 / (arb(2 * k) / 49 - 3) for k in range(50)), arb(0))),
+        ):
+            found = sum((w / (x - 2) for x, w in zip(rule.points, rule.weights, strict=True)), arb(0))
+            off, bound = abs(found - true), rule.error(largest, rho)
+            assert 0 < off < bound
+            assert bound < rule.size * 100 * rho**-rule.degree
+            for degree in range(rule.degree + 1):
+                power = sum((w * x**degree for x, w in zip(rule.points, rule.weights, strict=True)), arb(0))
+                if rule.size == 4:
+                    assert power.overlaps(arb(1 + (-1) ** degree) / (degree + 1))
+                else:
+                    assert power.overlaps(sum(((arb(2 * k) / 49 - 1) ** degree for k in range(50)), arb(0)))
+
+
+def test_a_line_with_an_infinite_loss_or_left_of_the_mirror_is_refused() -> None:
+    line = Line(tilt=1.0, spacing=arb(1), last=1)
+    with pytest.raises(ArgumentError, match="no transform"):
+        transform(ResponseLoss(0.3, 0.1), line)
+    with pytest.raises(ArgumentError, match="above -1/2"):
+        transform(ResponseLoss(0.3, 0.0), Line(tilt=-0.5, spacing=arb(1), last=1))
+
+
+SPACING = 2.0
+
+
+def tilted(loss: Loss, count: int, tilt: float) -> TiltedLoss:
+    """A loss with its transform; s is about 0.4 over its deviation."""
+    rough = exact(loss, mpmath.mpc(tilt, 1.0)) / exact(loss, mpmath.mpc(tilt))
+    s = 0.4 / math.sqrt(float(1 - abs(rough) ** 2))
+    line = Line(tilt=tilt, spacing=arb(SPACING), last=1, reals=(tilt + s, tilt - s))
+    return TiltedLoss(loss, count, transform(loss, line), s)
+
+
+def largest(losses: list[TiltedLoss], tilt: float, start: float) -> float:
+    """The largest bound of any frequency from a start on; the ranges follow each other without a gap."""
+    ranges = decay(losses, tilt, arb(SPACING), arb(start))
+    assert ranges[0].first == start
+    assert all(before.last is not None and before.last.overlaps(after.first) for before, after in pairwise(ranges))
+    assert ranges[-1].last is None
+    return max(float(one.bound) for one in ranges)
+
+
+def in_floats(loss: CoordinateLoss, tilt: float, frequencies: list[float]) -> np.ndarray:
+    """|phi| of one tilted loss, on a fine grid of noise."""
+    d, far = loss.size / loss.law.scale, 12.0
+    x = np.linspace(-far - d, far, 200_001)
+    if loss.law.support == "integer":
+        x = np.arange(-int(far * loss.law.scale), int(far * loss.law.scale)) / loss.law.scale
+    losses = np.abs(x + d) ** loss.law.order - np.abs(x) ** loss.law.order
+    weights = np.exp(-(np.abs(x) ** loss.law.order) + tilt * losses)
+    return np.array([abs(weights @ np.exp(1j * omega * losses)) / weights.sum() for omega in frequencies])
+
+
+@pytest.mark.parametrize("order", [1.3, 2.0, 3.0, 5.0])
+@pytest.mark.parametrize("tilt", [0.2, 5.0])
+def test_no_frequency_from_the_start_on_is_above_the_bound(order: float, tilt: float) -> None:
+    loss, other = noise(order, scale=60.0 if order > 4.0 else SCALE), noise(1.0, "integer")
+    losses = [tilted(loss, 30, tilt), tilted(other, 5, tilt)]
+    for start in (6.0, 20.0, 60.0, 300.0):
+        frequencies = [start * factor for factor in (1.0, 1.05, 1.3, 2.0, 3.3)]
+        highest = (in_floats(loss, tilt, frequencies) ** 30 * in_floats(other, tilt, frequencies) ** 5).max()
+        assert highest <= largest(losses, tilt, start) * (1 + 1e-9) + 1e-12
+    # It is of use: far out hardly anything is left.
+    assert largest(losses, tilt, 3e3) < 1e-3
+
+
+@pytest.mark.parametrize("loss", [noise(1.0), noise(1.0, "integer"), noise(3.0, "integer"), ResponseLoss(0.1, 0.0)])
+def test_losses_with_atoms_are_not_said_to_vanish_at_high_frequencies(loss: Loss) -> None:
+    assert decay([tilted(loss, 1000, 1.0)], 1.0, arb(SPACING), arb(10))[-1].bound >= 1
+    # Those of a density do.
+    assert decay([tilted(noise(3.0), 1000, 1.0)], 1.0, arb(SPACING), arb(10))[-1].bound < 1e-6
+
+
+def test_a_transform_of_too_large_a_move_is_wide_and_not_wrong() -> None:
+    found = transform(noise(3.0, "integer", size=1e5), Line(tilt=1.0, spacing=arb(1), last=1))
+    assert not found.values[1].is_finite()
