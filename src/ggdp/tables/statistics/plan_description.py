@@ -122,9 +122,10 @@ def split_described(split: StatisticsPlan) -> dict[str, Any]:
 def statistic_sentences(request: TableRequest) -> list[str]:
     """Return what the statistics of a table are of: ranges, what is left out, and one value for each unit."""
     columns = dict.fromkeys(statistic.column for statistic in request.statistics)
-    ranges = [f"those of {column!r} to {request.domain[column].values_in}" for column in columns]
+    ranges = [f"{column!r}: {request.domain[column].values_in}" for column in columns]
     sentences = [
-        f"For statistics, values are clamped to public ranges, {', '.join(ranges)}; what is not a number is left out."
+        f"For statistics, values are clamped and rounded to public ranges and steps ({'; '.join(ranges)}), and what is "
+        "not a number is left out."
     ]
     if request.unit is not None:
         rules: dict[str, list[str]] = {}
