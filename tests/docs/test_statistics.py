@@ -9,8 +9,10 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 import ggdp
+from ggdp.tables.statistics.noisy_sums import ColumnSums
 from ggdp.tables.statistics.sum_groups import _ROUNDED, STEPS_OF_A_UNIT
-from ggdp.tables.statistics.variances import MEAN_SHARE
+from ggdp.tables.statistics.variances import MEAN_SHARE, variance_parts
+from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 PAGES = ["theory/statistics.md"]
 
@@ -81,6 +83,17 @@ def test_ratios_of_variances_are_what_released_sums_show():
     # A standard deviation of squared Laplace noise is sqrt(5) times its mean: 5 % at 2,000 cells.
     assert np.mean((count - n) ** 2) == pytest.approx(6.0, rel=0.25)
     assert np.mean(((mean - 50.0) / 100.0 * n) ** 2) == pytest.approx(1.0, rel=0.25)
+
+
+def test_how_often_intervals_of_variances_cover(says):
+    # Means and variances of incomes as parts of their range, Laplace noise at epsilon 1.
+    mean, variance, units = 0.33, 0.026, 100
+    second = mean**2 + variance
+    sums = units * STEPS_OF_A_UNIT * np.array([0.0, 1.0 - 2.0 * mean + second, 2.0 * (mean - second), second])
+    noisy = sums + np.random.default_rng(1).laplace(0.0, STEPS_OF_A_UNIT, (20_000, 4))
+    noise = WeightedNoise(order=1, scale=float(STEPS_OF_A_UNIT))
+    _, lower, upper = variance_parts(ColumnSums(sums=noisy, unit=STEPS_OF_A_UNIT), noise, 0.95)
+    says("statistics-variance-cover", 100.0 * np.mean((lower <= variance) & (variance <= upper)))
 
 
 def test_two_steps_more_of_a_triple(says):
