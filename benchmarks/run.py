@@ -2,7 +2,7 @@
 
 ``make bench`` runs this; it needs nothing but Python and the package index. ``python3 benchmarks/run.py sampling`` runs
 one part. Each result is printed and written to ``benchmarks/results``. ``python3 benchmarks/run.py tables --quick``
-tries that part on small tables, and only prints what it finds.
+tries that part on small tables, and only prints what it finds; so does ``means --quick``, with few repeats.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ import composition_report
 import composition_rounds
 import latency
 import ledger_report
+import means_report
+import means_rounds
 import releases_report
 import releases_rounds
 import sampling_report
@@ -30,11 +33,14 @@ from environments import (
     ggdp_python,
     google_python,
     ledger_python,
+    means_data_python,
+    means_peers_python,
     peers_python,
     plots_python,
     prv_python,
     scratch,
     table_peers_python,
+    tumult_python,
 )
 from sampling_rounds import document
 from worker import Worker
@@ -104,12 +110,34 @@ def tables(sizes: tables_rounds.Sizes) -> str:
         return tables_report.report(tables_rounds.document(fresh, peers, Path(folder), sizes))
 
 
+def means(sizes: means_rounds.Sizes) -> str:
+    threads = tables_rounds.CORES
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(scratch()))
+        data = printed(means_data_python(), "means_data.py", {"folder": str(folder)})
+        stack.enter_context(tables_rounds.two_cores())
+
+        def started(python: Path, script: str) -> Worker:
+            return stack.enter_context(Worker(python, SCRIPTS / script, threads=threads))
+
+        tumult = started(tumult_python(), "means_tumult.py")
+        workers = means_rounds.Workers(
+            started(ggdp_python(), "means.py"),
+            started(table_peers_python(), "means_opendp.py"),
+            started(means_peers_python(), "means_peers.py"),
+            None if tumult.ask("lacking") else tumult,
+        )
+        return means_report.report(means_rounds.document(workers, folder, data, sizes))
+
+
 def part(name: str) -> str:
     """Run a part and return its page."""
     if name == "composition":
         return composition()
     if name == "tables":
         return tables(tables_rounds.Sizes())
+    if name == "means":
+        return means(means_rounds.Sizes())
     if name == "latency":
         python = plots_python()
         return latency.report(python, printed(python, "warm_calibrations.py"))
@@ -118,12 +146,15 @@ def part(name: str) -> str:
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 
-PARTS = ("calibration", "composition", "latency", "ledger", "sampling", "releases", "tables")
+PARTS = ("calibration", "composition", "latency", "ledger", "means", "sampling", "releases", "tables")
 
 
 def main() -> None:
     if sys.argv[1:] == ["tables", "--quick"]:
         print(tables(tables_rounds.QUICK))
+        return
+    if sys.argv[1:] == ["means", "--quick"]:
+        print(means(means_rounds.QUICK))
         return
     asked = sys.argv[1:] or PARTS
     unknown = [name for name in asked if name not in PARTS]

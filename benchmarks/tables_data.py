@@ -5,7 +5,7 @@ k-th level of n has the probability log(1 + 1/k) / log(n + 1), about that of Zip
 seven rows on average and the others fewer than two; all rows of a person lie scattered over the file.
 
 =========  =====================================================================================
-counted    3 columns of 10, 20 and 50 levels: 10,000 cells; with a column of persons if asked for
+counted    3 columns of 10, 20 and 50 levels: 10,000 cells; with a column of persons, or of values, if asked for
 cubic      3 columns of equally many levels
 adult      14 columns, 1.944e13 cells; rows fall on some of a million of them
 =========  =====================================================================================
@@ -30,6 +30,7 @@ ADULT = {
 # On so many of its cells the rows of the adult table fall.
 ADULT_CELLS = 1_000_000
 PERSON = "person"
+VALUE, LARGEST_VALUE = "amount", 1000
 # Rows a person: 10 for every 3, as people visit.
 _ROWS_OF_A_PERSON = 10 / 3
 # What a row takes on disk at most, in bytes, by table; measured, and rounded up.
@@ -52,7 +53,7 @@ def cubic(cells: int) -> dict[str, int]:
 
 
 def write(connection: DuckDBPyConnection, path: Path, table: str, rows: int, cells: int = 0) -> None:
-    """Write a table of so many rows: "counted", "persons" (counted, with persons), "cubic" or "adult"."""
+    """Write a table of so many rows: "counted", "persons" or "values" (counted, with these), "cubic" or "adult"."""
     if table == "adult":
         columns = [
             _text(name, size, f"({_hash('cell', i)} % {size})::BIGINT") for i, (name, size) in enumerate(ADULT.items())
@@ -64,6 +65,8 @@ def write(connection: DuckDBPyConnection, path: Path, table: str, rows: int, cel
         inner = "row"
     if table == "persons":
         columns.append(f"{_person(rows)} AS {PERSON}")
+    if table == "values":
+        columns.append(f"floor({LARGEST_VALUE + 1} * {_uniform(201)} * {_uniform(202)})::INTEGER AS {VALUE}")
     query = f"SELECT {', '.join(columns)} FROM (SELECT {inner} FROM range({rows}) AS numbers(row))"
     connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
 

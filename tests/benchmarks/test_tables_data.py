@@ -93,3 +93,15 @@ def test_a_table_is_the_same_when_it_is_written_again(connection, persons, tmp_p
 
 def test_a_row_takes_no_more_room_than_the_benchmark_keeps_free_for_it(persons):
     assert persons.stat().st_size <= ROWS * data.BYTES_A_ROW
+
+
+def test_values_are_whole_numbers_of_their_range_and_skewed(connection, tmp_path):
+    path = tmp_path / "values.parquet"
+    data.write(connection, path, "values", ROWS)
+    found = connection.sql(f"SELECT min({data.VALUE}), max({data.VALUE}), avg({data.VALUE}) FROM '{path}'").fetchall()
+    least, most, mean = found[0]
+    assert least == 0
+    assert 900 < most <= data.LARGEST_VALUE
+    # Products of two uniform numbers are a quarter of the range on average.
+    assert 240 < mean < 260
+    assert path.stat().st_size <= ROWS * data.BYTES_A_ROW

@@ -117,7 +117,7 @@ def test_public_names_of_the_picture_are_exported_from_their_packages():
 
 def test_the_picture_has_every_command():
     ((_, names),) = texts(picture("architecture"), "command")
-    commands = [command.callback.__name__ for command in app.registered_commands]
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands]
     groups = [group.typer_instance.info.name for group in app.registered_groups]
     assert names.split() == sorted(commands + groups)
 

@@ -92,7 +92,7 @@ def check(
         with working("counting"):
             found = check_table(
                 source,
-                marginals,
+                marginals or None,
                 with_ranges(declared, range_),
                 unit=unit,
                 statistics=statistics,

@@ -161,7 +161,7 @@ def release(
             # They are printed below.
             warnings.simplefilter("ignore", PrivacyWarning)
             plan = plan_table(
-                marginals,
+                marginals or None,
                 goal_of(epsilon, delta, notion),
                 with_ranges(declared, range_),
                 order=_order(order),

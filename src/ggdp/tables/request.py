@@ -74,7 +74,7 @@ _LONGEST_NAME = 80
 
 def _marginals(by: object) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each marginal, from a name, a list of names, or a list of such lists; none from None."""
-    if by is None or (isinstance(by, list | tuple) and not by):
+    if by is None or by == ((),):
         return ((),)
     if isinstance(by, str):
         by = [by]

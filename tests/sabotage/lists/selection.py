@@ -50,10 +50,10 @@ SABOTAGES = [
         (f"{QUANTILES}test_one_quantile_has_the_law_of_the_exponential_mechanism_on_all_steps",),
     ),
     Sabotage(
-        "quantiles by halves pay for one level only",
+        "quantiles of the left half spend what was spent before",
         "mechanisms/quantiles.py",
-        "cost = epsilon / _height(last - first)",
-        "cost = epsilon",
+        "left = self._node(first, middle, parts, epsilon - cost)",
+        "left = self._node(first, middle, parts, epsilon)",
         (
             f"{QUANTILES}test_no_path_of_halves_costs_more_than_what_the_values_may_cost",
             f"{QUANTILES}test_three_quantiles_have_the_law_of_halves",

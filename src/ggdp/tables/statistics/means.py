@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.tables.statistics.outer_roots import outer_root
+from ggdp.tables.statistics.outer_roots import nearer, outer_root
 from ggdp.tables.statistics.ranges import in_range
 
 if TYPE_CHECKING:
@@ -95,9 +95,20 @@ def mean_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[
     fits = np.abs(first - value * total) <= at_value
     low, high = np.zeros_like(value), np.ones_like(value)
     rejected = first - half_width(low) > 0.0
-    lower = outer_root(lambda m: first - m * total - half_width(m), low, np.where(rejected, value, low))
+    # Twice the half-width away from the value is mostly outside, and much nearer than the end of the range.
+    twice = 2.0 * at_value / total
+
+    def below(m: Floats) -> Floats:
+        return first - m * total - half_width(m)
+
+    def above(m: Floats) -> Floats:
+        return m * total - first - half_width(m)
+
+    start = np.where(rejected, nearer(below, low, np.maximum(value - twice, low)), low)
+    lower = outer_root(below, start, np.where(rejected, value, low))
     rejected = total - first - half_width(high) > 0.0
-    upper = outer_root(lambda m: m * total - first - half_width(m), high, np.where(rejected, value, high))
+    start = np.where(rejected, nearer(above, high, np.minimum(value + twice, high)), high)
+    upper = outer_root(above, start, np.where(rejected, value, high))
     # What no mean explains is near 0 or 1; the interval is as wide as the noise.
     reach = at_value / total
     lower = np.where(fits, lower, np.maximum(value - reach, 0.0))

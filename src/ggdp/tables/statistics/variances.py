@@ -32,15 +32,15 @@ import numpy as np
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.statistics.means import ROUNDING, mean_parts
-from ggdp.tables.statistics.noisy_sums import TRIPLE
-from ggdp.tables.statistics.outer_roots import outer_root
+from ggdp.tables.statistics.noisy_sums import TRIPLE, ColumnSums
+from ggdp.tables.statistics.outer_roots import nearer, outer_root
 from ggdp.tables.statistics.ranges import checked_range, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ggdp.distributions.generalized_gaussian import Floats
-    from ggdp.tables.statistics.noisy_sums import ColumnSums, Estimate
+    from ggdp.tables.statistics.noisy_sums import Estimate
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 __all__ = ["MEAN_SHARE", "variance_estimate", "variance_parts"]
@@ -49,7 +49,8 @@ MEAN_SHARE = 0.06
 # Largest variance of values in [0, 1].
 MOST = 0.25
 
-_PIECES = 4
+# Into how many pieces I is cut where it is wider than _NARROW, as a part of the range.
+_PIECES, _NARROW = 4, 0.02
 
 
 def variance_estimate(
@@ -95,13 +96,28 @@ def variance_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tu
     if column.coordinates != TRIPLE:
         raise ArgumentError("column", f"of {column.coordinates} coordinates", "must have triples of sums")
     _, least, most = mean_parts(column, noise, 1.0 - MEAN_SHARE * (1.0 - level))
+    # Where the mean is known well, pieces of I would change next to nothing.
+    pieces = np.where(most - least <= _NARROW, 1, _PIECES)
+    found = np.empty((3, *least.shape))
+    for number in np.unique(pieces):
+        here = pieces == number
+        part = ColumnSums(sums=column.sums[here], unit=column.unit)
+        found[:, here] = _parts(part, least[here], most[here], int(number), noise, level)
+    value, lower, upper = found
+    return value, lower, upper
+
+
+def _parts(
+    column: ColumnSums, least: Floats, most: Floats, pieces: int, noise: WeightedNoise, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return the same for means from `least` to `most`, cut into pieces."""
     total, first, second = column.weighed.sum(axis=-1), column.weighed @ column.mean_weights, column.weighed[..., 2]
     counted = total > 0.0
     total = np.where(counted, total, 1.0)
     mean = np.where(counted, first, 0.5) / total
     variance = np.where(counted, second, 0.5) / total - np.square(mean)
     # An axis of the pieces of I is added at the end.
-    edges = least[..., None] + (most - least)[..., None] * np.linspace(0.0, 1.0, _PIECES + 1)
+    edges = least[..., None] + (most - least)[..., None] * np.linspace(0.0, 1.0, pieces + 1)
     left, right = edges[..., :-1], edges[..., 1:]
     slack = (ROUNDING * np.abs(column.weighed).sum(axis=-1))[..., None]
 
@@ -155,10 +171,12 @@ def _hull(
     inner = np.clip(far, zero, top)
     high = above(top) > 0.0
     kept = ~high | (above(inner) <= 0.0)
-    upper = outer_root(above, top, np.where(high & kept, inner, top))
+    start = nearer(above, top, np.minimum(inner + 2.0 * half_widths(inner) / total, top))
+    upper = outer_root(above, np.where(high & kept, start, top), np.where(high & kept, inner, top))
     inner = np.clip(near, zero, top)
     low = below(zero) > 0.0
     kept &= ~low | (below(inner) <= 0.0)
-    lower = outer_root(below, zero, np.where(low & kept, inner, zero))
+    start = nearer(below, zero, np.maximum(inner - 2.0 * half_widths(inner) / total, zero))
+    lower = outer_root(below, np.where(low & kept, start, zero), np.where(low & kept, inner, zero))
     kept &= lower <= upper
     return np.where(kept, lower, 1.0).min(axis=-1), np.where(kept, upper, 0.0).max(axis=-1)
