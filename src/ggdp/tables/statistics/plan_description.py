@@ -92,11 +92,13 @@ def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
     rows = []
     for name, widths in half_widths(plan).items():
         shown = " / ".join(rounded_up_text(width) for width in widths)
-        unit = " ranks" if name in ranks else ""
-        if len(set(widths)) == 1:
-            rows.append((name, f"plus-minus {rounded_up_text(widths[0])}{unit} at 95 %"))
+        if name in ranks:
+            # A bound for all data; most are far from it.
+            rows.append((name, f"plus-minus at most {shown} ranks at 95 %, in cells of {sizes} units"))
+        elif len(set(widths)) == 1:
+            rows.append((name, f"plus-minus {rounded_up_text(widths[0])} at 95 %"))
         else:
-            rows.append((name, f"plus-minus {shown}{unit} at 95 %, in cells of {sizes} units"))
+            rows.append((name, f"plus-minus {shown} at 95 %, in cells of {sizes} units"))
     return rows
 
 
