@@ -96,10 +96,11 @@ def _keep_absolute_values(
 
 
 def _draw_figures(app: Sphinx) -> None:
-    """Draw the figures of the page on comparisons; no picture is kept under version control."""
+    """Draw the figures of the pages on comparisons and on means; no picture is kept under version control."""
     import numpy as np
     from matplotlib import rc_context
 
+    import ggdp
     from ggdp.paper import comparisons, figures
 
     orders = np.linspace(1.0, 10.0, 37)
@@ -107,7 +108,17 @@ def _draw_figures(app: Sphinx) -> None:
     scales = [comparisons.scales_by_order(orders, epsilon, 0.05) for epsilon in (0.5, 1.0, 2.0)]
     box = comparisons.scales_by_order([2, 3, 4, 5, 6], 1.0, 0.05, comparisons.PAPER_BOX)
     losses = comparisons.exponential_losses(np.geomspace(1.0, 10.0, 60), 1.0, bounds=(0.0, 10.0))
+    examples = Path(app.srcdir) / "examples"
+    # As the page's command releases it: from no seed, since what comes from a seed is called not private.
+    means = ggdp.release_table(
+        examples / "incomes.csv",
+        by="region",
+        goal=ggdp.PureDP(1.0),
+        domain=examples / "incomes.toml",
+        statistics=[ggdp.Mean("income")],
+    )
     drawn = {
+        "means": means.plot(),
         "densities": figures.plot_densities(),
         "tails": figures.plot_tails(tails),
         "tail-ratio": figures.plot_tail_ratio(),
@@ -121,7 +132,7 @@ def _draw_figures(app: Sphinx) -> None:
     }
     directory = Path(app.srcdir) / "figures"
     directory.mkdir(exist_ok=True)
-    # Neither dates nor random names: the same code gives the same files.
+    # Neither dates nor random names: the same code gives the same files, but for the noise of the means.
     with rc_context({"svg.hashsalt": "ggdp"}):
         for name, figure in drawn.items():
             figure.savefig(directory / f"{name}.svg", metadata={"Date": None})

@@ -221,6 +221,21 @@ def test_a_public_total_is_kept():
     assert sum(int(row["count"]) for row in rows_of("out.csv")) == 4
 
 
+@pytest.mark.parametrize(
+    ("flags", "lines"),
+    [(["--mean", "income"], 1), (["--mean", "income", "--sum", "income", "--variance", "income"], 4)],
+)
+def test_statistics_are_printed_in_lines_that_a_terminal_holds(flags, lines, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    asked = ["--by", "region", "--domain", str(EXAMPLES / "incomes.toml"), *flags, "--out", "t.csv"]
+    assert release(*asked, source=str(EXAMPLES / "incomes.csv")) == 0
+    printed = capsys.readouterr().out
+    city = [line for line in printed.splitlines() if line.split()[:1] == ["city"]]
+    # Every number has its whole interval beside it.
+    assert len(city) == lines
+    assert all(re.search(r" [-0-9.,]+ +[-0-9.,]+ to [-0-9.,]+ *$", line) for line in city)
+
+
 def test_levels_and_bins_are_declared_by_flags():
     flags = ("--by", "town,age", "--levels", 'town="Aach, Bodensee",Zell,"a ""b"""', "--bins", "age=-inf,18,65.5")
     assert release(*flags, "--out", "out.csv") == 0

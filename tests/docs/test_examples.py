@@ -35,7 +35,8 @@ def failures(session, name):
 
 
 @pytest.mark.parametrize("session", sessions())
-def test_the_examples_of_a_page_give_what_they_show(session, request):
+def test_the_examples_of_a_page_give_what_they_show(session, request, monkeypatch):
+    monkeypatch.chdir(ROOT)
     assert failures(session, request.node.name) == []
 
 

@@ -1,4 +1,4 @@
-"""The commands on the page about tables work, and no example needs more than the README's own install."""
+"""The commands on the pages about tables and means work, and no example needs more than the README's own install."""
 
 import re
 import shlex
@@ -24,10 +24,10 @@ def commands(page):
     return [line for line in lines if line.startswith("ggdp ") and "--engine spark" not in line]
 
 
-TABLES = commands(ROOT / "docs" / "tables.md")
+TABLES, MEANS = (commands(ROOT / "docs" / page) for page in ("tables.md", "means.md"))
 
 
-@pytest.mark.parametrize("line", TABLES)
+@pytest.mark.parametrize("line", [*TABLES, *MEANS])
 def test_a_command_on_the_page_works(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").symlink_to(ROOT / "docs")
@@ -43,6 +43,12 @@ def test_visits_are_never_released_without_their_patients():
     found = [line for line in TABLES if line.startswith("ggdp release") and "visits.csv" in line]
     assert len(found) >= 4
     assert all("--unit patient" in line for line in found)
+
+
+def test_jobs_are_never_released_without_their_people():
+    found = [line for line in MEANS if line.startswith("ggdp release") and "jobs.csv" in line]
+    assert found
+    assert all("--unit person" in line for line in found)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -58,6 +58,22 @@ def test_a_csv_file_reads_back_as_it_was_released(every_kind, tmp_path):
     assert rows == [[as_text(value) for value in row.values()] for row in table.to_pylist()]
 
 
+def test_a_cell_whose_mean_is_null_has_its_line_in_a_csv_file(tmp_path):
+    domain = {"text": [*"abcdefgh"], "value": {"range": [0, 100]}}
+    rows = pa.table({"text": ["c"] * 500, "value": [50] * 500})
+    wanted = [ggdp.Mean("value"), ggdp.Variance("value")]
+    found = ggdp.release_table(
+        rows, "text", ggdp.PureDP(1.0), domain, statistics=wanted, source=ggdp.SeededSource(seed=1)
+    )
+    means = found.to_arrow()["mean_value"]
+    assert 0 < means.null_count < len(means)
+    file, _ = write(found, tmp_path / "t.csv")
+    with file.open(newline="", encoding="utf-8") as text:
+        rows = list(csv.DictReader(text))
+    assert [row["text"] for row in rows] == domain["text"]
+    assert [row["mean_value"] == "" for row in rows] == means.is_null().to_pylist()
+
+
 def test_quotes_are_where_they_are_needed_and_nowhere_else():
     table = pa.table({"name, please": LEVELS["text"], "count": np.arange(10)})
     # Without quotes most readers take the empty text for a null, and a carriage return for the end of a line.

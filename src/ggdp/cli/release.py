@@ -53,6 +53,8 @@ from ggdp.cli.statistics import (
 from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, PrivacyWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ggdp.tables import Table, TablePlan, TableRelease, WrittenRelease
 
 __all__ = ["release"]
@@ -254,21 +256,30 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
 
     first = table.to_arrow().slice(0, SHOWN_ROWS).to_pylist()
     names = [statistic.name for statistic in table.statistics]
-    rows = [
-        (
-            *(printable(row[name]) for name in table.by),
-            f"{row['count']:,}",
-            f"{row['lower']:,} to {row['upper']:,}",
-            *(text for name in names for text in shown_estimate(row, name)),
-        )
-        for row in first
-    ]
+    cells = [tuple(printable(row[name]) for name in table.by) for row in first]
+    counts = [(f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}") for row in first]
+    estimates = {name: [shown_estimate(row, name) for row in first] for name in names}
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
     typer.echo(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
-    header = [printable(name) for name in table.by] + ["count", "95% interval"]
-    print_table("", rows, header=(*header, *(text for name in names for text in (printable(name), "95% interval"))))
+    # More than one statistic beside the counts is too wide for a terminal: each has a table of its own.
+    beside = names if len(names) == 1 else []
+    _print_estimates(table.by, cells, {"count": counts, **{name: estimates[name] for name in beside}})
+    for name in names[len(beside) :]:
+        _print_estimates(table.by, cells, {name: estimates[name]})
     if len(table) > SHOWN_ROWS:
         more = len(table) - SHOWN_ROWS
         typer.echo(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
     if not first:
         typer.echo("(no cell has a noisy count at or above the threshold)")
+
+
+def _print_estimates(
+    by: Sequence[str], cells: Sequence[tuple[str, ...]], estimates: Mapping[str, Sequence[tuple[str, str]]]
+) -> None:
+    """Print cells with estimates, each with its interval."""
+    header = [printable(name) for name in by]
+    header += [text for name in estimates for text in (printable(name), "95% interval")]
+    rows = [
+        (*cell, *(text for column in estimates.values() for text in column[place])) for place, cell in enumerate(cells)
+    ]
+    print_table("", rows, header=tuple(header))

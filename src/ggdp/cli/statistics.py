@@ -103,7 +103,9 @@ def with_ranges(domain: Domain, ranges: Sequence[str] | None) -> Domain:
             raise ArgumentError("--range", text, "must be COL=LOW:HIGH or COL=LOW:HIGH:STEP, such as income=0:200000")
         arguments = declared.setdefault(column, {"name": column})
         if arguments.get("range") is not None:
-            raise ArgumentError("--range", text, f"{column!r} already has a range")
+            raise ArgumentError(
+                "--range", text, f"{column!r} already has a range, in the domain or by another flag; keep one"
+            )
         arguments["range"] = ValueRange(*(part.strip() for part in parts), name="--range")
     return Domain([Column(**arguments) for arguments in declared.values()], domain.impossible)
 

@@ -32,7 +32,7 @@ class TextCheck:
     invalid : int
         Records with text that is not valid in the encoding; such text matches no level.
     surplus : int
-        Records with with more fields than the header names; the others are ignored.
+        Records with more fields than the header names; the further fields are ignored.
     further_lines : int
         Line ends inside records of CSV files, or blank lines.
     not_objects : int, optional
@@ -95,7 +95,7 @@ def _csv_check(files: Files) -> TextCheck:
     if found.invalid:
         advice.append(_encoding_advice(files))
     if found.surplus:
-        advice.append("some records have with more fields than the header; a delimiter inside a field must be quoted")
+        advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
     if len(files.header) == 1:
         advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
     if found.further_lines > 0 and files.text.quoted:

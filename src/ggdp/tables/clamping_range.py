@@ -98,7 +98,7 @@ class RangeRelease:
         return (
             f"Values of {self.column!r} are mostly between {_number(self.lower)} and {_number(self.upper)}. Of those "
             f"in buckets above the noise, {outside} are outside of this range and would be clamped. A bucket whose "
-            f"noisy count is at most {self.noise_level:,} is taken for noise, so that as few values are not seen."
+            f"noisy count is at most {self.noise_level:,} is taken for noise, and the values in it are not seen."
         )
 
     @property

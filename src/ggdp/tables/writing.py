@@ -258,11 +258,16 @@ def _lines(rows: pa.Table) -> memoryview:
 
 
 def _text(values: pa.Array) -> pa.Array:
-    """Return values as text, with quotes where they are needed; only text can hold what needs them."""
+    """Return values as text, with quotes where they are needed; only text can hold what needs them.
+
+    A null is an empty field: joined as a null, it would take its whole line with it.
+    """
     import pyarrow as pa
 
     plain = values.cast(pa.large_string())
-    return _quoted(plain) if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) else plain
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        plain = _quoted(plain)
+    return plain.fill_null("")
 
 
 def _quoted(texts: pa.Array) -> pa.Array:

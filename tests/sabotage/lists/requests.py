@@ -116,6 +116,13 @@ SABOTAGES = [
         (f"{VIEWS}test_no_open_key_is_a_formula_in_a_csv_file",),
     ),
     Sabotage(
+        "a null statistic takes its line out of a CSV file",
+        "tables/writing.py",
+        'return plain.fill_null("")',
+        "return plain",
+        ("tests/tables/test_writing.py::test_a_cell_whose_mean_is_null_has_its_line_in_a_csv_file",),
+    ),
+    Sabotage(
         "a notebook runs what a level says",
         "tables/notebook.py",
         "{escape(text)}</{tag}>",

@@ -92,11 +92,13 @@ def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
     rows = []
     for name, widths in half_widths(plan).items():
         shown = " / ".join(rounded_up_text(width) for width in widths)
-        unit = " ranks" if name in ranks else ""
-        if len(set(widths)) == 1:
-            rows.append((name, f"plus-minus {rounded_up_text(widths[0])}{unit} at 95 %"))
+        if name in ranks:
+            # A bound for all data; most are far from it.
+            rows.append((name, f"plus-minus at most {shown} ranks at 95 %, in cells of {sizes} units"))
+        elif len(set(widths)) == 1:
+            rows.append((name, f"plus-minus {rounded_up_text(widths[0])} at 95 %"))
         else:
-            rows.append((name, f"plus-minus {shown}{unit} at 95 %, in cells of {sizes} units"))
+            rows.append((name, f"plus-minus {shown} at 95 %, in cells of {sizes} units"))
     return rows
 
 
@@ -122,9 +124,10 @@ def split_described(split: StatisticsPlan) -> dict[str, Any]:
 def statistic_sentences(request: TableRequest) -> list[str]:
     """Return what the statistics of a table are of: ranges, what is left out, and one value for each unit."""
     columns = dict.fromkeys(statistic.column for statistic in request.statistics)
-    ranges = [f"those of {column!r} to {request.domain[column].values_in}" for column in columns]
+    ranges = [f"{column!r}: {request.domain[column].values_in}" for column in columns]
     sentences = [
-        f"For statistics, values are clamped to public ranges, {', '.join(ranges)}; what is not a number is left out."
+        f"For statistics, values are clamped and rounded to public ranges and steps ({'; '.join(ranges)}), and what is "
+        "not a number is left out."
     ]
     if request.unit is not None:
         rules: dict[str, list[str]] = {}
