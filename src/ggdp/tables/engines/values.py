@@ -102,10 +102,11 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     # What changes no float is left out.
     x = x - low if low else x
     x = x * float(1 / values.step) if values.step != 1 else x
-    step = (x + 0.5).floor()
-    inside = nw.when(step < first).then(nw.lit(float(first))).otherwise(step)
-    # No engine takes NaN for a number that is at most another one.
-    return nw.when(step <= last).then(inside).when(~step.is_nan()).then(nw.lit(float(last))).cast(nw.Int64)
+    x = x + 0.5
+    # Clamped before they are rounded down, which is an error on Spark for numbers beyond 64 bits. No engine takes NaN
+    # for a number that is below another one.
+    inside = nw.when(x < first).then(nw.lit(float(first))).when(x < last).then(x)
+    return inside.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
 
 
 def unit_value_of(measure: Measure, name: str) -> PairValue:
