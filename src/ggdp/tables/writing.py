@@ -247,11 +247,15 @@ def _lines(rows: pa.Table) -> memoryview:
 
 
 def _text(values: pa.Array) -> pa.Array:
-    """Return values as text, with quotes where they are needed; only text can hold what needs them."""
+    """Return values as text, with quotes where they are needed; only text can hold what needs them. A null is empty."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     plain = values.cast(pa.large_string())
-    return _quoted(plain) if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) else plain
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        plain = _quoted(plain)
+    # A line that is joined of a null is null as a whole, and would be missing.
+    return pc.fill_null(plain, "")
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
