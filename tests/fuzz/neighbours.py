@@ -33,7 +33,17 @@ if TYPE_CHECKING:
 
     from ggdp.tables.domain import Domain
 
-__all__ = ["Outcome", "UnwritableError", "assert_neighbours", "difference", "outcome", "problem", "rows_of", "shrunk", "written"]
+__all__ = [
+    "Outcome",
+    "UnwritableError",
+    "assert_neighbours",
+    "difference",
+    "outcome",
+    "problem",
+    "rows_of",
+    "shrunk",
+    "written",
+]
 
 
 class UnwritableError(Exception):

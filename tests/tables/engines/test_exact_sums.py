@@ -93,3 +93,9 @@ def test_the_order_of_rows_does_not_matter(engine):
     for cell, sums in enumerate(one):
         there = [int(value) for value in values[cells == cell]]
         assert sums == (len(there), len(there), sum(there), sum(value**2 for value in there))
+
+
+def test_digits_keep_the_last_digit():
+    measured = summed(MOST_STEPS, squares=False)
+    first, _ = measured.added(pa.table({"m0_h": [2**50], "m0_l": [1]}), "m0")
+    assert first[0] == 2**66 + 1

@@ -189,9 +189,7 @@ def test_typed_columns_of_pandas_are_numbers():
     )
     plain = {"x": [1, None, -7, 2**62], "y": [0.15, NAN, INF, -0.05], "z": [True, None, False, True]}
     plain |= {"t": ["0.15", None, "x", "+7"], "c": [1.0, 2.0, 1.0, None]}
-    rows = [
-        {"k": key} | {name: values[place] for name, values in plain.items()} for place, key in enumerate(data["k"])
-    ]
+    rows = [{"k": key} | {name: values[place] for name, values in plain.items()} for place, key in enumerate(data["k"])]
     assert_measured(data, rows, query_of(["x", "y", "z", "t", "c"]), cell_of)
 
 

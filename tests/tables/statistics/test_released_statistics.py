@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from itertools import product
 
 import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tables.engines.zoo import ENGINES
+from tests.cases import one_in
+from tests.tables.engines.zoo import ENGINES, as_csv
 
 import ggdp
 from ggdp.cli.app import run
@@ -108,7 +111,7 @@ def test_manifests_follow_their_schema_and_say_what_is_estimated(by):
         assert part in statement, part
     assert found.guarantee == ggdp.PureDP(5.0, "add-remove")
     assert len(found.tables[0]) == (3 if by else 1)
-    assert "plain sum: 5-DP under add-remove neighbours" in str(ggdp.compose([found]))
+    assert ggdp.compose([found]).basic == found.guarantee
     html = found._repr_html_()
     assert "mean_age" in html
     assert "mean_age" in repr(found)
@@ -139,12 +142,11 @@ def test_files_hold_the_table_with_its_nulls(tmp_path):
             statistics=STATISTICS,
             source=ggdp.SeededSource(seed=1),
             out=tmp_path / name,
+            overwrite=True,
         )
         table = found.tables[0].to_arrow()
         assert table["mean_age"].null_count > 0
         if name.endswith("csv"):
-            import csv
-
             with (tmp_path / name).open(newline="") as lines:
                 rows = list(csv.DictReader(lines))
             read = [float(row["mean_age"]) if row["mean_age"] else None for row in rows]
@@ -205,10 +207,10 @@ STRANGERS = {
 }
 
 
-@pytest.mark.parametrize("stranger", STRANGERS)
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("unit", [None, "who"])
-def test_neighbours_that_release_the_same_sums_release_the_same_files(tmp_path, monkeypatch, capfd, stranger, kind, unit):
+@pytest.mark.parametrize(("stranger", "kind", "unit"), one_in(3, product(STRANGERS, ["csv", "parquet"], [None, "who"])))
+def test_neighbours_that_release_the_same_sums_release_the_same_files(
+    tmp_path, monkeypatch, capfd, stranger, kind, unit
+):
     """With noise that leads to the same noisy sums, all that is written and printed is the same, byte by byte."""
     rows = [("a", 30, "10", "p1"), ("a", 60, "-3", "p2"), ("b", 10, "0", "p1")]
     true = []
@@ -244,12 +246,21 @@ def test_neighbours_that_release_the_same_sums_release_the_same_files(tmp_path, 
         columns = dict(zip(("town", "age", "debt", "who"), zip(*people, strict=True), strict=True))
         table = pa.table({name: pa.array(values) for name, values in columns.items()})
         if kind == "csv":
-            from tests.tables.engines.zoo import as_csv
-
             as_csv(table, folder)
         else:
             pq.write_table(table, folder / "table.parquet")
-        typed = ["release", f"table.{kind}", "--epsilon", "1", "--levels", "town=a,b,c", "--by", "town", "--out", "o.csv"]
+        typed = [
+            "release",
+            f"table.{kind}",
+            "--epsilon",
+            "1",
+            "--levels",
+            "town=a,b,c",
+            "--by",
+            "town",
+            "--out",
+            "o.csv",
+        ]
         typed += ["--range", "age=0:100", "--range", "debt=-50:50:0.5", "--mean", "age", "--sum", "debt"]
         typed += ["--variance", "debt", "--quantile", "age=0.5", "--plot", "o.svg"]
         typed += [] if unit is None else ["--unit", unit, "--max-cells", "2"]
