@@ -153,7 +153,7 @@ SABOTAGES = [
     Sabotage(
         "an id that pandas wrote as a float is another unit",
         "tables/engines/kinds.py",
-        "    return nw.when(text.str.contains(_WRITTEN_FLOAT)).then(whole).otherwise(text)\n",
+        '    return nw.when(text.str.ends_with(".0")).then(whole).otherwise(text)\n',
         "    return text\n",
         (f"{TEXT}test_an_id_is_the_same_unit_as_pandas_writes_it_beside_a_missing_one",),
     ),

@@ -91,7 +91,7 @@ TYPED = {
     ),
     "false cells": (["--mean", "age", "--range", "age=0:100", "--false-cells", "1"], 1, "--false-cells = 1.0"),
     "probabilistic": (
-        ["--mean", "age", "--range", "age=0:100", "--delta", "1e-6", "--notion", "pdp"],
+        ["--mean", "age", "--range", "age=0:100", "--delta", "1e-6", "--notion", "probabilistic"],
         1,
         "is probabilistic DP",
     ),
