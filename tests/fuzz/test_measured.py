@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cases import one_in
 from tests.fuzz import reference
 from tests.fuzz.neighbours import UnwritableError, rows_of, written
 from tests.fuzz.tables import KEY, random_case
@@ -128,7 +129,7 @@ def seeds_of(writer):
     return range(first, first + 3)
 
 
-@pytest.mark.parametrize("writer", [*FILES, *FRAMES], ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", one_in(3, [*FILES, *FRAMES]), ids=lambda writer: writer.name)
 def test_neighbours_are_measured_alike(tmp_path, writer):
     assert_measured_alike(writer, tmp_path, seeds_of(writer))
 

@@ -207,7 +207,7 @@ STRANGERS = {
 }
 
 
-@pytest.mark.parametrize(("stranger", "kind", "unit"), one_in(3, product(STRANGERS, ["csv", "parquet"], [None, "who"])))
+@pytest.mark.parametrize(("stranger", "kind", "unit"), one_in(9, product(STRANGERS, ["csv", "parquet"], [None, "who"])))
 def test_neighbours_that_release_the_same_sums_release_the_same_files(
     tmp_path, monkeypatch, capfd, stranger, kind, unit
 ):
