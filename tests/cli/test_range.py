@@ -35,6 +35,30 @@ def test_json_has_the_ends_and_the_manifest_and_a_file_the_same(incomes, tmp_pat
     assert "spends the privacy budget again" in capsys.readouterr().err
 
 
+def test_units_are_counted_in_so_many_buckets_and_charged(incomes, tmp_path, capsys):
+    ledger = str(tmp_path / "ledger.db")
+    assert run(["ledger", "init", ledger, "--epsilon", "1.5", "--unit", "person"]) == 0
+    typed = ["range", incomes, "income", "--epsilon", "1", "--unit", "person", "--max-cells", "2", "--json"]
+    typed += ["--ledger", ledger, "--analyst", "me"]
+    capsys.readouterr()
+    assert run(typed) == 0
+    assert json.loads(capsys.readouterr().out)["manifest"]["table"]["unit"]["max_cells"] == 2
+    assert run(typed) == 1
+    assert "budget" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rows", ["", "x\n" * 3000, "1e400\n" * 3000])
+def test_what_has_no_numbers_has_no_range_and_no_error(tmp_path, capsys, rows):
+    """Seldom, in 5 % of all releases, noise is taken for a bucket; with three buckets in a row it would be no noise."""
+    path = tmp_path / "odd.csv"
+    path.write_text("income\n" + rows)
+    found = []
+    for _ in range(3):
+        assert run(["range", str(path), "income", "--epsilon", "1", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["lower"])
+    assert None in found
+
+
 @pytest.mark.parametrize(
     ("typed", "named"),
     [

@@ -33,7 +33,17 @@ if TYPE_CHECKING:
 
     from ggdp.tables.domain import Domain
 
-__all__ = ["Outcome", "UnwritableError", "assert_neighbours", "difference", "outcome", "problem", "shrunk"]
+__all__ = [
+    "Outcome",
+    "UnwritableError",
+    "assert_neighbours",
+    "difference",
+    "outcome",
+    "problem",
+    "rows_of",
+    "shrunk",
+    "written",
+]
 
 
 class UnwritableError(Exception):
@@ -151,7 +161,7 @@ def _miscounted(got: Outcome) -> str | None:
     return None
 
 
-def _written(writer: Writer, table: Table, folder: Path) -> Any:
+def written(writer: Writer, table: Table, folder: Path) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -164,17 +174,17 @@ def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[s
     """Return what is wrong with a case, None if nothing is, and whether it was counted at all."""
     found = []
     for table in (case.table, case.neighbour):
-        data = _written(writer, table, folder)
+        data = written(writer, table, folder)
         got = outcome(data, case, **{"text": writer.text, **options})
         found.append(got)
-        rows = None if got.cells is None else _rows(writer, table, data, options)
+        rows = None if got.cells is None else rows_of(writer, table, data, options)
         wrong = _miscounted(got) or (None if rows is None else _unlike(got, rows, case))
         if wrong is not None:
             return wrong, True
     return difference(*found, case.max_cells), found[0].cells is not None
 
 
-def _rows(writer: Writer, table: Table, data: Any, options: dict[str, Any]) -> Iterable[dict[str, Any]] | None:
+def rows_of(writer: Writer, table: Table, data: Any, options: dict[str, Any]) -> Iterable[dict[str, Any]] | None:
     """Return the rows that must be counted; None where nothing but the data themselves says what they are."""
     if writer.truth == "table":
         return reference.rows_of_table(table)

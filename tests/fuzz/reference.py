@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ggdp.tables.column import Column
 
-__all__ = ["csv_records", "expected", "of_units", "rows_of_file", "rows_of_table"]
+__all__ = ["cells_of", "csv_records", "expected", "of_units", "rows_of_file", "rows_of_table"]
 
 _NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
 # What has no text.
@@ -39,7 +39,7 @@ EPOCH = date(1970, 1, 1).toordinal()
 def expected(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[Any, int]]:
     """Return the count of each non-empty cell, or key, of each marginal, where rows are counted."""
     rows = list(rows)
-    return [dict(Counter(cell for _, cell in _cells(rows, Domain(marginal)))) for marginal in case.marginals]
+    return [dict(Counter(cell for _, cell in cells_of(rows, Domain(marginal)))) for marginal in case.marginals]
 
 
 def of_units(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[str, set[Any]]]:
@@ -148,7 +148,7 @@ def _typed(value: Any, kind: str) -> Any:
     return value
 
 
-def _cells(rows: list[dict[str, Any]], marginal: Domain) -> Iterator[tuple[dict[str, Any], Any]]:
+def cells_of(rows: list[dict[str, Any]], marginal: Domain) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield the rows that are counted, each with its cell."""
     for row in rows:
         parts = [_part(column, row.get(column.name)) for column in marginal]
@@ -163,7 +163,7 @@ def _cells(rows: list[dict[str, Any]], marginal: Domain) -> Iterator[tuple[dict[
 
 def _of_units(rows: list[dict[str, Any]], unit: str, marginal: Domain) -> dict[str, set[Any]]:
     found: dict[str, set[Any]] = defaultdict(set)
-    for row, cell in _cells(rows, marginal):
+    for row, cell in cells_of(rows, marginal):
         text = _text(row.get(unit), "open")
         if text is not None:
             text = text.removesuffix(".0") if re.fullmatch(r"-?[0-9]{1,19}\.0", text) else text

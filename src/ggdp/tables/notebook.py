@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ggdp.tables.plan_summary import TITLE, summary_rows
+from ggdp.tables.statistics.published import shown_estimate
 from ggdp.tables.unit_descriptions import number_of
 
 if TYPE_CHECKING:
@@ -35,14 +36,23 @@ def plan_as_html(plan: TablePlan) -> str:
 
 
 def _table(table: Table) -> str:
-    header = _row([*table.by, "count", "95 % interval"], "th")
+    names = [statistic.name for statistic in table.statistics]
+    shown = (text for name in ["count", *names] for text in (name, "95 % interval"))
+    header = _row([*table.by, *shown], "th")
     rows = [
-        _row([*(str(row[name]) for name in table.by), f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}"])
+        _row(
+            [
+                *(str(row[name]) for name in table.by),
+                f"{row['count']:,}",
+                f"{row['lower']:,} to {row['upper']:,}",
+                *(text for name in names for text in shown_estimate(row, name)),
+            ]
+        )
         for row in table.to_arrow().slice(0, _SHOWN_ROWS).to_pylist()
     ]
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
     more = f", {len(table) - _SHOWN_ROWS:,} more" if len(table) > _SHOWN_ROWS else ""
-    caption = escape(f"{' x '.join(table.by)}: {number_of(len(table), 'row')}{covers}")
+    caption = escape(f"{' x '.join(table.by) or 'all rows'}: {number_of(len(table), 'row')}{covers}")
     body = f"<thead>{header}</thead><tbody>{''.join(rows)}</tbody>"
     return f"<table><caption>{caption}</caption>{body}</table><p>{number_of(len(rows), 'row')} shown{more}</p>"
 

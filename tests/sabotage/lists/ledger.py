@@ -14,8 +14,8 @@ SABOTAGES = [
     Sabotage(
         "a table is charged after it was counted",
         "tables/noisy_counts.py",
-        "        entry = charge.commit()\n        cut = _cut(opened, query, plan, bits)\n",
-        "        cut = _cut(opened, query, plan, bits)\n        opened.count(query)\n        entry = charge.commit()\n",
+        "        entry = charge.commit()\n        if plan.statistics is not None:\n",
+        "        opened.count(query)\n        entry = charge.commit()\n        if plan.statistics is not None:\n",
         (f"{EVENTS}test_a_charge_is_committed_before_a_row_is_read[declared]",),
     ),
     Sabotage(

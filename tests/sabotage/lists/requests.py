@@ -83,8 +83,8 @@ SABOTAGES = [
     Sabotage(
         "rows in cells that cannot occur are counted",
         "tables/engines/cells.py",
-        "for pattern in marginal.impossible_codes))",
-        "for pattern in marginal.impossible_codes[:0]))",
+        "for pattern in marginal.impossible_codes]",
+        "for pattern in marginal.impossible_codes[:0]]",
         (f"{BOUNDED}test_rows_in_cells_that_cannot_occur_are_counted_nowhere_on_any_engine",),
     ),
     Sabotage(
@@ -104,8 +104,8 @@ SABOTAGES = [
     Sabotage(
         "intervals do not say what they cover",
         "tables/release.py",
-        "covers=covered(plan.request, number),",
-        "covers=None,",
+        "covers=covered(plan.request, number),\n            )",
+        "covers=None,\n            )",
         (f"{ENTRY}test_what_intervals_cover_stands_in_the_table_only_where_bounding_can_cut",),
     ),
     Sabotage(

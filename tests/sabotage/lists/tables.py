@@ -68,7 +68,7 @@ SABOTAGES = [
     Sabotage(
         "rows are counted instead of units",
         "tables/engines/contributions.py",
-        "found = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS))",
+        "found = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS), *aggregates)",
         "found = frame.with_columns(nw.lit(1).alias(ROWS))",
         (f"{TABLES}test_a_cell_counts_units_and_not_rows_and_a_unit_has_at_most_so_many_cells",),
     ),
@@ -159,8 +159,8 @@ SABOTAGES = [
     Sabotage(
         "probabilistic DP survives a threshold",
         "tables/table_plan.py",
-        "guarantee = guarantee.after_postprocessing()",
-        "pass",
+        "guarantee = guarantee.after_postprocessing()\n    threshold = None",
+        "pass\n    threshold = None",
         (f"{REQUESTS}test_a_probabilistic_goal_is_approximate_after_an_adjustment_and_a_threshold",),
     ),
     Sabotage(

@@ -19,6 +19,7 @@ from ggdp.tables.engines.frames import (
     with_kinds,
 )
 from ggdp.tables.engines.protocol import Dialect, Engine
+from ggdp.tables.engines.values import number_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,13 @@ class ArrowTable(Engine):
     def frame(self, query: CountQuery) -> Frame:
         """Return the table; text that is not valid UTF-8 has no text."""
         require_one_declaration(query, self.kinds)
-        return framed(readable(nw.to_native(self._frame), declared_columns(query)))
+        table = readable(nw.to_native(self._frame), declared_columns(query))
+        for name in dict.fromkeys(summed.measure.column for summed in query.measured):
+            if self.kinds[name] == "integer":
+                # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
+                numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
+                table = table.append_column(number_name(name), numbers)
+        return framed(table)
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -2,8 +2,9 @@
 
 =========  ==============================================================================================
 lo, g, N   lower end of the range, step, and number of steps (`ggdp.tables.value_range`)
+f          1 / g as a 64-bit float, such as 10 for steps of 0.1
 x          a value as a 64-bit float
-a          its step, min(max(floor((x - lo) / g + 1/2), 0), N), an integer; null if there is no number
+a          its step, min(max(floor((x - lo) f + 1/2), 0), N), an integer; null if there is no number
 =========  ==============================================================================================
 
 What is a number: integers and floats that are not NaN, infinite ones included; decimals; true and false as 1 and 0;
@@ -11,8 +12,8 @@ text that matches `ggdp.tables.engines.kinds.NUMBER`; and Python values of these
 Everything else has no value, and no statistic counts it. Dates are refused before any value is read.
 
 Numbers are rounded to the nearest float first, decimals by way of their text. Then there are one subtraction, one
-division, one addition and one rounding down of 64-bit floats, each of which is correctly rounded by IEEE 754 on every
-engine, so that all find the same step.
+multiplication, one addition and one rounding down of 64-bit floats, each of which is correctly rounded by IEEE 754 on
+every engine, so that all find the same step. (Not a division: polars divides by a constant by multiplying.)
 
 With units, the rows of a unit in a cell become one value:
 
@@ -22,7 +23,7 @@ rule   value of the unit, from the steps of its rows that have one
 mean   floor((2 sum(a) + k) / (2 k)) in 64-bit floats, k being their number: the mean step, halves rounded up
 min    the least a
 max    the largest a
-sum    the sum of r = min(max(floor(x / g + 1/2), -R), R), R = max(|lo|, |hi|) / g, clamped to the range
+sum    the sum of r = min(max(floor(x f + 1/2), -R), R), R = max(|lo|, |hi|) / g, clamped to the range
 =====  ==========================================================================================================
 
 Claim. The step of a row depends on that row alone, and the value of a unit on the rows of that unit in the cell alone,
@@ -100,11 +101,12 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
         low, first, last = 0.0, -most, most
     # What changes no float is left out.
     x = x - low if low else x
-    x = x / float(values.step) if values.step != 1 else x
-    step = (x + 0.5).floor()
-    inside = nw.when(step < first).then(nw.lit(float(first))).otherwise(step)
-    # No engine takes NaN for a number that is at most another one.
-    return nw.when(step <= last).then(inside).when(~step.is_nan()).then(nw.lit(float(last))).cast(nw.Int64)
+    x = x * float(1 / values.step) if values.step != 1 else x
+    x = x + 0.5
+    # Clamped before they are rounded down, which is an error on Spark for numbers beyond 64 bits. No engine takes NaN
+    # for a number that is below another one.
+    inside = nw.when(x < first).then(nw.lit(float(first))).when(x < last).then(x)
+    return inside.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
 
 
 def unit_value_of(measure: Measure, name: str) -> PairValue:
