@@ -102,11 +102,4 @@ SABOTAGES = [
         "PairValue(name, aggregates, nw.when(nw.col(known) > 0).then(value).otherwise(nw.lit(0.0)).cast(nw.Int64))",
         (f"{VALUES}test_units_have_the_same_steps_on_every_engine[pyarrow-mean-3]",),
     ),
-    Sabotage(
-        "lines of CSV files with a null are missing",
-        "tables/writing.py",
-        'return pc.fill_null(plain, "")',
-        "return plain",
-        (f"{RELEASED}test_files_hold_the_table_with_its_nulls",),
-    ),
 ]
