@@ -145,7 +145,7 @@ def passing_end(
         if step in (failing, passing):
             return passing
         value = excess(step)
-        if -enough <= value <= 0.0:
+        if enough > 0.0 and -enough <= value <= 0.0:
             return step
         if value <= 0.0:
             passing, below = step, value

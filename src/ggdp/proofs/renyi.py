@@ -42,7 +42,7 @@ from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import require_unbounded
 from ggdp.proofs.enclosures import Enclosure, enclosed
 from ggdp.proofs.integer_sums import normaliser, tail_sum
-from ggdp.proofs.tilted_sums import height, tilted_integral, tilted_sum
+from ggdp.proofs.tilted_sums import BeyondPrecisionError, height, tilted_integral, tilted_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +103,7 @@ def renyi_of_shift(law: NoiseLaw, *, sensitivity: float, alpha: float) -> Enclos
         try:
             with BALLS, working_precision(bits):
                 found = enclosed(value())
-        except _BeyondPrecisionError:
+        except BeyondPrecisionError:
             continue
         if math.isfinite(found.upper) and found.upper - found.lower <= RELATIVE_WIDTH * found.upper:
             break
@@ -115,10 +115,6 @@ def renyi_of_pure(pure: float, alpha: float) -> Enclosure:
     with BALLS, working_precision(PRECISIONS[1]):
         e, a = arb(pure), arb(alpha)
         return enclosed((((a * e).exp() + ((1 - a) * e).exp()) / (1 + e.exp())).log() / (a - 1))
-
-
-class _BeyondPrecisionError(Exception):
-    """The numbers of a divergence are too large for the working precision."""
 
 
 def _peak(p: float, d: arb, a: arb) -> arb:
@@ -145,7 +141,7 @@ def _right_end(p: float, d: arb, a: arb, depth: float) -> float:
         if _falls(arb(p), d, a, T) and height(arb(p), d, a, T) < top - depth:
             return start + width
         width *= 1.5
-    raise _BeyondPrecisionError
+    raise BeyondPrecisionError
 
 
 def _left_end(p: float, d: arb, a: arb, depth: float) -> float:
@@ -176,7 +172,7 @@ def _integral(p: float, d: arb, a: arb) -> arb:
     highest = height(q, d, a, peak)
     top = highest.mid()
     if not highest.rad() < 1 + abs(top) * MOST_UNCERTAINTY:
-        raise _BeyondPrecisionError
+        raise BeyondPrecisionError
     start, T, Y = _left_end(p, d, a, depth), _right_end(p, d, a, depth), 1.1 * depth ** (1.0 / p)
     if start > 0.0:
         # All before it is lower: h rises up to its peak.

@@ -32,7 +32,7 @@ from flint import acb, arb, ctx, fmpq
 
 from ggdp._balls import power
 
-__all__ = ["height", "tilted_integral", "tilted_sum"]
+__all__ = ["BeyondPrecisionError", "height", "tilted_integral", "tilted_sum"]
 
 # rho is 2^3: each further coefficient adds three bits.
 _BITS_EACH = 3
@@ -45,6 +45,8 @@ _CHANGE, _MOST_CHANGE = 12.0, 60.0
 _LEAST_HALF = 16
 _SPARE_BITS = 24
 _MOST_CUTS = 400
+# More blocks are not worth waiting for; ordinary divergences need some hundred at most.
+_MOST_BLOCKS = 2000
 
 
 def height(p: arb, d: arb, a: arb, x: arb) -> arb:
@@ -83,18 +85,30 @@ def tilted_integral(p: float, d: arb, a: arb, low: float, high: float, top: floa
     True
     """
     side = _Side(p, d, a, top, "right")
-    total, u = arb(0), low
+    total, u, blocks = arb(0), low, 0
     while u < high:
+        blocks = _counted(blocks)
         r = min(side.half_width(u), (high - u) / 2.0)
         found = None
         while found is None:
             after = high if u + 2.0 * r >= high else u + 2.0 * r
             if not after > u:
-                return arb(math.inf)
+                raise BeyondPrecisionError
             found = side.block((arb(u) + arb(after)) / 2, (arb(after) - arb(u)) / 2, None)
             r /= 2.0
         total, u = total + found, after
     return total
+
+
+class BeyondPrecisionError(Exception):
+    """The numbers of a divergence are too large for the working precision, or need too many blocks."""
+
+
+def _counted(blocks: int) -> int:
+    """Return the number of blocks with one more."""
+    if blocks >= _MOST_BLOCKS:
+        raise BeyondPrecisionError
+    return blocks + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +123,9 @@ class _Side:
 
     def sum(self, b: float, first: int, last: int) -> arb:
         """Enclose the sum of e^h over the integers from one distance, in units of the integers, to another."""
-        total, n, unit = arb(0), first, arb(b)
+        total, n, unit, blocks = arb(0), first, arb(b), 0
         while n <= last:
+            blocks = _counted(blocks)
             half = min(int(self.half_width(n / b) * b), (last - n) // 2)
             found = None
             while found is None and half >= _LEAST_HALF:
