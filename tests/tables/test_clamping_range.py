@@ -59,8 +59,8 @@ def test_the_range_holds_all_but_the_share_of_the_buckets_above_the_noise(counts
 def test_empty_buckets_stay_below_the_noise_level():
     """In 95 % of all releases; these seeds are not special."""
     nothing = pa.table({"x": pa.array([], pa.float64())})
-    seeded = [ggdp.private_range(nothing, "x", GOAL, source=ggdp.SeededSource(seed=seed)) for seed in range(60)]
-    assert sum(found.lower is not None for found in seeded) <= 8
+    seeded = [ggdp.private_range(nothing, "x", GOAL, source=ggdp.SeededSource(seed=seed)) for seed in range(20)]
+    assert sum(found.lower is not None for found in seeded) <= 4
     assert "No range" in next(found.statement for found in seeded if found.lower is None)
     # And not for free: the level is that of many buckets at once.
     plan = plan_range("x", GOAL)

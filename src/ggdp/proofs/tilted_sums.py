@@ -46,7 +46,7 @@ _LEAST_HALF = 16
 _SPARE_BITS = 24
 _MOST_CUTS = 400
 # More blocks are not worth waiting for; ordinary divergences need some hundred at most.
-_MOST_BLOCKS = 2000
+_MOST_BLOCKS = 600
 
 
 def height(p: arb, d: arb, a: arb, x: arb) -> arb:

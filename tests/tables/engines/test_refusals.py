@@ -85,8 +85,8 @@ def test_queries_are_complete():
         CountQuery(marginals=(domain,), unit="u")
     with pytest.raises(ArgumentError, match="at least 1"):
         CountQuery(marginals=(domain,), unit="u", max_cells=0, key=KEY)
-    with pytest.raises(ArgumentError, match="at least one column"):
-        CountQuery(marginals=(Domain({}),))
+    with pytest.raises(ArgumentError, match="must not be empty"):
+        CountQuery(marginals=())
     assert KEY.hex() not in repr(CountQuery(marginals=(domain,), unit="u", key=KEY))
     assert repr(KEY) not in repr(CountQuery(marginals=(domain,), unit="u", key=KEY))
 

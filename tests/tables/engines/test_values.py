@@ -127,13 +127,20 @@ def test_files_have_the_steps_of_what_is_written_in_them(kind, rule, tmp_path):
     assert_measured(path, rows, query_of(some_columns(rule), rule=rule, max_cells=2 if rule else 1), cell_of)
 
 
-def test_spark_has_the_same_steps(tmp_path):
-    # Spark has no integers without a sign.
-    columns = [name for name in COLUMNS if name not in ("unsigned", "category")]
+@pytest.mark.parametrize(
+    ("columns", "rule"),
+    [
+        (("double", "text"), None),
+        pytest.param(("int", "cents"), "mean", marks=pytest.mark.exhaustive),
+        # Spark has no integers without a sign.
+        pytest.param(("float", "short", "tiny", "huge", "flag"), None, marks=pytest.mark.exhaustive),
+        pytest.param(("double", "text", "huge"), "sum", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_spark_has_the_same_steps(tmp_path, columns, rule):
     table = TABLE.select(["k", "u", *columns])
     path = FILES["parquet"](table, tmp_path)
-    assert_measured(path, table.to_pylist(), query_of(columns[:5]), cell_of, engine="spark")
-    query = query_of(columns[5:], rule="mean", max_cells=2)
+    query = query_of(list(columns)) if rule is None else query_of(list(columns), rule=rule, max_cells=2)
     assert_measured(path, table.to_pylist(), query, cell_of, engine="spark")
 
 
