@@ -101,7 +101,7 @@ def test_manifests_follow_their_schema_and_say_what_is_estimated(by):
     for part in (
         "clamped and rounded to public ranges",
         "'age': 0 to 100 in steps of 1",
-        "'debt' to -50 to 50 in steps of 0.5",
+        "'debt': -50 to 50 in steps of 0.5",
         "what is not a number is left out",
         "For sum_debt each unit has one value in a cell",
         "A variance is the mean squared distance",
