@@ -45,8 +45,8 @@ _CHANGE, _MOST_CHANGE = 12.0, 60.0
 _LEAST_HALF = 16
 _SPARE_BITS = 24
 _MOST_CUTS = 400
-# More blocks are not worth waiting for; ordinary divergences need some hundred at most.
-_MOST_BLOCKS = 600
+# More blocks are not worth waiting for: what needs them has numbers beyond every use.
+_MOST_BLOCKS = 2000
 
 
 def height(p: arb, d: arb, a: arb, x: arb) -> arb:
