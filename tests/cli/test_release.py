@@ -553,7 +553,7 @@ def test_the_walk_of_the_readme_goes_from_a_csv_file_to_a_published_table_with_a
 
 def test_the_commands_of_the_guide_work_one_after_another(here):
     shutil.copytree(EXAMPLES, here / "docs" / "examples")
-    guide = commands((ROOT / "docs" / "tables.md").read_text("utf-8"))
+    guide = commands((ROOT / "docs" / "reference" / "tables.md").read_text("utf-8"))
     assert len(guide) >= 8
     for command in guide:
         assert command[0] == "ggdp"

@@ -24,7 +24,7 @@ def commands(page):
     return [line for line in lines if line.startswith("ggdp ") and "--engine spark" not in line]
 
 
-TABLES, MEANS = (commands(ROOT / "docs" / page) for page in ("tables.md", "means.md"))
+TABLES, MEANS = (commands(ROOT / "docs" / page) for page in ("reference/tables.md", "tutorials/mean-incomes.md"))
 
 
 @pytest.mark.parametrize("line", [*TABLES, *MEANS])
