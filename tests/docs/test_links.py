@@ -36,9 +36,7 @@ def dead_links(page, text):
     for target in links(text):
         name, _, anchor = target.partition("#")
         there = page.parent / name if name else page
-        if not there.exists():
-            found.append(target)
-        elif anchor and anchor not in anchors(text if there == page else there.read_text("utf-8")):
+        if not there.exists() or (anchor and anchor not in anchors(there.read_text("utf-8") if name else text)):
             found.append(target)
     return found
 
