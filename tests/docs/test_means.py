@@ -1,4 +1,4 @@
-"""The numbers and the outputs on the page on means, and the made-up files that it uses."""
+"""The numbers and the outputs on the pages on means, and the made-up files that they use."""
 
 import csv
 import math
@@ -18,7 +18,7 @@ from ggdp.cli.app import run
 from ggdp.tables.statistics.plan_description import noise_of
 from ggdp.tables.statistics.plus_minus import ratio_half_widths
 
-PAGES = ("tutorials/mean-incomes.md",)
+PAGES = ("tutorials/mean-incomes.md", "how-to/choose-a-range.md", "how-to/units.md", "reference/statistics.md")
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 TEXT = (ROOT / "docs" / "tutorials" / "mean-incomes.md").read_text("utf-8")
