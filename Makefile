@@ -35,7 +35,7 @@ imports: $(VENV)/.all ## check the layers of the packages
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.all ## build the documentation into docs/_build/html
-	rm -rf docs/api
+	rm -rf docs/reference/api
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 checks: $(VENV)/.all ## lint, types, imports and documentation, two at a time
@@ -59,4 +59,4 @@ bench: ## time calibration, sampling, releases, tables and composition beside ot
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built
-	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench docs/_build docs/api docs/figures demo-output
+	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench docs/_build docs/reference/api docs/figures demo-output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
+# The extension and the figures beside this file.
+sys.path.insert(0, str(Path(__file__).parent))
+
 project = "ggdp"
 author = "the ggdp authors"
 copyright = "the ggdp authors, Apache-2.0"
 version = release = installed_version("ggdp")
 
 extensions = [
+    "command_reference",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -96,46 +101,10 @@ def _keep_absolute_values(
 
 
 def _draw_figures(app: Sphinx) -> None:
-    """Draw the figures of the pages on comparisons and on means; no picture is kept under version control."""
-    import numpy as np
-    from matplotlib import rc_context
+    """Draw the figures of the pages; but for the README's, no picture is kept under version control."""
+    from draw_figures import draw_pages
 
-    import ggdp
-    from ggdp.paper import comparisons, figures
-
-    orders = np.linspace(1.0, 10.0, 37)
-    tails = comparisons.tail_probabilities(1.0, 0.05, np.linspace(0.0, 11.0, 331))
-    scales = [comparisons.scales_by_order(orders, epsilon, 0.05) for epsilon in (0.5, 1.0, 2.0)]
-    box = comparisons.scales_by_order([2, 3, 4, 5, 6], 1.0, 0.05, comparisons.PAPER_BOX)
-    losses = comparisons.exponential_losses(np.geomspace(1.0, 10.0, 60), 1.0, bounds=(0.0, 10.0))
-    examples = Path(app.srcdir) / "examples"
-    # As the page's command releases it: from no seed, since what comes from a seed is called not private.
-    means = ggdp.release_table(
-        examples / "incomes.csv",
-        by="region",
-        goal=ggdp.PureDP(1.0),
-        domain=examples / "incomes.toml",
-        statistics=[ggdp.Mean("income")],
-    )
-    drawn = {
-        "means": means.plot(),
-        "densities": figures.plot_densities(),
-        "tails": figures.plot_tails(tails),
-        "tail-ratio": figures.plot_tail_ratio(),
-        "same-tail": figures.plot_same_tail(),
-        "dispersion": figures.plot_dispersion(),
-        "gaussian-bounds": figures.plot_gaussian_bounds(),
-        "scales": figures.plot_scales(scales),
-        "scales-box": figures.plot_scales([box]),
-        "exponential": figures.plot_exponential_loss(losses),
-        "bounded": figures.plot_bounded_errors(comparisons.bounded_errors(2, 1.0, (0.0, 10.0))),
-    }
-    directory = Path(app.srcdir) / "figures"
-    directory.mkdir(exist_ok=True)
-    # Neither dates nor random names: the same code gives the same files, but for the noise of the means.
-    with rc_context({"svg.hashsalt": "ggdp"}):
-        for name, figure in drawn.items():
-            figure.savefig(directory / f"{name}.svg", metadata={"Date": None})
+    draw_pages(Path(app.srcdir) / "figures")
 
 
 def setup(app: Sphinx) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.command_lines import commands, run_line
 from tests.tables.engines.spark import cluster as spark_cluster
 
 import ggdp
@@ -534,30 +535,15 @@ def test_a_large_table_of_spark_is_a_directory_and_what_is_checked_there_is_the_
     assert "'out.parquet' is a directory" in capsys.readouterr().err
 
 
-def commands(text):
-    """The commands in the blocks for a shell, in order; those that need Spark are tested with it."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    lines = [shlex.split(line, comments=True) for line in "\n".join(blocks).replace("\\\n", " ").splitlines()]
-    return [line for line in lines if line and "spark" not in line]
-
-
 def test_the_walk_of_the_readme_goes_from_a_csv_file_to_a_published_table_with_a_plot(here, capsys):
     shutil.copytree(EXAMPLES, here / "docs" / "examples")
-    walk = commands((ROOT / "README.md").read_text("utf-8").split("## Publish a table")[1].split("\n## ")[0])
-    assert [command[:2] for command in walk] == [["ggdp", "check"], ["ggdp", "release"], ["ggdp", "release"]]
-    assert [run(command[1:]) for command in walk] == [0, 0, 0]
+    page = (ROOT / "README.md").read_text("utf-8").split("## Publish a table")[1].split("\n## ")[0]
+    walk = commands(re.search(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1])
+    assert [line.split()[:2] for line in walk] == [["ggdp", "check"], ["ggdp", "release"], ["ggdp", "release"]]
+    assert [run_line(line)[0] for line in walk] == [0, 0, 0]
     assert capsys.readouterr().err == ""
     assert {"smoking.csv", "smoking.manifest.json", "smoking.png"} <= set(written())
     assert sum(int(row["count"]) for row in rows_of("smoking.csv")) == pytest.approx(1841, abs=200)
-
-
-def test_the_commands_of_the_guide_work_one_after_another(here):
-    shutil.copytree(EXAMPLES, here / "docs" / "examples")
-    guide = commands((ROOT / "docs" / "tables.md").read_text("utf-8"))
-    assert len(guide) >= 8
-    for command in guide:
-        assert command[0] == "ggdp"
-        assert run(command[1:]) == 0, command
 
 
 def test_the_example_is_the_bundled_table_one_row_a_worker():

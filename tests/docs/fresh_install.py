@@ -1,9 +1,9 @@
 """Run every example of the README and the pages after the README's own install.
 
-``python tests/docs/fresh_install.py DIR [PAGE...]``, with pages such as docs/tables.md if not all are to run. DIR is
-made anew, with a copy of the clone for each page, and a virtual environment for each page that installs something
-itself; the other pages share one. In each, the README's first ``pip install`` comes first. Then the blocks of a page
-run in order, in its copy of the clone:
+``python tests/docs/fresh_install.py DIR [PAGE...]``, with pages such as docs/reference/tables.md if not all are to
+run. DIR is made anew, with a copy of the clone for each page, and a virtual environment for each page that installs
+something itself; the other pages share one. In each, the README's first ``pip install`` comes first. Then the blocks
+of a page run in order, in its copy of the clone:
 
 =====================  =====================================================================================
 sh, console            with `bash -e`; in `console` blocks, the lines after ``$``
@@ -225,7 +225,7 @@ def check(directory: Path, only: tuple[str, ...] = ()) -> int:
 
 def page_files() -> list[Path]:
     """Return the README and the pages of the documentation."""
-    built = (ROOT / "docs" / "_build", ROOT / "docs" / "api")
+    built = (ROOT / "docs" / "_build", ROOT / "docs" / "reference" / "api")
     pages = [page for page in sorted((ROOT / "docs").rglob("*.md")) if not any(page.is_relative_to(b) for b in built)]
     return [ROOT / "README.md", *pages]
 

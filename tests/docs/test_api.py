@@ -8,7 +8,7 @@ import ggdp
 from ggdp import calibration, datasets, errors, mechanisms, plots, releases, sampling
 from ggdp.paper import comparisons, data, figures
 
-API = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+API = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 LISTED = {line.strip().rpartition(".")[2] for line in API.splitlines() if line.startswith("   ")}
 
 

@@ -14,7 +14,7 @@ from ggdp.proofs.bounds import BOUNDS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ggdp"
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
 # Highest first.
 LAYERS = next(contract["layers"] for contract in CONTRACTS if contract.get("containers") == ["ggdp"])
@@ -38,7 +38,12 @@ def section(title):
 
 def rows(title):
     """Return the rows of the first table of a section, without its head."""
-    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    text = section(title)
+    if "```{list-table}" in text:
+        listed = text.partition("```{list-table}")[2].partition("\n\n")[2].partition("```")[0]
+        cells = [re.split(r"^  - ?", row, flags=re.MULTILINE) for row in listed.split("* - ")[1:]]
+        return [[" ".join(cell.split()) for cell in row] for row in cells][1:]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
@@ -164,7 +169,7 @@ def test_a_picture_can_be_read_without_being_seen(name):
     root = picture(name)
     assert root.get("role") == "img"
     assert all(root.find(f"{SVG}{part}").text for part in ("title", "desc"))
-    assert re.search(rf'^```\{{image\}} _static/{name}\.svg\n:alt: "\S.*"$', PAGE, re.MULTILINE)
+    assert re.search(rf"^```\{{image\}} /_static/{name}\.svg\n---\nalt: >-\n  \S", PAGE, re.MULTILINE)
 
 
 @pytest.mark.parametrize("dotted", ["ggdp.calibrated", "ggdp.proofs.bound.Bound.at_once", "ggdp.nowhere.Thing"])

@@ -15,7 +15,7 @@ from ggdp.paper.comparisons import (
     tail_turn,
 )
 
-PAGES = ("theory/comparisons.md",)
+PAGES = ("explanation/theory/comparisons.md",)
 
 
 def normal_tail(x):

@@ -15,7 +15,7 @@ from ggdp.calibration import (
     utility_sensitivity,
 )
 
-PAGES = ("errata.md",)
+PAGES = ("explanation/errata.md",)
 ONE = ggdp.Sensitivity.disjoint(1)
 TEN = [(0.0, 10.0)]
 

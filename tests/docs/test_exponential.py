@@ -12,7 +12,7 @@ import ggdp
 from ggdp.calibration import exponential_calibration
 from ggdp.mechanisms.exponential import selection_probabilities
 
-PAGES = ("theory/exponential.md",)
+PAGES = ("explanation/theory/exponential.md",)
 PURE, ONE, TEN = ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), [(0, 10)]
 MARKS = [
     (1, "form-scale-1", "form-real-1", "form-integer-1", "form-least-real-1", "form-least-integer-1"),

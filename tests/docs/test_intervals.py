@@ -7,7 +7,7 @@ import pytest
 
 import ggdp
 
-PAGES = ("theory/intervals.md",)
+PAGES = ("explanation/theory/intervals.md",)
 STEP = 2.0**-10
 WIDTH = 10 * 1024
 

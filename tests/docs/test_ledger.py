@@ -2,7 +2,7 @@
 
 from tests.ledger.adaptive import delta_of, response, worst_delta
 
-PAGES = ["theory/ledger.md"]
+PAGES = ["explanation/theory/ledger.md"]
 EPSILON, DELTA = 0.5, 0.02
 LAWS = [response(0.2), response(0.0, DELTA)]
 

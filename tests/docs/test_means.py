@@ -1,4 +1,4 @@
-"""The numbers and the outputs on the page on means, and the made-up files that it uses."""
+"""The numbers and the outputs on the pages on means, and the made-up files that they use."""
 
 import csv
 import math
@@ -18,10 +18,10 @@ from ggdp.cli.app import run
 from ggdp.tables.statistics.plan_description import noise_of
 from ggdp.tables.statistics.plus_minus import ratio_half_widths
 
-PAGES = ("means.md",)
+PAGES = ("tutorials/mean-incomes.md", "how-to/choose-a-range.md", "how-to/units.md", "reference/statistics.md")
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
-TEXT = (ROOT / "docs" / "means.md").read_text("utf-8")
+TEXT = (ROOT / "docs" / "tutorials" / "mean-incomes.md").read_text("utf-8")
 SIZES = (10, 100, 1000, 10_000)
 SPREAD = 16_000
 INCOME, HOURS = ggdp.Mean("income"), ggdp.Mean("hours")

@@ -6,7 +6,7 @@ from scipy import special
 
 import ggdp
 
-PAGES = ("theory/mechanisms.md",)
+PAGES = ("explanation/theory/mechanisms.md",)
 
 
 def inflated_loss(order, scale, width, size):

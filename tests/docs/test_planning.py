@@ -9,7 +9,7 @@ from scipy import optimize, special
 import ggdp
 from ggdp.planning import plan
 
-PAGES = ("theory/planning.md",)
+PAGES = ("explanation/theory/planning.md",)
 MANY = ggdp.ApproxDP(1.0, 1e-6)
 
 

@@ -13,7 +13,7 @@ from ggdp.paper.experiments.adult_split import adult_counts
 from ggdp.paper.experiments.count_runs import run_counts
 from ggdp.paper.experiments.sanitisers import EPSILONS, sanitiser_of
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "reproduction.md").read_text(encoding="utf-8")
 KEYS = {
     "Laplace": "laplace",
     "Gaussian pDP": "gaussian-pdp",

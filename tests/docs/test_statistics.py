@@ -14,7 +14,7 @@ from ggdp.tables.statistics.sum_groups import _ROUNDED, STEPS_OF_A_UNIT
 from ggdp.tables.statistics.variances import MEAN_SHARE, variance_parts
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
-PAGES = ["theory/statistics.md"]
+PAGES = ["explanation/theory/statistics.md"]
 
 
 def test_every_number_on_the_page_has_a_test(untested):

@@ -8,7 +8,7 @@ import pytest
 import ggdp
 from ggdp.tables.thresholds import key_threshold, noise_share, threshold_share
 
-PAGES = ("theory/tables.md",)
+PAGES = ("explanation/theory/tables.md",)
 ADULT = 1.944e13
 GAUSSIAN = 5.98322484490
 K = np.arange(-400, 401)

@@ -12,15 +12,15 @@ import ggdp
 from ggdp.calibration import disjoint_scale, scale_by_monte_carlo, truncated_scale
 
 PAGES = (
-    "theory.md",
-    "theory/paper.md",
-    "theory/tight.md",
-    "theory/bounded.md",
-    "theory/several.md",
-    "theory/integers.md",
-    "theory/sampling.md",
-    "theory/grid.md",
-    "theory/certificates.md",
+    "explanation/theory.md",
+    "explanation/theory/paper.md",
+    "explanation/theory/tight.md",
+    "explanation/theory/bounded.md",
+    "explanation/theory/several.md",
+    "explanation/theory/integers.md",
+    "explanation/theory/sampling.md",
+    "explanation/theory/grid.md",
+    "explanation/theory/certificates.md",
 )
 ONE = ggdp.Sensitivity.disjoint(1)
 TEN = [(0.0, 10.0)]

@@ -4,7 +4,7 @@ import pytest
 
 import ggdp
 
-PAGES = ("theory/vectors.md",)
+PAGES = ("explanation/theory/vectors.md",)
 
 
 def test_every_number_on_the_page_has_a_test(untested):

@@ -243,7 +243,7 @@ TEXT_READERS = {
     "pyarrow dictionary": lambda path: pa.table({n: c.dictionary_encode() for n, c in columns_of(path)}),
     "DuckDB relation of Arrow": lambda path: duckdb.connect().from_arrow(pq.read_table(path)),
 }
-# These engines refuse the file themselves: docs/known-limits.md.
+# These engines refuse the file themselves: docs/explanation/known-limits.md.
 REFUSING_READERS = {
     "DuckDB relation": lambda path: duckdb.connect().read_parquet(str(path)),
     "ibis": lambda path: ibis_of(path),

@@ -113,7 +113,7 @@ def test_reserved_laws_keep_the_budget_in_any_adaptive_order_and_if_some_are_lef
     assert proved <= budget.delta
 
 
-# docs/theory/ledger.md shows this example.
+# docs/explanation/theory/ledger.md shows this example.
 EPSILON, DELTA = 0.5, 0.02
 SMALL, LEAK = known(0.2), known(1e-9, 0.02)
 

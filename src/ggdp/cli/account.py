@@ -26,8 +26,6 @@ def account(
     """Compute what several releases of the same people cost together.
 
     The total is tight: it is proved from both sides, and it is less than the sum of all epsilons.
-
-    Example: ggdp account january.manifest.json february.manifest.json --delta 1e-6
     """
     if delta is not None and epsilon is not None:
         message = "give either --delta or --epsilon"

@@ -12,6 +12,7 @@ from ggdp.cli.account import account
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.check import check
 from ggdp.cli.demo import demo
+from ggdp.cli.examples import example
 from ggdp.cli.ledger import ledger
 from ggdp.cli.plan import plan
 from ggdp.cli.range import private_range
@@ -30,19 +31,32 @@ UsageError: Any = typer.BadParameter.__base__
 app = typer.Typer(
     name="ggdp",
     help="Differential privacy with generalized Gaussian noise of any order.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(account)
-app.command()(calibrate)
-app.command()(check)
-app.command()(demo)
-app.command()(plan)
-app.command("range")(private_range)
-app.command()(release)
+
+
+app.command(epilog=example("ggdp account january.manifest.json february.manifest.json --delta 1e-6"))(account)
+app.command(epilog=example("ggdp calibrate --order 3 --epsilon 1 --delta 1e-6"))(calibrate)
+app.command(
+    epilog=example(
+        "ggdp check docs/examples/workers.csv --by smoking \\",
+        "    --domain docs/examples/workers.toml",
+    )
+)(check)
+app.command(epilog=example("ggdp demo --out demo-output"))(demo)
+app.command(epilog=example("ggdp plan --plus-minus 10 --delta 1e-6 --support integer"))(plan)
+app.command("range", epilog=example("ggdp range docs/examples/incomes.csv income --epsilon 0.2"))(private_range)
+app.command(
+    epilog=example(
+        "ggdp release docs/examples/workers.csv --by smoking \\",
+        "    --domain docs/examples/workers.toml --epsilon 1 --dry-run",
+        "ggdp release docs/examples/workers.csv --by smoking \\",
+        "    --domain docs/examples/workers.toml --epsilon 1 --out smoking.csv",
+    )
+)(release)
+app.command(epilog=example("ggdp reproduce all --out reproduction --quick"))(reproduce)
 app.add_typer(ledger)
-app.command()(reproduce)
 
 
 def _show_version(requested: bool) -> None:
@@ -53,7 +67,7 @@ def _show_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog=example("ggdp demo", "ggdp release --help"))
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
@@ -65,7 +79,7 @@ def root(
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; every failure is one line on standard error."""
     try:
-        result = app(list(arguments) or ["--help"], standalone_mode=False)
+        result = app(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
     except UsageError as wrong:
         _report(_usage(wrong))
         return 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from ggdp.cli.examples import example
 from ggdp.cli.ledger_show import show
 from ggdp.cli.output import AsJson, print_json
 from ggdp.cli.query import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger"]
 
+# The words of `ggdp.ledger.accounting`, which is too heavy to load before it is needed.
+_ACCOUNTINGS = ("sum", "renyi", "reserved")
 ExportFormat: TypeAlias = Literal["jsonl", "csv"]
 
 Url = Annotated[
@@ -31,10 +34,11 @@ ledger = typer.Typer(
     help="Keep the budget of one set of people: what may be released of them, and what was.",
     no_args_is_help=True,
     rich_markup_mode=None,
+    epilog=example("ggdp ledger init people.ledger --epsilon 3 --delta 1e-6", "ggdp ledger show people.ledger"),
 )
 
 
-@ledger.command()
+@ledger.command(epilog=example("ggdp ledger init people.ledger --epsilon 3 --delta 1e-6 --accounting sum"))
 def init(
     url: Url,
     epsilon: Annotated[float, typer.Option(help="Epsilon that all releases together may cost.")],
@@ -43,7 +47,12 @@ def init(
     unit: Annotated[str, typer.Option(metavar="WORDS", help="Who is protected, as in --unit-name.")] = "person",
     # Not a choice of words: the one that is not sound is refused with the reason.
     accounting: Annotated[
-        str, typer.Option(metavar="sum|renyi|reserved", help="How the costs of releases add up.")
+        str,
+        typer.Option(
+            metavar="|".join(_ACCOUNTINGS),
+            autocompletion=lambda: list(_ACCOUNTINGS),
+            help="How the costs of releases add up.",
+        ),
     ] = "sum",
     analyst: Annotated[
         list[str] | None,
@@ -69,10 +78,10 @@ def init(
     typer.echo(f"Head, to be kept elsewhere: {head.hash}")
 
 
-ledger.command()(show)
+ledger.command(epilog=example("ggdp ledger show people.ledger --plot burn-down.png"))(show)
 
 
-@ledger.command()
+@ledger.command(epilog=example("ggdp ledger verify people.ledger"))
 def verify(
     url: Url,
     head: Annotated[
@@ -95,7 +104,7 @@ def verify(
     typer.echo(f"All {found.number:,} records are as they were written. Head: {found.hash}")
 
 
-@ledger.command()
+@ledger.command(epilog=example("ggdp ledger export people.ledger > people.jsonl"))
 def export(
     url: Url,
     format: Annotated[ExportFormat, typer.Option(help="One JSON document a line, or CSV.")] = "jsonl",  # noqa: A002
@@ -113,7 +122,14 @@ def export(
     typer.echo(opened.export(format), nl=False)
 
 
-@ledger.command()
+@ledger.command(
+    epilog=example(
+        "ggdp ledger init year.ledger --epsilon 1 --delta 1e-6 --accounting reserved",
+        "ggdp release docs/examples/workers.csv --by smoking \\",
+        "    --domain docs/examples/workers.toml --epsilon 0.025 --dry-run --json > week.json",
+        "ggdp ledger reserve year.ledger week.json=52",
+    )
+)
 def reserve(
     url: Url,
     plans: Annotated[
@@ -136,7 +152,7 @@ def reserve(
     typer.echo(f"Reserved: {remaining}. Together they have a delta of at most {delta:.3g} at the budget's epsilon.")
 
 
-@ledger.command()
+@ledger.command(epilog=example("ggdp ledger upgrade people.ledger"))
 def upgrade(url: Url, as_json: AsJson = False) -> None:
     """Migrate a ledger that an older ggdp made to the present schema; no entry changes."""
     from ggdp.ledger import Ledger

@@ -13,7 +13,7 @@ from ggdp.paper.claims.statements import STATEMENTS
 from ggdp.paper.claims.wording import falling, listed, rising, short, span
 from ggdp.paper.results import Claim, Results
 
-ERRATA = (Path(__file__).parents[3] / "docs" / "errata.md").read_text(encoding="utf-8")
+ERRATA = (Path(__file__).parents[3] / "docs" / "explanation" / "errata.md").read_text(encoding="utf-8")
 PRINTED = {mark: number for number, mark in re.findall(r"\[([^\[\]]+)\]\{#([a-z0-9-]+)\}", ERRATA)}
 
 

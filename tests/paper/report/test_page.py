@@ -347,7 +347,7 @@ def plain(text):
 
 
 def test_the_errata_are_those_of_the_documentation_and_all_in_the_page(text):
-    page = (Path(__file__).parents[3] / "docs" / "errata.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "explanation" / "errata.md").read_text(encoding="utf-8")
     table = page[page.index("## Formulas") : page.index("What they amount to")]
     # The head of the table and its rule come first.
     places = [plain(line.split("|")[1]) for line in table.splitlines() if line.startswith("|")][2:]

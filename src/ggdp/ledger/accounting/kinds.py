@@ -20,8 +20,8 @@ __all__ = ["ACCOUNTINGS", "Accounting", "accounting_of", "checked_accounting", "
 ACCOUNTINGS = ("sum", "renyi", "reserved")
 _REFUSED = (
     "stopping when the composed loss distribution of what was released passes the budget is not sound where later "
-    "releases are chosen by earlier results (arXiv 2602.06756; docs/theory/ledger.md has an example); use sum, renyi, "
-    "or reserved, which is as tight for laws that are fixed beforehand"
+    "releases are chosen by earlier results (arXiv 2602.06756; docs/explanation/theory/ledger.md has an "
+    "example); use sum, renyi, or reserved, which is as tight for laws that are fixed beforehand"
 )
 
 

@@ -38,7 +38,7 @@ down. Sums beyond 2^53 steps are clamped to it, which lengthens no move.
 Claim (price). The groups of sums that a unit moves, each by at most a size in the l_1 norm, are no easier to
 detect than as many single coordinates that move by their sizes: `ggdp.proofs` proves noise for these
 (`Sensitivity.cells`). Proof: an l_1 norm in several coordinates under noise of one scale is never easier to detect than
-the same move of one (docs/theory/statistics.md), group by group.
+the same move of one (docs/explanation/theory/statistics.md), group by group.
 """
 
 from __future__ import annotations
