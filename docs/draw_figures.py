@@ -89,7 +89,14 @@ def page_figures() -> dict[str, Figure]:
         domain=EXAMPLES / "incomes.toml",
         statistics=[ggdp.Mean("income")],
     )
+    smoking = ggdp.release_table(
+        EXAMPLES / "workers.csv",
+        by=["smoking", "systolic_bp"],
+        goal=ggdp.PureDP(1.0),
+        domain=EXAMPLES / "workers.toml",
+    )
     return {
+        "smoking": smoking.plot(),
         "posterior": draw_posterior(),
         "plus-minus": draw_plus_minus(),
         "orders": plot_plan(ten_cells(), unit="persons"),
@@ -110,7 +117,7 @@ def page_figures() -> dict[str, Figure]:
 def draw_pages(directory: Path) -> None:
     """Draw the figures of the pages into a directory."""
     directory.mkdir(exist_ok=True)
-    # Neither dates nor random names: the same code gives the same files, but for the noise of the means.
+    # Neither dates nor random names: the same code gives the same files, but for the noise of the tables.
     with rc_context({"svg.hashsalt": "ggdp"}):
         for name, figure in page_figures().items():
             figure.savefig(directory / f"{name}.svg", metadata={"Date": None})
