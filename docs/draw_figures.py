@@ -16,6 +16,7 @@ from matplotlib import rc_context
 import ggdp
 from ggdp.paper import comparisons, figures
 from ggdp.plots import plot_plan
+from ggdp.plots.ledgers import plot_burn_down
 from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, plain_ticks, show_legend
 
 if TYPE_CHECKING:
@@ -95,7 +96,11 @@ def page_figures() -> dict[str, Figure]:
         goal=ggdp.PureDP(1.0),
         domain=EXAMPLES / "workers.toml",
     )
+    year = ggdp.Ledger.create(f"{tempfile.mkdtemp()}/people.ledger", ggdp.PureDP(3.0))
+    for month in range(1, 13):
+        year.charge(ggdp.PureDP(0.6 if month == 6 else 0.2, "add-remove"))
     return {
+        "burn-down": plot_burn_down(year),
         "smoking": smoking.plot(),
         "posterior": draw_posterior(),
         "plus-minus": draw_plus_minus(),
