@@ -28,7 +28,7 @@ from pages import machine, row, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGES = ("README.md", "docs/reference/tables.md")
+PAGES = ("README.md", "docs/tutorials/five-minutes.md", "docs/how-to/units.md", "docs/how-to/calibrate.md")
 ROUNDS = 2
 BEFORE = ROOT / "benchmarks" / "results" / "latency_before.json"
 BLOCK = re.compile(r"(<!-- not run[^\n]*-->\n)?```(?:sh|console)\n(.*?)```", re.DOTALL)

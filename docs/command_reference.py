@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,12 @@ def _section(path: tuple[str, ...], command: Any) -> str:  # noqa: ANN401
     context = command.make_context(" ".join(path), [], resilient_parsing=True)
     usage = command.get_usage(context).partition(": ")[2]
     example = (command.epilog or "").partition("Example:\n")[2]
-    records = [record for param in command.get_params(context) if (record := param.get_help_record(context))]
+    # The type of an argument says no more than its name.
+    records = [
+        (record[0].partition(" <")[0] if param.param_type_name == "argument" else record[0], record[1])
+        for param in command.get_params(context)
+        if (record := param.get_help_record(context))
+    ]
     blocks = [f"## {' '.join(path)}", _prose(command.help), f"```text\n{usage}\n```"]
     blocks += [f"`{names}`\n: {_description(said)}" for names, said in records]
     blocks += [f"```sh\n{dedent(example)}\n```"]
@@ -57,7 +63,8 @@ def _prose(text: str | None) -> str:
     """Return a help text in one line a paragraph, with nothing that MyST would read as markup."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in (text or "").split("\n\n"))
     marked = "\n\n".join(paragraphs).replace("*", r"\*").replace("[", r"\[").replace("<", r"\<")
-    return marked.replace("'\\'", "`\\`").replace("'\\t'", "`\\t`")
+    quoted = marked.replace("'\\'", "`\\`").replace("'\\t'", "`\\t`")
+    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*[a-z])", r"`\1`", quoted)
 
 
 def manifest_fields() -> str:

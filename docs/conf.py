@@ -69,12 +69,16 @@ _LOGGER = getLogger(__name__)
 
 # Browsers space a bar, a slash and a minus as between two operands unless told otherwise.
 _TIGHT = re.compile(r"<mo([^>]*)>([|‖/])</mo>")
+# In a line of text, braces that grow with an exponent push the lines apart.
+_BRACE = re.compile(r"<mo([^>]*)>([{}()])</mo>")
 _SIGN = re.compile(r"(<mo[^>]*>[({\[]</mo>\s*)<mo>([−+])</mo>")
 
 
 def _mathml(node: math | math_block, *, as_block: bool) -> str:
     try:
         formula = str(tex2mathml(node.astext(), as_block=as_block))
+        if not as_block:
+            formula = _BRACE.sub(r'<mo\1 stretchy="false">\2</mo>', formula)
         return _SIGN.sub(r'\1<mo form="prefix">\2</mo>', _TIGHT.sub(r'<mo\1 lspace="0" rspace="0">\2</mo>', formula))
     except MathError as error:
         _LOGGER.warning("this formula cannot be rendered: %s", error, location=node)

@@ -16,6 +16,7 @@ from matplotlib import rc_context
 import ggdp
 from ggdp.paper import comparisons, figures
 from ggdp.plots import plot_plan
+from ggdp.plots.ledgers import plot_burn_down
 from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, plain_ticks, show_legend
 
 if TYPE_CHECKING:
@@ -89,7 +90,18 @@ def page_figures() -> dict[str, Figure]:
         domain=EXAMPLES / "incomes.toml",
         statistics=[ggdp.Mean("income")],
     )
+    smoking = ggdp.release_table(
+        EXAMPLES / "workers.csv",
+        by=["smoking", "systolic_bp"],
+        goal=ggdp.PureDP(1.0),
+        domain=EXAMPLES / "workers.toml",
+    )
+    year = ggdp.Ledger.create(f"{tempfile.mkdtemp()}/people.ledger", ggdp.PureDP(3.0))
+    for month in range(1, 13):
+        year.charge(ggdp.PureDP(0.6 if month == 6 else 0.2, "add-remove"))
     return {
+        "burn-down": plot_burn_down(year),
+        "smoking": smoking.plot(),
         "posterior": draw_posterior(),
         "plus-minus": draw_plus_minus(),
         "orders": plot_plan(ten_cells(), unit="persons"),
@@ -110,7 +122,7 @@ def page_figures() -> dict[str, Figure]:
 def draw_pages(directory: Path) -> None:
     """Draw the figures of the pages into a directory."""
     directory.mkdir(exist_ok=True)
-    # Neither dates nor random names: the same code gives the same files, but for the noise of the means.
+    # Neither dates nor random names: the same code gives the same files, but for the noise of the tables.
     with rc_context({"svg.hashsalt": "ggdp"}):
         for name, figure in page_figures().items():
             figure.savefig(directory / f"{name}.svg", metadata={"Date": None})
