@@ -38,7 +38,7 @@ FAR_ABOVE = 10.0
 COARSEST = 1e-5
 # Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with so
 # many knots at most.
-FINE, MOST_FINE = 5e-5, 1 << 17
+FINE, MOST_FINE = 3.5e-5, 3 << 17
 # The part of the spread that single losses may have; the rest is that of coarser grids for sums.
 SINGLE = 0.6
 # The window of a sum, in standard deviations.

@@ -114,7 +114,7 @@ def _moments(sample: Sample, theta: float) -> tuple[float, float]:
 
 
 def _followed(losses: Sequence[CountedLoss]) -> int:
-    """Return the loss whose transform takes the least time and falls fastest: that of the least order with a density."""
+    """Return the loss whose transform takes little time and falls fast: with a density, and of the least order."""
 
     def order(i: int) -> float:
         loss = losses[i].loss

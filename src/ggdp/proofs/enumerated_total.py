@@ -15,7 +15,7 @@ Rounding: in balls; lower ends down, upper ends up.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import Counter
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -81,7 +81,7 @@ def enumerated_between(losses: Sequence[CountedLoss], epsilon: float) -> Between
 
 def _above(found: _Sorted, u: arb) -> arb:
     """Return the sum of P(b) (1 - e^(u - loss of b))_+ over all atoms b."""
-    first = last = bisect_left(found.losses, float(u))
+    first = last = bisect_right(found.losses, float(u))
     # All before the first are at most u, all from the last on at least u.
     while first and not found.most[first] <= u:
         first -= 1

@@ -14,10 +14,10 @@ They are taken over blocks by `ggdp.proofs.block_rules`, with these bounds for a
 1. On an ellipse with the half-axes P and Q around c, |x| is between c - P and c + P, and |arg x| is at most alpha with
    tan(alpha)^2 = Q^2 / (c^2 - P^2), by the tangents from 0. So -Re x^p <= -(c - P)^p cos(p alpha) if p alpha <= pi/2,
    and at most (c + P)^p in any case. V is the integral of p (x + s)^(p-1) over s from 0 to d: |V| <= H with
-   H = p d (c + P + d)^(p-1), and |arg V| <= (p - 1) alpha. So Re zeta V is at most H max(R, 0) for real zeta and else
-   H (max(R', 0) + Omega sin((p - 1) alpha)) if (p - 1) alpha <= pi/2, and at most H |zeta| in any case. Between 0 and d/2, with P < c and c + P < d, |x| and |d - x|
-   are below d: |V| <= 2 d^p and |V'| <= 2 p d^(p-1), so that |Im V| <= 2 p d^(p-1) Q, as V is real on the axis; and
-   Re zeta V <= (1 + R) |V| + Omega |Im V|.
+   H = p d (c + P + d)^(p-1), and |arg V| <= (p - 1) alpha. If (p - 1) alpha <= pi/2, Re zeta V is at most H max(R, 0)
+   for real zeta, and else H (max(R', 0) + Omega sin((p - 1) alpha)); it is at most H |zeta| in any case. Between 0 and
+   d/2, with P < c and c + P < d, |x| and |d - x| are below d: |V| <= 2 d^p and |V'| <= 2 p d^(p-1), so that
+   |Im V| <= 2 p d^(p-1) Q, as V is real on the axis; and Re zeta V <= (1 + R) |V| + Omega |Im V|.
 2. Up to a small x_0 the integrand is taken as that at 0. It differs by at most e^(R (x_0 + d)^p) times
    |1 + zeta| x^p + |zeta| p x (x_0 + d)^(p-1).
 3. Beyond X, with lambda = R p d (1 + d/X)^(p-1) / X < 1, it is at most exp(-(1 - lambda) x^p), as lambda falls with X;

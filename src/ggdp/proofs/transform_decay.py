@@ -20,8 +20,11 @@ probability. In the mirror image the loss is -L, and F is that of the tilt -1 - 
 |phi_i| = exp(-(d omega)^2), by its transform.
 
 Where (log G)' = -p z^(p-1) + theta L' - L'' / L' has one sign between two points, the variation of G between them is
-the difference of its values; F likewise is at least the smaller of two values where (log F)' has one sign. Derivatives
-are enclosed by mean values: L' = p (p - 1) d x^(p-2) and L'' = p (p - 1) (p - 2) d y^(p-3) for some x and y from z to
+the difference of its values; F likewise is between two of its values where (log F)' has one sign, so that m and 1 - m
+are bounded by sums, for a tilt above 0. Between 0 and the first point exp(theta L) is at most what it is there, in the
+mirror image of that it is at most 1, and between -d and 0 the loss is at most d^p. Beyond the last point e, with
+lambda = theta p d (1 + d/e)^(p-1) / e < 1, exp(-z^p + theta L) is at most exp(-(1 - lambda) z^p). Derivatives are
+enclosed by mean values: L' = p (p - 1) d x^(p-2) and L'' = p (p - 1) (p - 2) d y^(p-3) for some x and y from z to
 z + d, so that L'' / L' is (p - 2) / y times (y / x)^(p-2).
 """
 
