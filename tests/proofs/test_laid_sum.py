@@ -107,9 +107,10 @@ def test_random_mixes_have_the_same_delta_as_losses_that_are_added_one_by_one(se
     assert wide[1] <= wide[0] * (1 + 1e-2)
 
 
-FEW = [noise(1.5, 30.0, 4), noise(3.0, 40.0, 4), noise(6.0, 50.0, 3)]
+FEW = [noise(1.5, 30.0, 4), noise(3.0, 40.0, 4), noise(6.0, 50.0, 4)]
 
 
+@pytest.mark.exhaustive
 def test_few_losses_are_laid_at_once_by_following_one_of_them() -> None:
     epsilon = 0.3
     layout = layout_for(FEW, epsilon)
