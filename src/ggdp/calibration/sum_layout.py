@@ -25,6 +25,7 @@ from ggdp.proofs.transform_decay import high_frequencies, is_smooth
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ggdp.calibration.crossing_estimates import Floats
     from ggdp.calibration.sampled_loss import Sample
     from ggdp.proofs.total_loss import CountedLoss
 
@@ -81,8 +82,11 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
     followed = _followed(losses)
     if not frequency <= MOST_FREQUENCIES * spacing:
         further = _frequency(losses, samples, moments, theta, step, LESS_LEFT_OUT)
-        frequency = min(_decayed(samples[followed], theta, deviation), further)
-    if not (frequency <= MOST_FREQUENCIES * spacing and further <= MOST_FURTHER * spacing):
+        if not further <= MOST_FURTHER * spacing:
+            return None
+        choices = np.asarray(MULTIPLES / deviation, dtype=np.float64)
+        frequency = _decayed(samples[followed], theta, choices[choices <= MOST_FREQUENCIES * spacing])
+    if not frequency <= MOST_FREQUENCIES * spacing:
         return None
     return SumLayout(
         step=step,
@@ -123,12 +127,12 @@ def _followed(losses: Sequence[CountedLoss]) -> int:
     return min(range(len(losses)), key=order)
 
 
-def _decayed(sample: Sample, theta: float, deviation: float) -> float:
+def _decayed(sample: Sample, theta: float, choices: Floats) -> float:
     """Return a frequency from which on the transform of all losses of a kind is about as small as what is left out."""
     tilted = sample.logs + theta * sample.losses
     weights = np.exp(tilted - tilted.max())
     weights /= weights.sum()
-    for frequency in MULTIPLES / deviation:
+    for frequency in choices:
         # Several frequencies, lest one is near a zero.
         nearby = np.outer(np.linspace(1.0, 1.3, 8), frequency * sample.losses)
         if float(np.abs(np.exp(1j * nearby) @ weights).max()) ** sample.count <= DECAYED:
