@@ -79,10 +79,11 @@ def judged(rows: list[dict[str, Any]], bounds: list[dict[str, Any]]) -> list[str
     wrong = sum(not holds(each["delta"], each["true"]) for each in known)
     lines.append(line("true delta not between the bounds", "0", f"{wrong} of {len(known)}", wrong == 0))
     found = [each for each in bounds if "upper" in each["delta"]]
-    over = [each["delta"]["upper"] / min(each["google"].values()) for each in found]
-    above = sum(ratio > 1.0 + ROUNDING for ratio in over)
-    measured = f"{above} of {len(found)}" + (f", by a share of at most {excess(max(over))}" if above else "")
-    lines.append(line("upper bound above dp-accounting's", "0", measured, above == 0))
+    for step in map(str, STEPS):
+        over = [each["delta"]["upper"] / each["google"][step] for each in found]
+        above = sum(ratio > 1.0 + ROUNDING for ratio in over)
+        measured = f"{above} of {len(found)}" + (f", by a share of at most {excess(max(over))}" if above else "")
+        lines.append(line(f"upper bound above dp-accounting's at {step}", "0", measured, above == 0))
     return lines
 
 

@@ -78,6 +78,35 @@ def test_random_responses_have_their_exact_delta_between_the_bounds() -> None:
             assert found[0] <= exact_delta(losses, epsilon) <= found[1] <= found[0] * (1 + 1e-14) + 1e-300
 
 
+def test_many_combinations_are_enumerated_in_two_halves() -> None:
+    """84,537 combinations, beside a sum of them all in floats."""
+    losses = [noise(1.5, 2.2), noise(3.0, 2.6), noise(3.0, 3.1)]
+    total, masses = np.zeros(1), np.ones(1)
+    for counted in losses:
+        p, b = counted.loss.law.order, counted.loss.law.scale
+        k = np.arange(-60, 61)
+        weights = np.exp(-((np.abs(k) / b) ** p))
+        each = (np.abs(k + 1) / b) ** p - (np.abs(k) / b) ** p
+        keep = weights > 1e-25
+        total = np.add.outer(total, each[keep]).ravel()
+        masses = np.outer(masses, weights[keep] / weights.sum()).ravel()
+    for epsilon in (0.0, 1.1, 7.63, 12.85):
+        true = float(masses @ -np.expm1(np.minimum(epsilon - total, 0.0)))
+        lower, upper = enumerated_between(losses, epsilon) or (0.0, 1.0)
+        assert lower <= upper <= lower * (1 + 1e-14)
+        assert abs(upper / true - 1) < 1e-11
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.5])
+def test_sums_of_both_halves_at_epsilon_itself_do_not_count(epsilon: float) -> None:
+    """0.5 is a float, and so are all sums: which are above epsilon is a tie that balls may not decide."""
+    losses = [CountedLoss(ResponseLoss(0.5, 0.0), 3), noise(1.0, 2.0, count=2)]
+    found = enumerated_between(losses, epsilon)
+    assert found is not None
+    with mpmath.workdps(40):
+        assert found[0] <= exact_delta(losses, epsilon) <= found[1] <= found[0] * (1 + 1e-14) + 1e-50
+
+
 def test_an_epsilon_at_an_atom_does_not_count_it() -> None:
     """The largest loss is 3 times 0.5: at that epsilon delta is 0, and just below it is not."""
     losses = [CountedLoss(ResponseLoss(0.5, 0.0), 3)]

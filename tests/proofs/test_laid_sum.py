@@ -107,6 +107,30 @@ def test_random_mixes_have_the_same_delta_as_losses_that_are_added_one_by_one(se
     assert wide[1] <= wide[0] * (1 + 1e-2)
 
 
+FEW = [noise(1.5, 30.0, 4), noise(3.0, 40.0, 4), noise(6.0, 50.0, 4)]
+
+
+@pytest.mark.exhaustive
+def test_few_losses_are_laid_at_once_by_following_one_of_them() -> None:
+    epsilon = 0.3
+    layout = layout_for(FEW, epsilon)
+    assert layout.further > 4 * layout.frequencies
+    assert layout.followed == 0
+    lower, upper = bounds(FEW, layout, epsilon)
+    wide = added_one_by_one(FEW, epsilon)
+    assert wide[0] <= upper
+    assert lower <= wide[1]
+    assert upper <= lower * (1 + 1e-6)
+
+
+def test_a_loss_is_followed_at_least_as_far_as_the_others_and_is_one_of_them() -> None:
+    layout = layout_for(GAUSSIAN, 1.0)
+    with pytest.raises(ArgumentError, match="further"):
+        replace(layout, further=layout.frequencies - 1)
+    with pytest.raises(ArgumentError, match="followed"):
+        replace(layout, followed=2)
+
+
 @pytest.mark.parametrize("away", [-0.3, -0.01, 1e-4, 0.02, 0.4])
 def test_away_from_the_epsilon_of_its_grid_a_sum_still_has_the_exact_delta_between_its_bounds(away: float) -> None:
     layout = layout_for(GAUSSIAN, 2.0)
@@ -115,8 +139,12 @@ def test_away_from_the_epsilon_of_its_grid_a_sum_still_has_the_exact_delta_betwe
 
 
 CHANGES = {
-    "few frequencies": lambda layout: replace(layout, frequencies=max(layout.frequencies // 3, 1)),
-    "one frequency": lambda layout: replace(layout, frequencies=1),
+    "few frequencies": lambda layout: replace(layout, frequencies=layout.frequencies // 3, further=layout.further // 3),
+    "one frequency": lambda layout: replace(layout, frequencies=1, further=1),
+    "few frequencies and one loss followed": lambda layout: replace(layout, frequencies=layout.frequencies // 3),
+    "few frequencies and atoms followed": lambda layout: replace(
+        layout, frequencies=layout.frequencies // 3, followed=1
+    ),
     "a narrow grid": lambda layout: replace(layout, points=layout.points // 3, low=layout.low + layout.points // 3),
     "a grid too low": lambda layout: replace(layout, low=layout.low - layout.points // 2),
     "a grid too high": lambda layout: replace(layout, low=layout.low + layout.points // 2),
@@ -174,7 +202,8 @@ def test_most_bad_layouts_do_have_bounds_which_are_wide() -> None:
 @pytest.mark.parametrize("losses", [GAUSSIAN, MIXED], ids=["Gaussian", "mixed"])
 def test_the_weights_are_those_of_a_law_that_is_split_once(losses: list[CountedLoss]) -> None:
     """The masses add up to 1, and so do masses times e^(-loss), which a split keeps."""
-    layout = layout_for(losses, 0.5)
+    # A low tilt, so that both ends of the law are seen.
+    layout = replace(layout_for(losses, 0.5), tilt=0.5)
     total = laid_sum(losses, layout)
     unit, (mass, reverse) = total.slack.excess, (arb(0), arb(0))
     for j, weight in enumerate(total.weights.coeffs()):

@@ -17,7 +17,7 @@ from ggdp.proofs.block_rules import counting_rule, gauss_rule
 from ggdp.proofs.loss_transform import transform
 from ggdp.proofs.total_loss import CoordinateLoss, Loss, ResponseLoss
 from ggdp.proofs.transform_blocks import Line
-from ggdp.proofs.transform_decay import TiltedLoss, decay
+from ggdp.proofs.transform_decay import TiltedLoss, decay, high_frequencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,6 +174,32 @@ def test_no_frequency_from_the_start_on_is_above_the_bound(order: float, tilt: f
         assert highest <= largest(losses, tilt, start) * (1 + 1e-9) + 1e-12
     # It is of use: far out hardly anything is left.
     assert largest(losses, tilt, 3e3) < 1e-3
+
+
+@pytest.mark.parametrize("order", [1.5, 3.0, 6.0])
+@pytest.mark.parametrize("tilt", [0.7, 8.0])
+def test_the_noise_whose_density_is_not_followed_is_bounded_from_above_and_closely(order: float, tilt: float) -> None:
+    """The last pair is that of all noise but a little around 0 and -d."""
+    loss = noise(order, scale=60.0)
+    d, whole = 1 / 60.0, exact(loss, mpmath.mpc(tilt)).real
+    pairs, _ = high_frequencies(loss, tilt, arb(mpmath.nstr(whole, 25)))
+    x = np.linspace(-d - 0.01, 0.01, 20_001)
+    logs = -(np.abs(x) ** order) + tilt * (np.abs(x + d) ** order - np.abs(x) ** order)
+    outside = np.exp(logs).mean() * (d + 0.02) / (2 * math.gamma(1 + 1 / order) * float(whole))
+    assert outside <= float(pairs[-1][0]) <= 1.05 * outside + 1e-4
+
+
+@pytest.mark.parametrize(("order", "tilt", "last"), [(1.5, 0.7, 3000), (1.5, 9.0, 400), (6.0, 9.0, 300)])
+def test_transforms_at_high_frequencies_hold_sums_in_floats(order: float, tilt: float, last: int) -> None:
+    """Where a loss is followed far, blocks are short; tilts beside it need not be those of the line."""
+    loss = noise(order, scale=40.0)
+    found = transform(loss, Line(tilt=tilt, spacing=arb(1), last=last, reals=(tilt + 9.0, -12.0)))
+    frequencies = [0.0, last // 3, last // 2, last]
+    true = in_floats(loss, tilt, frequencies)
+    for k, value in zip(frequencies, true, strict=True):
+        ratio = abs(found.values[int(k)] / found.values[0])
+        assert abs(float(ratio) - value) < 1e-6
+        assert float(ratio.rad()) < 1e-10
 
 
 @pytest.mark.parametrize("loss", [noise(1.0), noise(1.0, "integer"), noise(3.0, "integer"), ResponseLoss(0.1, 0.0)])

@@ -17,13 +17,15 @@ from flint import arb
 
 from ggdp._balls import BALLS, working_precision
 from ggdp.calibration.loss_layout import PER_SPREAD, _spread_out, _tilt
-from ggdp.calibration.sampled_loss import log_delta, log_moments
+from ggdp.calibration.sampled_loss import log_delta, log_moments, summed
 from ggdp.proofs.layouts import SumLayout
+from ggdp.proofs.total_loss import CoordinateLoss
 from ggdp.proofs.transform_decay import high_frequencies, is_smooth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ggdp.calibration.crossing_estimates import Floats
     from ggdp.calibration.sampled_loss import Sample
     from ggdp.proofs.total_loss import CountedLoss
 
@@ -31,14 +33,17 @@ __all__ = ["planned_sum"]
 
 # Relative distance of the upper from the lower bound of delta that is aimed at.
 DISTANCE = 2e-6
-# What is left out at high frequencies, relative to delta.
-LEFT_OUT = 2e-8
+# What is left out at high frequencies, relative to delta; and where one loss is followed further than the others.
+LEFT_OUT, LESS_LEFT_OUT = 2e-8, 1e-9
 # Logarithms of the tilted mass outside of the grid, and of the mass above it relative to delta.
 OUTSIDE, ABOVE = -30.0, -22.0
 # Tilts for bounds of the tails, in parts of the deviation of the tilted sum.
 TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 16.0])
 LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 14
-MOST_FREQUENCIES = 1000
+# What the transform of one kind of loss, times itself for each of them, may be where the others are no longer used.
+DECAYED = 1e-10
+# The most frequencies of all losses, and of one alone.
+MOST_FREQUENCIES, MOST_FURTHER = 1000, 8000
 # Part of the reciprocal deviation of a loss at which its fourth moment is bounded.
 WIDTH = 0.4
 # Frequencies to choose from, in parts of the deviation of the tilted sum.
@@ -52,10 +57,10 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
     if not any(is_smooth(counted.loss) for counted in losses):
         return None
     theta = _spread_out(samples, _tilt(samples, epsilon))
+    # Errors are the same on all knots: a tilt makes those far above epsilon small.
+    theta = _short(max(theta, 1.0 / math.sqrt(summed(samples, theta)[2])))
     moments = [_moments(sample, theta) for sample in samples]
-    variance = sum(sample.count * moment[0] for sample, moment in zip(samples, moments, strict=True))
-    deviation = math.sqrt(variance)
-    theta = _short(max(theta, 1e-3 / deviation))
+    deviation = math.sqrt(sum(sample.count * moment[0] for sample, moment in zip(samples, moments, strict=True)))
     level, delta = float(log_moments(samples, np.array([theta]))[0]), log_delta(samples, theta, epsilon)
     # Below: K(t) - K(theta) + (theta - t) low <= OUTSIDE for a tilt t <= 0.
     tilts = np.minimum(theta - TILTS / deviation, 0.0)
@@ -72,16 +77,25 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
     # Where epsilon is a knot, the split costs nothing.
     step = epsilon / math.ceil(epsilon / step) if epsilon > step else step
     points = math.ceil((high - low) / step) + 2
-    frequency = _frequency(losses, samples, moments, theta, step)
-    frequencies = frequency * step * points / (2.0 * math.pi)
-    if not frequencies <= MOST_FREQUENCIES:
+    spacing = 2.0 * math.pi / (step * points)
+    frequency = further = _frequency(losses, samples, moments, theta, step, LEFT_OUT)
+    followed = _followed(losses)
+    if not frequency <= MOST_FREQUENCIES * spacing:
+        further = _frequency(losses, samples, moments, theta, step, LESS_LEFT_OUT)
+        if not further <= MOST_FURTHER * spacing:
+            return None
+        choices = np.asarray(MULTIPLES / deviation, dtype=np.float64)
+        frequency = _decayed(samples[followed], theta, choices[choices <= MOST_FREQUENCIES * spacing])
+    if not frequency <= MOST_FREQUENCIES * spacing:
         return None
     return SumLayout(
         step=step,
         low=math.floor(low / step),
         points=points,
         tilt=theta,
-        frequencies=math.ceil(frequencies),
+        frequencies=math.ceil(frequency / spacing),
+        further=math.ceil(further / spacing),
+        followed=followed,
         below=below,
         above=above,
         widths=tuple(_short(WIDTH / math.sqrt(moment[0])) for moment in moments),
@@ -103,12 +117,36 @@ def _moments(sample: Sample, theta: float) -> tuple[float, float]:
     return float(weights @ centred**2), float(weights @ centred**4)
 
 
+def _followed(losses: Sequence[CountedLoss]) -> int:
+    """Return the loss whose transform takes little time and falls fast: with a density, and of the least order."""
+
+    def order(i: int) -> float:
+        loss = losses[i].loss
+        return loss.law.order if isinstance(loss, CoordinateLoss) and is_smooth(loss) else math.inf
+
+    return min(range(len(losses)), key=order)
+
+
+def _decayed(sample: Sample, theta: float, choices: Floats) -> float:
+    """Return a frequency from which on the transform of all losses of a kind is about as small as what is left out."""
+    tilted = sample.logs + theta * sample.losses
+    weights = np.exp(tilted - tilted.max())
+    weights /= weights.sum()
+    for frequency in choices:
+        # Several frequencies, lest one is near a zero.
+        nearby = np.outer(np.linspace(1.0, 1.3, 8), frequency * sample.losses)
+        if float(np.abs(np.exp(1j * nearby) @ weights).max()) ** sample.count <= DECAYED:
+            return float(frequency)
+    return math.inf
+
+
 def _frequency(
     losses: Sequence[CountedLoss],
     samples: Sequence[Sample],
     moments: Sequence[tuple[float, float]],
     theta: float,
     step: float,
+    enough: float,
 ) -> float:
     """Return a frequency from which on the characteristic function is proved small, about; infinite where none is."""
     counts = np.array([sample.count for sample in samples], dtype=float)
@@ -133,5 +171,5 @@ def _frequency(
     widths = np.append(np.diff(frequencies), frequencies[-1])
     left = np.cumsum((high * np.minimum(1.0, (2.0 / (step * frequencies)) ** 2) * widths)[::-1])[::-1]
     left *= 2.0 * deviation
-    small = np.nonzero(left <= LEFT_OUT)[0]
+    small = np.nonzero(left <= enough)[0]
     return float(frequencies[small[0]]) if len(small) else math.inf

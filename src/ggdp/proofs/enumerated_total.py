@@ -5,16 +5,21 @@ atoms. n equal losses have as many combinations as there are multisets of n atom
 on the integers so far from 0 that its probability is negligible is left out: that can only lower the sum, and by at
 most the probability that any noise is so far.
 
+Claim (two halves). Let c be a pair of a and b, each from one half of the losses. With u = x - loss of a, the sum over b
+is P(b >= u) - e^u times the sum of P(b) e^(-loss of b) over the same b: with sums over the largest b known, one for
+each a is enough. Which b are above u is decided in balls; those for which it is undecided are added one by one.
+
 Rounding: in balls; lower ends down, upper ends up.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb, fmpz
 
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["enumerated_between"]
 
 _PRECISION = 192
-# More combinations than these are left to a grid.
+# More combinations of one half of the losses than these are left to a grid.
 _MOST = 1 << 13
 # Noise beyond |x|^p = 110 has a probability below e^-110.
 _FAR = 110.0
@@ -39,40 +44,98 @@ _FAR = 110.0
 Atoms = list[tuple[arb, arb]]
 
 
+class _Sorted(NamedTuple):
+    """Atoms by rising losses, about, with what is known of all before and of all from one on.
+
+    `most` holds a bound of the losses of all before each atom; `least`, `masses` and `weighted` one of the losses of
+    all from it on, their mass, and the sum of mass times e^(-loss).
+    """
+
+    atoms: Atoms
+    losses: list[float]
+    most: list[arb]
+    least: list[arb]
+    masses: list[arb]
+    weighted: list[arb]
+
+
+class _Halves(NamedTuple):
+    """All combinations of both halves of the losses, and the probability of what is left out."""
+
+    first: Atoms
+    second: _Sorted
+    left_out: arb
+
+
 def enumerated_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | None:
     """Return two floats with delta between them; None where there are too many combinations of losses."""
-    combined = _combined(tuple(losses))
-    if combined is None:
+    halves = _halves(tuple(losses))
+    if halves is None:
         return None
-    atoms, left_out = combined
     with BALLS, working_precision(_PRECISION):
         x, total = arb(epsilon), arb(0)
-        for loss, mass in atoms:
-            if not loss <= x:
-                total += mass * (-(x - loss).expm1()).max(arb(0))
-        return max(lower_float(total), 0.0), min(upper_float(total + left_out), 1.0)
+        for loss, mass in halves.first:
+            total += mass * _above(halves.second, x - loss)
+        return max(lower_float(total), 0.0), min(upper_float(total + halves.left_out), 1.0)
+
+
+def _above(found: _Sorted, u: arb) -> arb:
+    """Return the sum of P(b) (1 - e^(u - loss of b))_+ over all atoms b."""
+    first = last = bisect_right(found.losses, float(u))
+    # All before the first are at most u, all from the last on at least u.
+    while first and not found.most[first] <= u:
+        first -= 1
+    while last < len(found.atoms) and not found.least[last] >= u:
+        last += 1
+    total = found.masses[last] - u.exp() * found.weighted[last]
+    for loss, mass in found.atoms[first:last]:
+        total += mass * (-(u - loss).expm1()).max(arb(0))
+    return total
 
 
 @lru_cache(maxsize=8)
-def _combined(losses: tuple[CountedLoss, ...]) -> tuple[Atoms, arb] | None:
-    """Return all combinations of losses with their probabilities, and the probability of what is left out."""
-    sizes = [_size(counted) for counted in losses]
-    number = 1
-    for counted, size in zip(losses, sizes, strict=True):
+def _halves(losses: tuple[CountedLoss, ...]) -> _Halves | None:
+    """Return all combinations of losses with their probabilities, in two halves; None where there are too many."""
+    halves: list[tuple[int, list[CountedLoss]]] = [(1, []), (1, [])]
+    sized = []
+    for counted in losses:
+        size = _size(counted)
         if size is None or counted.count * size > _MOST:
             return None
-        number *= math.comb(counted.count + size - 1, counted.count)
-        if number > _MOST:
+        sized.append((math.comb(counted.count + size - 1, counted.count), counted))
+    for number, counted in sorted(sized, key=lambda pair: -pair[0]):
+        fewer, more = sorted(halves, key=lambda half: half[0])
+        halves = [(fewer[0] * number, [*fewer[1], counted]), more]
+        if halves[0][0] > _MOST:
             return None
     with BALLS, working_precision(_PRECISION):
-        atoms: Atoms = [(arb(0), arb(1))]
-        left_out = arb(0)
-        for counted in losses:
-            single, rest = _atoms(counted)
-            left_out += counted.count * rest
-            several = _repeated(single, counted.count)
-            atoms = [(loss + other, mass * share) for loss, mass in atoms for other, share in several]
+        first, second = (_combined(half) for _, half in sorted(halves, key=lambda half: half[0]))
+        return _Halves(first[0], _sorted(second[0]), first[1] + second[1])
+
+
+def _combined(losses: Sequence[CountedLoss]) -> tuple[Atoms, arb]:
+    """Return all combinations of losses with their probabilities, and the probability of what is left out."""
+    atoms: Atoms = [(arb(0), arb(1))]
+    left_out = arb(0)
+    for counted in losses:
+        single, rest = _atoms(counted)
+        left_out += counted.count * rest
+        several = _repeated(single, counted.count)
+        atoms = [(loss + other, mass * share) for loss, mass in atoms for other, share in several]
     return atoms, left_out
+
+
+def _sorted(atoms: Atoms) -> _Sorted:
+    """Return atoms with sums over the largest ones; floats only propose the order."""
+    atoms = sorted(atoms, key=lambda atom: float(atom[0]))
+    most, least, masses, weighted = [arb(-math.inf)], [arb(math.inf)], [arb(0)], [arb(0)]
+    for loss, _ in atoms:
+        most.append(most[-1].max(loss.upper()))
+    for loss, mass in reversed(atoms):
+        least.append(least[-1].min(loss.lower()))
+        masses.append(masses[-1] + mass)
+        weighted.append(weighted[-1] + mass * (-loss).exp())
+    return _Sorted(atoms, [float(loss) for loss, _ in atoms], most, least[::-1], masses[::-1], weighted[::-1])
 
 
 def _size(counted: CountedLoss) -> int | None:

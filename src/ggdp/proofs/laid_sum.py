@@ -21,8 +21,9 @@ q = e^-h, and K(zeta) = (e^(zeta h) - 1) (1 - e^(-(1 + zeta) h)) / ((1 - q) zeta
 1. (Frequencies left out.) |K(theta + i omega)| is at most K(theta), as k >= 0, and at most C / omega^2 with
    C = (1 + e^(theta h)) (1 + e^(-(1 + theta) h)) / (1 - q). Where |phi| <= Phi between two frequencies a and b
    (`ggdp.proofs.transform_decay`), there are at most 1 + (b - a) T / 2 pi of the omega_k, and |K phi| is at most
-   Phi min(K(theta), C / a^2); from a on, 1 / omega_k^2 adds up to at most 1 / a^2 + T / (2 pi a). Frequencies below 0
-   count the same.
+   Phi min(K(theta), C / a^2); from a on, 1 / omega_k^2 adds up to at most 1 / a^2 + T / (2 pi a). Up to a further
+   frequency |phi| is bounded at each omega_k by that of one kind of loss alone, since no factor of phi is above 1: its
+   transform takes less time than those of all. Frequencies below 0 count the same.
 2. (Knots left out.) W_j >= w_j, and all W_j together are above the w_j by the sum of w over all knots outside. Split
    to such a knot is S <= l_0 or S >= l_(N-1), and k(u) e^(-theta u) adds up to at most e^(theta h). By Chernoff,
    P_theta(S <= l_0) <= M(t) / M(theta) e^((theta - t) l_0) for t <= theta, and likewise above for t >= theta.
@@ -46,14 +47,13 @@ from ggdp.errors import CertificateError
 from ggdp.proofs.loss_distribution import ONE, LossDistribution, Slack, Split
 from ggdp.proofs.loss_transform import transform
 from ggdp.proofs.transform_blocks import Line
-from ggdp.proofs.transform_decay import TiltedLoss, decay
+from ggdp.proofs.transform_decay import Range, TiltedLoss, decay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.proofs.layouts import SumLayout
     from ggdp.proofs.total_loss import CountedLoss
-    from ggdp.proofs.transform_decay import Range
 
 __all__ = ["laid_sum"]
 
@@ -67,21 +67,26 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
     period = step * number
     spacing = 2 * arb.pi() / period
     tilted = []
-    for counted, s in zip(losses, layout.widths, strict=True):
+    for i, (counted, s) in enumerate(zip(losses, layout.widths, strict=True)):
         beside = layout.tilt + s, layout.tilt - s
         if not (arb(beside[0]) == tilt + arb(s) and arb(beside[1]) == tilt - arb(s)):
             message = f"the width {s!r} cannot be added to the tilt {layout.tilt!r} without rounding"
             raise CertificateError(message)
         reals = (layout.below, layout.above, *beside)
-        line = Line(tilt=layout.tilt, spacing=spacing, last=layout.frequencies, reals=reals)
+        last = layout.further if i == layout.followed else layout.frequencies
+        line = Line(tilt=layout.tilt, spacing=spacing, last=last, reals=reals)
         tilted.append(TiltedLoss(counted.loss, counted.count, transform(counted.loss, line), s))
     level = _level(tilted, None)
     shape = [_product(tilted, k) for k in range(layout.frequencies + 1)]
     kernels = [_kernel(acb(tilt, spacing * k), step) for k in range(layout.frequencies + 1)]
     coefficients = [value * kernel / period for value, kernel in zip(shape, kernels, strict=True)]
 
-    ranges = decay(tilted, layout.tilt, spacing, spacing * (layout.frequencies + 1))
-    left_out = _left_out(ranges, kernels[0].real, step, tilt, spacing) / period
+    ranges = decay(tilted, layout.tilt, spacing, spacing * (layout.further + 1))
+    followed = [
+        Range(spacing * k, spacing * k, _modulus(tilted[layout.followed], k))
+        for k in range(layout.frequencies + 1, layout.further + 1)
+    ]
+    left_out = _left_out([*followed, *ranges], kernels[0].real, step, tilt, spacing) / period
     inexact = coefficients[0].real.rad() + 2 * sum((_radius(value) for value in coefficients[1:]), arb(0))
     low, high = layout.low * step, (layout.low + number - 1) * step
     lowest = (_level(tilted, 0) - level + (tilt - layout.below) * low).exp()
@@ -130,6 +135,11 @@ def _product(losses: Sequence[TiltedLoss], k: int) -> acb:
         for one in losses:
             found *= (one.transform.values[k] / one.transform.values[0].real) ** one.count
     return found
+
+
+def _modulus(one: TiltedLoss, k: int) -> arb:
+    """Bound |phi| at a frequency by the factor of one kind of loss."""
+    return abs(one.transform.values[k] / one.transform.values[0].real).upper() ** one.count
 
 
 def _kernel(zeta: acb, step: arb) -> acb:

@@ -166,6 +166,8 @@ class SumLayout:
         The tilt of the weights.
     frequencies : int
         How many frequencies above 0 are used.
+    further, followed : int
+        Up to which frequency the transform of one loss alone is computed, and which one it is.
     below, above : float
         Tilts for the bounds of what is below and above the grid: at most 0, and at least the tilt.
     widths : tuple of float
@@ -178,6 +180,8 @@ class SumLayout:
     points: int
     tilt: float
     frequencies: int
+    further: int
+    followed: int
     below: float
     above: float
     widths: tuple[float, ...]
@@ -186,9 +190,13 @@ class SumLayout:
         for name in ("step", "tilt"):
             _validate.positive(**{name: getattr(self, name)})
         _integer_up_to(2**40, low=self.low)
-        for name in ("points", "frequencies"):
+        for name in ("points", "frequencies", "further"):
             _count(**{name: getattr(self, name)})
             _integer_up_to(MOST_POINTS, **{name: getattr(self, name)})
+        if self.further < self.frequencies:
+            raise ArgumentError("further", self.further, f"must be at least frequencies = {self.frequencies}")
+        if not _validate.integer(at_least=0, followed=self.followed) < len(self.widths):
+            raise ArgumentError("followed", self.followed, f"must be below the number of losses {len(self.widths)}")
         if not _validate.finite(below=self.below) <= 0.0:
             raise ArgumentError("below", self.below, "must be at most 0")
         if not _validate.finite(above=self.above) >= self.tilt:

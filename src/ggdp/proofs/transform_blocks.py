@@ -3,6 +3,7 @@
 =========  ====================================================================================================
 L, M       the loss |x + d|^p - |x|^p and its transform E e^(zeta L), see `ggdp.proofs.loss_transform`
 R, Omega   the largest real part of any zeta or -1 - zeta, and the largest |Im zeta|
+R'         the largest real part of those that are not real
 =========  ====================================================================================================
 
 Claim. Mirrored about -d/2, noise x has the loss -L, and M is a sum of integrals of exp(-x^p + zeta V)
@@ -13,8 +14,10 @@ They are taken over blocks by `ggdp.proofs.block_rules`, with these bounds for a
 1. On an ellipse with the half-axes P and Q around c, |x| is between c - P and c + P, and |arg x| is at most alpha with
    tan(alpha)^2 = Q^2 / (c^2 - P^2), by the tangents from 0. So -Re x^p <= -(c - P)^p cos(p alpha) if p alpha <= pi/2,
    and at most (c + P)^p in any case. V is the integral of p (x + s)^(p-1) over s from 0 to d: |V| <= H with
-   H = p d (c + P + d)^(p-1), and |arg V| <= (p - 1) alpha. So Re zeta V <= H (max(R, 0) + Omega sin((p - 1) alpha)) if
-   (p - 1) alpha <= pi/2, and at most H |zeta| in any case. Between 0 and d/2, with c + P < d, |V| <= 2 (2 d)^p.
+   H = p d (c + P + d)^(p-1), and |arg V| <= (p - 1) alpha. If (p - 1) alpha <= pi/2, Re zeta V is at most H max(R, 0)
+   for real zeta, and else H (max(R', 0) + Omega sin((p - 1) alpha)); it is at most H |zeta| in any case. Between 0 and
+   d/2, with P < c and c + P < d, |x| and |d - x| are below d: |V| <= 2 d^p and |V'| <= 2 p d^(p-1), so that
+   |Im V| <= 2 p d^(p-1) Q, as V is real on the axis; and Re zeta V <= (1 + R) |V| + Omega |Im V|.
 2. Up to a small x_0 the integrand is taken as that at 0. It differs by at most e^(R (x_0 + d)^p) times
    |1 + zeta| x^p + |zeta| p x (x_0 + d)^(p-1).
 3. Beyond X, with lambda = R p d (1 + d/X)^(p-1) / X < 1, it is at most exp(-(1 - lambda) x^p), as lambda falls with X;
@@ -47,8 +50,8 @@ _SMALL = 2.0**-50
 _FIRST, _POINTS = 32, 24
 _MOST_INTEGERS = 1 << 14
 # Shapes of blocks and ellipses to choose from.
-_RATIOS = (1.1, 1.2, 1.4, 1.7, 2.2, 3.0, 4.0)
-_PARTS = (0.04, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
+_RATIOS = (4.0, 3.0, 2.2, 1.7, 1.4, 1.2, 1.1, 1.05, 1.02, 1.01, 1.004)
+_PARTS = (0.004, 0.012, 0.04, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,11 @@ class Line:
     def right(self) -> float:
         """The largest real part of any zeta or -1 - zeta, at least 0; rounded up."""
         return max(self.tilt, 0.0, *(max(real, math.nextafter(-1.0 - real, math.inf)) for real in self.reals))
+
+    @property
+    def along(self) -> float:
+        """The largest real part of any zeta or -1 - zeta on the line itself, which is right of -1/2; at least 0."""
+        return max(self.tilt, 0.0)
 
     @property
     def top(self) -> arb:
@@ -161,13 +169,17 @@ def _largest(p: arb, d: arb, c: arb, wide: arb, tall: arb, line: Line, inner: bo
     if not c > wide:
         return arb(math.inf)
     if inner:
-        return (far**p + 2 * line.modulus * (2 * d) ** p).exp() if far < d else arb(math.inf)
+        if not far < d:
+            return arb(math.inf)
+        return (far**p + 2 * d**p * (1 + arb(line.right)) + 2 * p * d ** (p - 1) * tall * line.top).exp()
     alpha = (tall / (c**2 - wide**2).sqrt()).atan()
     quarter = arb.pi() / 2
     exponent = -((c - wide) ** p) * (p * alpha).cos() if p * alpha <= quarter else far**p
     high = p * d * (far + d) ** (p - 1)
     if (p - 1) * alpha <= quarter:
-        return (exponent + high * (line.right + line.top * ((p - 1) * alpha).sin())).exp()
+        # A real zeta turns nothing: with V in the right half-plane, Re zeta V <= zeta |V|.
+        turned = arb(line.along) + line.top * ((p - 1) * alpha).sin()
+        return (exponent + high * turned.max(arb(line.right))).exp()
     return (exponent + high * line.modulus).exp()
 
 
@@ -182,10 +194,14 @@ def _beyond(p: arb, d: arb, end: arb, line: Line) -> arb:
 def _on_reals(order: float, p: arb, d: arb, line: Line) -> tuple[list[_Node], arb]:
     """Return the nodes of both integrals, and a bound of their error for each point of the line."""
     nodes, error = [], arb(0)
-    rough = _rounded(float(d)), _rounded(line.right), _rounded(float(line.top))
+    exact = float(d), line.right, line.along, float(line.top)
     for inner in (False, True):
-        top, places = _places(order, *rough, inner)
-        scale = float(d) / rough[0] if inner else 1.0
+        used = tuple(_rounded(value) for value in exact)
+        top, places, fine = _places(order, *used, inner)
+        if not fine:
+            used = exact
+            top, places, _ = _places(order, *used, inner)
+        scale = float(d) / used[0] if inner else 1.0
         edge = d / 2 if inner else arb(top)
         if not inner:
             error += _beyond(p, d, edge, line)
@@ -255,33 +271,38 @@ def _end(order: float, d: float, right: float) -> float:
 
 
 def _log_largest(
-    order: float, d: float, right: float, top: float, c: float, wide: float, tall: float, inner: bool
+    order: float, d: float, right: float, along: float, top: float, c: float, wide: float, tall: float, inner: bool
 ) -> float:
     """Return about the logarithm of `_largest`."""
     far = c + wide
     if c <= wide or (inner and far >= d):
         return math.inf
     if inner:
-        return float(far**order + 2.0 * (1.0 + right + top) * (2.0 * d) ** order)
+        return float(far**order + 2.0 * d**order * (1.0 + right) + 2.0 * order * d ** (order - 1.0) * tall * top)
     alpha = math.atan(tall / math.sqrt(c * c - wide * wide))
     exponent = -((c - wide) ** order) * math.cos(order * alpha) if order * alpha < 1.57 else far**order
     high = order * d * (far + d) ** (order - 1.0)
     if (order - 1.0) * alpha < 1.57:
-        return float(exponent + high * (right + top * math.sin((order - 1.0) * alpha)))
+        return float(exponent + high * max(right, along + top * math.sin((order - 1.0) * alpha)))
     return float(exponent + high * (1.0 + right + top))
 
 
 @lru_cache(maxsize=512)
-def _places(order: float, d: float, right: float, turn: float, inner: bool) -> tuple[float, tuple[_Place, ...]]:
-    """Return where blocks start, and those from there down, with few nodes."""
+def _places(
+    order: float, d: float, right: float, along: float, turn: float, inner: bool
+) -> tuple[float, tuple[_Place, ...], bool]:
+    """Return where blocks start, and those from there down, with few nodes; and whether their errors are small."""
     start = top = 0.5 * d if inner else _end(order, d, right)
     least = top
     while (1.0 + right + turn) * (least ** (order + 1.0) + order * least**2 * (least + d) ** (order - 1.0)) > _SMALL:
         least *= 0.9
     found: list[_Place] = []
+    fine = True
     while top > least:
         best, cost = _Place(max(top / 1.05, least), 2.0, 40), math.inf
         for ratio in _RATIOS:
+            if cost < math.inf and ratio < 1.1:
+                break
             low = max(top / ratio, least)
             c, r = 0.5 * (top + low), 0.5 * (top - low)
             y = r / c
@@ -289,15 +310,16 @@ def _places(order: float, d: float, right: float, turn: float, inner: bool) -> t
             for part in _PARTS:
                 rho = 1.0 + part * (limit - 1.0)
                 wide, tall = r * (rho + 1.0 / rho) / 2.0, r * (rho - 1.0 / rho) / 2.0
-                size = _log_largest(order, d, right, turn, c, wide, tall, inner)
+                size = _log_largest(order, d, right, along, turn, c, wide, tall, inner)
                 if size < 200.0:
                     bits = math.log2(8.0 * r / (rho - 1.0) / _SMALL) + size * 1.4427
                     number = max(math.ceil((bits / math.log2(rho) + 1.0) / 2.0), 1)
                     if number <= 40 and (number + 1) / math.log(top / low) < cost:
                         best, cost = _Place(low, rho, number), (number + 1) / math.log(top / low)
         found.append(best)
+        fine = fine and cost < math.inf
         top = best.low
-    return start, tuple(found)
+    return start, tuple(found), fine
 
 
 def _divided(order: float, d: float, b: float, first: int, line: Line) -> list[tuple[int, int, float]]:
@@ -311,7 +333,7 @@ def _divided(order: float, d: float, b: float, first: int, line: Line) -> list[t
 
             def bits(rho: float, c: float = c, r: float = r) -> float:
                 wide, tall = r * (rho + 1.0 / rho) / 2.0, r * (rho - 1.0 / rho) / 2.0
-                size = _log_largest(order, d, line.right, top, c, wide, tall, False)
+                size = _log_largest(order, d, line.right, line.along, top, c, wide, tall, False)
                 return (_POINTS - 1) * math.log2(rho) - 1.4427 * size
 
             rho = max((1.0 + part * (limit - 1.0) for part in _PARTS), key=bits)

@@ -20,15 +20,19 @@ probability. In the mirror image the loss is -L, and F is that of the tilt -1 - 
 |phi_i| = exp(-(d omega)^2), by its transform.
 
 Where (log G)' = -p z^(p-1) + theta L' - L'' / L' has one sign between two points, the variation of G between them is
-the difference of its values; F likewise is at least the smaller of two values where (log F)' has one sign. Derivatives
-are enclosed by mean values: L' = p (p - 1) d x^(p-2) and L'' = p (p - 1) (p - 2) d y^(p-3) for some x and y from z to
+the difference of its values; F likewise is between two of its values where (log F)' has one sign, so that m and 1 - m
+are bounded by sums, for a tilt above 0. Between 0 and the first point exp(theta L) is at most what it is there, in the
+mirror image of that it is at most 1, and between -d and 0 the loss is at most d^p. Beyond the last point e, with
+lambda = theta p d (1 + d/e)^(p-1) / e < 1, exp(-z^p + theta L) is at most exp(-(1 - lambda) z^p). Derivatives are
+enclosed by mean values: L' = p (p - 1) d x^(p-2) and L'' = p (p - 1) (p - 2) d y^(p-3) for some x and y from z to
 z + d, so that L'' / L' is (p - 2) / y times (y / x)^(p-2).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import accumulate, count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
@@ -49,9 +53,9 @@ _RATIO, _RANGES = 1.12, 100
 # Logarithm of a bound that need not be smaller; a bound of |phi_i|^2 is not taken as smaller than this.
 _ENOUGH, _LEAST = -60.0, 2.0**-200
 # Where the variation of the density is followed: from the first point on, at points in this ratio.
-_FIRST, _STEP, _NUMBER = 0.06, 1.15, 32
+_FIRST, _STEP, _NUMBER = 0.01, 1.05, 128
 # For every so many of them as a.
-_EACH = 4
+_EACH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +149,11 @@ def high_frequencies(loss: Loss, tilt: float, whole: arb) -> tuple[tuple[tuple[a
 def _variations(p: arb, d: arb, tilt: arb, whole: arb) -> tuple[tuple[arb, arb], ...]:
     """Return pairs of 1 - m and v, for several a."""
     points = [arb(_FIRST * _STEP**i) for i in range(_NUMBER)]
-    inside, variations = [arb(0)] * (_NUMBER - 1), [arb(0)] * (_NUMBER - 1)
-    ends = [arb(0)] * _NUMBER
+    inside, between, variations = ([arb(0)] * (_NUMBER - 1) for _ in range(3))
+    ends, first = [arb(0)] * _NUMBER, points[0]
+    # Noise below the first point, and beyond the last one.
+    near = d * (tilt * d**p).exp() + first * (tilt * ((first + d) ** p - first**p)).exp() + first
+    outside = (near + _beyond(p, d, points[-1], tilt) + _beyond(p, d, points[-1], arb(0))) / whole
     for theta in (tilt, -1 - tilt):
         densities, ratios = [], []
         for z in points:
@@ -156,11 +163,15 @@ def _variations(p: arb, d: arb, tilt: arb, whole: arb) -> tuple[tuple[arb, arb],
             ratios.append(density / (p * (there / (z + d) - here / z)))
         for i, (low, high) in enumerate(pairwise(points)):
             z, beside, apart = hull(low, high), hull(low, high + d), (1 + d / low) ** abs(p - 2)
-            slope = p * (p - 1) * d * beside ** (p - 2)
-            rise = theta * slope - p * z ** (p - 1)
-            bend = rise - (p - 2) / beside * hull(1 / apart, apart)
+            apart = hull(1 / apart, apart)
+            # theta L' / (p z^(p-1)) - 1 first: it is narrower than the difference of both.
+            rise = p * z ** (p - 1) * (theta * (p - 1) * d / z * apart - 1)
+            bend = rise - (p - 2) / beside * apart
             if rise < 0 or rise > 0:
                 inside[i] += (high - low) * densities[i].min(densities[i + 1])
+                between[i] += (high - low) * densities[i].max(densities[i + 1])
+            else:
+                between[i] += (high - low) * densities[i] * (abs(rise) * (high - low)).exp()
             if bend < 0 or bend > 0:
                 variations[i] += abs(ratios[i + 1] - ratios[i])
             else:
@@ -169,8 +180,17 @@ def _variations(p: arb, d: arb, tilt: arb, whole: arb) -> tuple[tuple[arb, arb],
                 variations[i] += abs(bend) * most * (high - low)
         ends = [end + ratio for end, ratio in zip(ends, ratios, strict=True)]
     found, mass, variation = [], arb(0), ends[-1]
+    below = list(accumulate(between, initial=outside))
     for i in reversed(range(_NUMBER - 1)):
         mass, variation = mass + inside[i], variation + variations[i]
         if i % _EACH == 0:
-            found.append(((1 - mass).upper(), (variation + ends[i]).upper()))
+            found.append(((1 - mass).min(below[i]).upper(), (variation + ends[i]).upper()))
     return tuple(found)
+
+
+def _beyond(p: arb, d: arb, end: arb, tilt: arb) -> arb:
+    """Bound the integral of exp(-z^p + tilt L) beyond a point, for a tilt of at least 0."""
+    share = tilt * p * d * (1 + d / end) ** (p - 1) / end
+    if not share < 1:
+        return arb(math.inf)
+    return (-(1 - share) * end**p).exp() / ((1 - share) * p * end ** (p - 1))

@@ -217,9 +217,30 @@ SABOTAGES = [
     Sabotage(
         "the noise that is left out of a density is forgotten",
         "proofs/transform_decay.py",
-        "found.append(((1 - mass).upper(), (variation + ends[i]).upper()))",
+        "found.append(((1 - mass).min(below[i]).upper(), (variation + ends[i]).upper()))",
         "found.append((arb(0), (variation + ends[i]).upper()))",
         (f"{TRANSFORMS}test_no_frequency_from_the_start_on_is_above_the_bound",),
+    ),
+    Sabotage(
+        "noise near 0 is forgotten where the density is not followed",
+        "proofs/transform_decay.py",
+        "outside = (near + _beyond(",
+        "outside = (0 * near + _beyond(",
+        (f"{TRANSFORMS}test_the_noise_whose_density_is_not_followed_is_bounded_from_above_and_closely",),
+    ),
+    Sabotage(
+        "frequencies at which one loss is followed are not counted",
+        AT_ONCE,
+        "_left_out([*followed, *ranges],",
+        "_left_out(ranges,",
+        (f"{WHOLE}test_bounds_hold_on_every_layout_or_there_are_none",),
+    ),
+    Sabotage(
+        "combinations of the first half are not weighed",
+        "proofs/enumerated_total.py",
+        "total += mass * _above(",
+        "total += _above(",
+        (f"{FEW}test_the_exact_delta_lies_between_bounds_of_all_digits",),
     ),
     Sabotage(
         "combinations of equal losses are counted once",
