@@ -230,7 +230,7 @@ def test_a_bare_norm_falls_back_to_the_direction_free_bound_and_says_so():
 
 
 def test_probabilistic_dp_of_several_coordinates_is_labelled_an_upper_bound():
-    found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(3, 1.0), order=2, support="integer")
+    found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(3, 1.0), order=3)
     assert found.certificate.bound.name == "absolute-sum"
     assert "upper bound" in found.notes[0]
 

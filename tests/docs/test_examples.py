@@ -22,7 +22,9 @@ def sessions():
     for page in PAGES:
         blocks = [block for block in BLOCK.findall(page.read_text(encoding="utf-8")) if ">>>" in block]
         if blocks:
-            cases.append(pytest.param("\n".join(blocks), id=str(page.relative_to(ROOT))))
+            # The page on the reproduction runs a part of it; tests/paper checks the same functions every time.
+            marks = [pytest.mark.exhaustive] if page.name == "reproduction.md" else []
+            cases.append(pytest.param("\n".join(blocks), id=str(page.relative_to(ROOT)), marks=marks))
     return cases
 
 

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import gammaincc, gammaln, ndtri
+from tests.cases import some
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.statistics import WeightedNoise
@@ -56,7 +57,9 @@ def test_sixteen_laplace_variables_are_the_difference_of_two_gamma_variables():
     assert tail(found) < 0.05 < tail(found / (1.0 + 2.0 * MARGIN))
 
 
-@pytest.mark.parametrize(("order", "weight"), [(1.5, 0.6), (3.0, 0.6), (3.0, 1.0), (1.2, 0.05)])
+@pytest.mark.parametrize(
+    ("order", "weight"), some([(1.5, 0.6), (3.0, 0.6), (3.0, 1.0), (1.2, 0.05)], lambda _, w: w < 1.0)
+)
 def test_two_variables_have_the_quantiles_of_their_convolution_in_thirty_digits(order, weight):
     found = quantile(order, 0.95, 1.0, weight)
     with mpmath.workdps(30):
