@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# The tests start hundreds of processes, and pytest rewrites every module of theirs: both once, and not in every process.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: checks demo test test-all test-examples test-minimums lint types imports docs bench clean help
 
 help: ## list the targets

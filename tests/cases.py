@@ -47,8 +47,8 @@ def covering(*axes: Iterable[Any]) -> list[Any]:
 
 
 def examples(fast: int, exhaustive: int) -> int:
-    """How many examples Hypothesis draws: more in `make test-all`, where they are new ones in every run."""
-    return exhaustive if os.environ.get("HYPOTHESIS_PROFILE") == "fresh" else fast
+    """How many examples Hypothesis draws: more in `make test-all` and where sabotages are tried."""
+    return exhaustive if os.environ.get("HYPOTHESIS_PROFILE") in ("fresh", "many") else fast
 
 
 def _arguments(case: Any) -> tuple[Any, ...]:

@@ -1,4 +1,6 @@
-"""Hypothesis draws the same examples in every run, unless HYPOTHESIS_PROFILE=fresh asks for new ones.
+"""Hypothesis draws the same few examples in every run, unless HYPOTHESIS_PROFILE asks for more.
+
+With "many" they are the same in every run as well, and with "fresh" they are new ones.
 
 Tests search for every calibration themselves: the cache of certificates is switched off.
 """
@@ -10,7 +12,8 @@ from hypothesis import settings
 from tests.scheduling import GroupScheduling, place_of
 
 os.environ["GGDP_CACHE"] = "off"
-settings.register_profile("repeated", deadline=None, derandomize=True)
+settings.register_profile("repeated", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("many", deadline=None, derandomize=True)
 settings.register_profile("fresh", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeated"))
 

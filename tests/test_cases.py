@@ -64,8 +64,9 @@ def test_some_cases_are_run_every_time():
 
 
 def test_fresh_examples_are_more(monkeypatch):
-    monkeypatch.setenv("HYPOTHESIS_PROFILE", "fresh")
-    assert examples(5, 50) == 50
+    for profile in ("fresh", "many"):
+        monkeypatch.setenv("HYPOTHESIS_PROFILE", profile)
+        assert examples(5, 50) == 50
     monkeypatch.setenv("HYPOTHESIS_PROFILE", "repeated")
     assert examples(5, 50) == 5
     monkeypatch.delenv("HYPOTHESIS_PROFILE")

@@ -106,7 +106,7 @@ def test_the_scale_falls_as_epsilon_and_delta_grow(notion, order, epsilon, delta
     assert looser <= tight * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 @given(NOTIONS, ORDERS, st.floats(0.05, 20.0), DELTAS, st.floats(1.0, 3.0), st.floats(1.0, 3.0), st.integers(1, 3))
 def test_on_the_integers_too_it_falls_as_epsilon_and_delta_grow(
     notion, order, epsilon, delta, more_epsilon, more_delta, d
@@ -123,7 +123,7 @@ def test_on_the_reals_the_scale_is_proportional_to_the_sensitivity(notion, order
     assert scale(goal, d, order=order) == pytest.approx(d * scale(goal, order=order), rel=2e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 @given(NOTIONS, ORDERS, st.floats(0.05, 20.0), DELTAS, st.integers(1, 5), st.integers(1, 5))
 def test_on_the_integers_the_scale_grows_with_the_sensitivity(notion, order, epsilon, delta, d, more):
     goal = notion(epsilon, delta)
@@ -230,7 +230,7 @@ def test_a_bare_norm_falls_back_to_the_direction_free_bound_and_says_so():
 
 
 def test_probabilistic_dp_of_several_coordinates_is_labelled_an_upper_bound():
-    found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(3, 1.0), order=2, support="integer")
+    found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(3, 1.0), order=3)
     assert found.certificate.bound.name == "absolute-sum"
     assert "upper bound" in found.notes[0]
 

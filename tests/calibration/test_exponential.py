@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 
 import ggdp
 from ggdp.calibration import exponential_calibration, utility_sensitivity
@@ -76,7 +77,7 @@ def test_several_coordinates_add_up(support, utility, order, query, bounds, movi
 
 
 @given(st.floats(1, 8), st.integers(1, 12), st.integers(1, 12), st.floats(-3, 1.5), st.sampled_from(SUPPORTS))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_the_guarantee_is_never_above_the_goal(order, width, D, log_epsilon, support):
     query, bounds = ggdp.Sensitivity.disjoint(min(D, width)), [(0, width)]
     found = exponential_calibration(ggdp.PureDP(10**log_epsilon), query, order=order, bounds=bounds, support=support)

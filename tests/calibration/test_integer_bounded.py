@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.flat import loss_of_integer_boundary_inflated, loss_of_integer_truncated, scale_for_integer_bounded
 
 from ggdp.errors import ArgumentError
@@ -45,7 +46,7 @@ def test_scales_are_safe_and_tight(bounding, order, width, D, epsilon):
     D=st.integers(1, 60),
     log_epsilon=st.floats(-4.0, 1.69),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_any_scale_is_safe_and_tight(bounding, order, width, D, log_epsilon):
     assert safe_and_tight(bounding, order, width, min(D, width), 10**log_epsilon)
 

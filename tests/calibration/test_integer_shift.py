@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.flat import delta_of_integer_shift, scale_for_integer_shift
 
 from ggdp.calibration import integer_shift
@@ -78,7 +79,7 @@ def test_scales_are_safe_and_tight(notion, order, D, epsilon, delta):
     log_epsilon=st.floats(-2.0, 1.69),
     log_delta=st.floats(-18.0, -0.302),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_any_scale_is_safe_and_tight(notion, order, D, log_epsilon, log_delta):
     assert safe_and_tight(notion, order, D, 10**log_epsilon, 10**log_delta)
 
@@ -90,7 +91,7 @@ def test_any_scale_is_safe_and_tight(notion, order, D, log_epsilon, log_delta):
     D=st.integers(1, 5),
     epsilon=st.floats(0.05, 10.0),
 )
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(15, 30))
 def test_from_scale_to_delta_to_scale_never_ends_above_the_start(notion, order, b, D, epsilon):
     proved = delta_of_integer_shift(notion=notion, order=order, scale=b, sensitivity=D, epsilon=epsilon)
     if not 1e-18 < proved.upper < 0.5:
@@ -124,7 +125,7 @@ def test_no_scale_on_a_grid_below_is_valid(notion, order, D, log_epsilon, log_de
     log_epsilon=st.floats(-1.0, 1.7),
     log_delta=st.floats(-8.0, -0.302),
 )
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(133, 400))
 def test_no_breakpoint_below_the_one_found_passes(notion, order, D, log_epsilon, log_delta):
     epsilon, delta = 10**log_epsilon, 10**log_delta
     b = scale_for_integer_shift(notion=notion, order=order, sensitivity=D, epsilon=epsilon, delta=delta)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp.distributions.boundary_inflated import (
     BoundaryInflatedGeneralizedGaussian,
@@ -84,7 +85,7 @@ def test_order_one_has_its_closed_forms():
     assert noisy.mean_abs_error == pytest.approx(2.0 - math.exp(-2.0) - math.exp(-3.0), rel=1e-14, abs=0)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50, 150))
 @given(
     order=st.floats(1.0, 60.0),
     scale=st.floats(0.01, 1e6),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.cases import examples
 
 from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
 from ggdp.errors import ArgumentError
@@ -156,7 +157,7 @@ def test_shapes_are_kept_and_a_number_gives_a_float(name):
     assert grid[0, 0] == 0.25
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50, 150))
 @given(
     order=st.floats(0.1, 1000.0),
     scale=st.floats(1e-9, 1e12),
@@ -170,7 +171,7 @@ def test_isf_inverts_logsf(order, scale, q):
     assert noise.logsf(x) == pytest.approx(math.log(q), rel=0, abs=slack)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(33, 100))
 @given(
     order=st.floats(0.1, 1000.0),
     location=st.floats(-1e3, 1e3),

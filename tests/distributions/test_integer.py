@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.reference.fifty_digits import integer_tails
 
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
@@ -97,7 +98,7 @@ def test_a_probability_below_all_floats_is_bracketed_by_zero_and_the_least_float
     b=st.floats(0.05, 1e5),
     q=st.floats(1e-12, 1.0, exclude_max=True),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 def test_a_quantile_is_the_least_integer_that_reaches_its_level(p, b, q):
     law = IntegerGeneralizedGaussian(order=p, scale=b)
     k = law.quantile(q)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
 from ggdp.distributions.truncated import TruncatedGeneralizedGaussian, truncated_moments, worst_case
@@ -89,7 +90,7 @@ def test_tails_inside_the_bounds_keep_their_digits():
     np.testing.assert_allclose(noisy.ppf(share), x, rtol=1e-13)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50, 150))
 @given(
     order=st.floats(1.0, 60.0),
     scale=st.floats(0.01, 1e6),

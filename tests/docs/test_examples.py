@@ -25,7 +25,9 @@ def sessions():
     for name, text in PAGES.items():
         found = [block for block in BLOCK.findall(text) if ">>>" in block]
         if found:
-            cases.append(pytest.param("\n".join(found), id=name))
+            # The page on the reproduction runs a part of it; tests/paper checks the same functions every time.
+            marks = [pytest.mark.exhaustive] if name.endswith("reproduction.md") else []
+            cases.append(pytest.param("\n".join(found), id=name, marks=marks))
     return cases
 
 

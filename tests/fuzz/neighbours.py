@@ -12,7 +12,7 @@ they add up to the counts, are of each unit so many as it has or may keep, and a
 from __future__ import annotations
 
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ __all__ = [
     "assert_neighbours",
     "difference",
     "outcome",
+    "pair_of",
     "problem",
     "rows_of",
     "shrunk",
@@ -47,7 +48,7 @@ __all__ = [
 
 
 class UnwritableError(Exception):
-    """The writer does not take this table."""
+    """The writer does not take this table, or does not keep its units apart."""
 
 
 @dataclass(frozen=True)
@@ -170,10 +171,34 @@ def written(writer: Writer, table: Table, folder: Path) -> Any:
         raise UnwritableError(f"{type(failed).__name__}: {failed}") from failed
 
 
+def pair_of(case: Case, writer: Writer) -> tuple[Table, Table]:
+    """Return the table of a case and its neighbour, if they are neighbours as they are read.
+
+    Rows without a unit are not counted. Where their nulls are read as a text, they are the rows of one unit, and a
+    table that has some of them less is no neighbour.
+    """
+    pair = case.table, case.neighbour
+    if case.unit is not None:
+        full, rest = (_rows_of_units(table, case.unit, writer.null) for table in pair)
+        if any(full[unit] != rows for unit, rows in rest.items()):
+            raise UnwritableError("a unit has rows in both tables, and not the same ones")
+    return pair
+
+
+def _rows_of_units(table: Table, unit: str, null: str | None) -> dict[str, Counter[str]]:
+    """Return the rows of each unit, as texts, since NaN is not equal to itself."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, row in zip(table.values(unit), table.rows, strict=True):
+        shown = null if name is None else str(name)
+        if shown is not None:
+            found[shown][repr(row)] += 1
+    return found
+
+
 def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[str | None, bool]:
     """Return what is wrong with a case, None if nothing is, and whether it was counted at all."""
     found = []
-    for table in (case.table, case.neighbour):
+    for table in pair_of(case, writer):
         data = written(writer, table, folder)
         got = outcome(data, case, **{"text": writer.text, **options})
         found.append(got)

@@ -10,7 +10,7 @@ import os
 import random
 
 import pytest
-from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, difference, problem, shrunk
+from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, difference, pair_of, problem, shrunk
 from tests.fuzz.tables import Case, Field, Limits, Table, random_case
 from tests.fuzz.writers import FILES, FRAMES, SPARK_FRAMES, WRITERS, Writer
 
@@ -166,3 +166,48 @@ def test_a_writer_that_loses_rows_is_found_and_its_case_made_small(tmp_path):
     assert small.table.names == ["w"]
     with pytest.raises(AssertionError, match="moves by more than 1"):
         assert_neighbours(case, writer, tmp_path)
+
+
+def of_units(*units, victim):
+    """A case whose rows have these units, of which one is left out."""
+    rows = tuple((unit, place) for place, unit in enumerate(units))
+    table = Table((Field("id", "text"), Field("n", "int64")), rows)
+    return Case(table, frozenset(victim), ({"n": [0, 1]},), unit="id")
+
+
+@pytest.mark.parametrize(
+    ("units", "victim"),
+    [(("a", None, "b", "a"), (0, 3)), ((None, "b"), (0,)), (("", "b", ""), (0, 2)), (("a", None, ""), (0,))],
+)
+def test_a_unit_more_or_less_makes_neighbours_by_every_writer(units, victim):
+    case = of_units(*units, victim=victim)
+    for writer in WRITERS.values():
+        assert pair_of(case, writer) == (case.table, case.neighbour)
+
+
+@pytest.mark.parametrize(("units", "victim"), [((None, "b", None), (0,)), (("", None), (0,)), ((None, ""), (0,))])
+def test_some_rows_of_a_unit_less_make_no_neighbours(units, victim):
+    case = of_units(*units, victim=victim)
+    assert WRITERS["polars scan of csv"].null == ""
+    with pytest.raises(UnwritableError, match="rows in both tables"):
+        pair_of(case, WRITERS["polars scan of csv"])
+    # Rows without a unit are not counted where nulls are read as nulls.
+    assert pair_of(case, WRITERS["polars"]) == (case.table, case.neighbour)
+
+
+def test_nulls_are_read_as_the_writer_says(tmp_path):
+    table = Table((Field("id", "text"), Field("n", "int64")), ((None, 0), ("", 1), ("a", 2)))
+    for name, read in {"polars scan of csv": ["", "", "a"], "polars scan of parquet": [None, "", "a"]}.items():
+        writer = WRITERS[name]
+        assert writer.write(table, tmp_path).collect()["id"].to_list() == read == [writer.null, "", "a"]
+
+
+@pytest.mark.parametrize("name", ["polars scan of csv", "polars scan of parquet", "csv by csv.writer, all quoted"])
+def test_nearly_all_random_cases_are_neighbours(name):
+    writer, left_out = WRITERS[name], 0
+    for seed in range(100):
+        try:
+            pair_of(random_case(seed, writer.limits), writer)
+        except UnwritableError:
+            left_out += 1
+    assert left_out == 0 if writer.null is None else 0 < left_out <= 10

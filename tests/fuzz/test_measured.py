@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.cases import one_in
 from tests.fuzz import reference
-from tests.fuzz.neighbours import UnwritableError, rows_of, written
+from tests.fuzz.neighbours import UnwritableError, pair_of, rows_of, written
 from tests.fuzz.tables import KEY, random_case
 from tests.fuzz.test_fuzz import ON_SPARK, first_seed
 from tests.fuzz.writers import FILES, FRAMES, WRITERS
@@ -109,7 +109,7 @@ def assert_measured_alike(writer, folder, seeds, *, share=1 / 3, **options):
         case = random_case(seed, writer.limits)
         query, found = query_of(case), []
         try:
-            for table in (case.table, case.neighbour):
+            for table in pair_of(case, writer):
                 data = written(writer, table, folder)
                 got = measured(data, query, **{"text": writer.text, **options})
                 found.append(got)

@@ -51,6 +51,8 @@ class Writer:
     truth: Literal["table", "file", "unknown"] = "table"
     # How the files of text must be declared to be read as they were written.
     text: TextFormat | None = None
+    # What is read where the table has a null: a null, or a text, which may be the id of a unit.
+    null: str | None = None
 
 
 def _plain(value: Any) -> Any:
@@ -294,7 +296,7 @@ FRAMES = (
     Writer("polars scan of parquet", partial(_polars_scan, write=_parquet), Limits(far_days=True)),
     Writer("polars filtered scan", partial(_polars_scan, write=partial(_parquet, row_group_size=2), filtered=True)),
     Writer("polars scan of its parquet", partial(_polars_scan, write=_polars_parquet)),
-    Writer("polars scan of csv", _polars_scan_csv, truth="unknown"),
+    Writer("polars scan of csv", _polars_scan_csv, truth="unknown", null=""),
     Writer("pyarrow", lambda table, _: table.arrow(), _ARROW),
     Writer("DuckDB relation", lambda table, _: _relation(table), _DUCKDB),
     Writer(

@@ -22,7 +22,7 @@ def counts_of_all_written(keeper, url, directory, *, writers, entries):
     return f"{writers} writers at once, {found}; none lost, none double"
 
 
-@pytest.mark.parametrize("entries", [48, pytest.param(480, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("entries", [32, pytest.param(480, marks=pytest.mark.exhaustive)])
 def test_16_writers_at_once_on_sqlite_lose_no_entry_and_double_none(keeper, tmp_path, record_property, entries):
     record_property(
         "counts",

@@ -58,20 +58,20 @@ def counts_of_found(url, seed, number):
     return f"{number} random edits, all found: {dict(found)}"
 
 
-@pytest.mark.parametrize("number", [400, pytest.param(3000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("number", [100, pytest.param(3000, marks=pytest.mark.exhaustive)])
 def test_every_random_edit_of_rows_is_found(tmp_path, seed, record_property, number):
     path = tmp_path / "people.ledger"
     fill(path)
     record_property("counts", counts_of_found(path, seed, number))
 
 
-@pytest.mark.parametrize("number", [50, pytest.param(1000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("number", [25, pytest.param(1000, marks=pytest.mark.exhaustive)])
 def test_every_random_edit_of_rows_on_postgresql_is_found(postgresql, seed, record_property, number):
     fill(postgresql)
     record_property("counts", counts_of_found(postgresql, seed, number))
 
 
-@pytest.mark.parametrize("number", [200, pytest.param(3000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("number", [60, pytest.param(3000, marks=pytest.mark.exhaustive)])
 def test_every_random_edit_of_bytes_is_found_or_changes_nothing_that_the_ledger_says(
     tmp_path, seed, record_property, number
 ):

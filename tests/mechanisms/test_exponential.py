@@ -12,6 +12,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 
 import ggdp
 from ggdp._balls import working_precision
@@ -55,7 +56,7 @@ def neighbouring(draw):
 
 
 @given(neighbouring(), st.sampled_from([0.01, 1.0, 7.5]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 def test_no_probability_changes_by_more_than_a_factor_of_e_to_the_epsilon(case, epsilon):
     sensitivity, here, there = case
     mechanism = chosen(len(here), sensitivity=float(sensitivity), goal=ggdp.PureDP(epsilon))
@@ -81,7 +82,7 @@ def test_one_utility_up_and_all_others_down_spends_nearly_all_of_epsilon(epsilon
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.sampled_from([0, 1])), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_utilities_that_only_rise_cost_half(moved):
     here, there = [u for u, _ in moved], [u + up for u, up in moved]
     with working_precision(160):
@@ -372,7 +373,7 @@ def test_what_is_shown_holds_facts_only():
 
 
 @given(st.lists(st.floats(-300, 300), min_size=1, max_size=6), st.floats(0.01, 10))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_probabilities_of_made_up_utilities_are_right(utilities, epsilon):
     found = selection_probabilities(epsilon, 0.7, utilities)
     with mp.workdps(60):

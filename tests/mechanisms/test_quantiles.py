@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 from tests.mechanisms.quantile_laws import (
     chosen,
     largest_loss,
@@ -126,7 +127,7 @@ def test_one_row_is_in_one_bucket_of_the_intervals(rows, new, values):
     assert without.sum() == len(rows)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(20, 60))
 @given(
     rows=st.lists(st.integers(0, 30) | st.just(7), min_size=1, max_size=200),
     fractions=st.lists(st.integers(1, 99), min_size=1, max_size=6, unique=True),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 import ggdp
 from ggdp.calibration.grid import on_grid
@@ -28,7 +29,7 @@ def total(a, b):
     return noise
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100, 300))
 @given(st.lists(st.tuples(int64s, noises), min_size=1, max_size=8))
 def test_sums_saturate_exactly(pairs):
     a, b = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
@@ -125,7 +126,7 @@ def test_scales_so_wide_that_outputs_fall_together_leave_approximate_dp():
     assert Mechanism(fine).guarantee == fine.guarantee.to_approximate()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 @given(st.floats(1.0, 60.0), st.floats(0.3, 1e4), st.floats(1.0, 60.0))
 def test_the_bound_of_the_far_tail_is_above_it(order, scale, far):
     k = math.ceil(scale * far)

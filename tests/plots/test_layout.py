@@ -95,7 +95,7 @@ ZOO = {
     "empty": lambda: ggdp.release_table(pa.table({"k": ["rare"]}), "k", ggdp.ApproxDP(0.01, 1e-9)),
 }
 # Much like others of them, and slow to draw.
-SLOW = {"30", "50 integers", "50 huge", "50 negative", "3000", "20 x 6 long", "61 x 2", "4 x 4 x 4", "open, 50"}
+SLOW = {"30", "101", "50 integers", "50 huge", "50 negative", "3000", "20 x 6 long", "61 x 2", "4 x 4 x 4", "open, 50"}
 CASES = [
     pytest.param(make, id=name, marks=[pytest.mark.exhaustive] if name in SLOW else []) for name, make in ZOO.items()
 ]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp import GgdpError, Sensitivity
 from ggdp.errors import ArgumentError
@@ -70,20 +71,20 @@ def test_the_index_of_awkward_floats_is_the_exact_floor(exponent):
     assert grid.index(values).tolist() == [exact_index(x, grid) for x in values]
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(133, 400))
 @given(floats, grids)
 def test_the_index_of_a_float_is_the_exact_floor(x, grid):
     assert grid.index(x).tolist() == exact_index(x, grid)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(133, 400))
 @given(st.floats(-4096, 4096), st.integers(-12, 12))
 def test_the_index_is_exact_where_rounding_decides(x, exponent):
     grid = Grid(step=2.0**exponent)
     assert grid.index(x).tolist() == exact_index(x, grid)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100, 300))
 @given(st.lists(int64s, min_size=1, max_size=5), grids)
 def test_the_index_of_integers_is_the_exact_floor(xs, grid):
     expected = [exact_index(x, grid) for x in xs]
@@ -91,7 +92,7 @@ def test_the_index_of_integers_is_the_exact_floor(xs, grid):
     assert grid.index(xs).tolist() == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(66, 200))
 @given(st.integers(-(2**90), 2**90), st.fractions(), st.integers(-80, 80))
 def test_large_integers_and_fractions_are_exact_too(x, fraction, exponent):
     grid = Grid(step=2.0**exponent)
@@ -156,7 +157,7 @@ def test_the_shape_is_kept():
     assert (grid.index(many) == np.floor(many * 2 + 0.5)).all()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100, 300))
 @given(st.integers(-(2**53), 2**53), st.integers(-1022, 970))
 def test_values_are_exact_below_2_to_the_53(k, exponent):
     grid = Grid(step=2.0**exponent)
@@ -172,7 +173,7 @@ def test_values_beyond_2_to_the_53_are_rounded_to_the_nearest():
         Grid(step=0.5).values([0.5])
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(133, 400))
 @given(floats, st.floats(1e-300, 1e300), st.floats(0, 1), st.integers(-40, 0))
 def test_indices_move_by_no_more_than_the_sensitivity_in_steps(x, d, part, fineness):
     grid = Grid(step=math.ldexp(1.0, max(math.frexp(d)[1] + fineness, -1022)))
@@ -203,7 +204,7 @@ def test_half_even_rounding_would_move_farther_than_counted():
     assert np.diff(grid.index([0.5, 1.5])) == steps == 1
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(66, 200))
 @given(
     st.lists(st.tuples(st.floats(-100, 100), st.floats(-1, 1)), min_size=1, max_size=6),
     st.sampled_from([1.0, 1.5, 2.0, 3.0, math.inf]),
@@ -249,7 +250,7 @@ def test_rounding_to_the_query_s_own_grid_costs_at_most_a_thousandth():
             assert 1.0 <= steps.lp(order) * grid.step / query.lp(order) * (1 + 1e-12) <= 1 + 1 / 1024 + 1e-9
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(66, 200))
 @given(st.lists(st.floats(1e-290, 1e300), min_size=1, max_size=4))
 def test_the_step_is_the_largest_power_of_two_within_a_1024th(sizes):
     step = Fraction(Grid.of(Sensitivity.box(sizes)).step)
@@ -277,7 +278,7 @@ def test_what_no_grid_can_hold_is_refused():
         Grid(step=2.0**-60).total_sensitivity((0, 1))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(66, 200))
 @given(st.lists(floats, max_size=8), st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(-30, 4))
 def test_a_total_is_the_sum_of_the_clamped_and_rounded_rows(rows, low, width, exponent):
     grid, bounds = Grid(step=2.0**exponent), (low, low + width)
@@ -285,7 +286,7 @@ def test_a_total_is_the_sum_of_the_clamped_and_rounded_rows(rows, low, width, ex
     assert grid.total(rows, bounds) == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(66, 200))
 @given(st.lists(floats, min_size=1, max_size=8), floats, st.floats(-10, 10), st.floats(1e-3, 20), st.integers(-12, 6))
 def test_one_row_moves_a_total_by_no_more_than_its_sensitivity(rows, other, low, width, exponent):
     grid, bounds = Grid(step=2.0**exponent), (low, low + width)

@@ -4,6 +4,7 @@ import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.flat import loss_of_integer_boundary_inflated, loss_of_integer_truncated
 
 from ggdp.errors import ArgumentError
@@ -45,7 +46,7 @@ LOSSES = {"truncated": loss_of_integer_truncated, "boundary-inflated": loss_of_i
     w=st.integers(1, 7),
     D=st.integers(1, 7),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_the_enclosure_holds_the_greatest_loss_of_the_definition(bounding, p, relative, w, D):
     b, D = relative * w, min(D, w)
     if p > 5 and relative < 0.6:

@@ -6,6 +6,7 @@ import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.flat import delta_of_integer_shift
 
 from ggdp.errors import ArgumentError
@@ -35,7 +36,7 @@ def exact_delta(notion, p, b, d, epsilon):
     D=st.integers(1, 6),
     epsilon=st.floats(0.01, 12.0),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_the_enclosure_holds_the_delta_of_the_definition_over_all_shifts(notion, p, b, D, epsilon):
     proved = delta_of_integer_shift(notion=notion, order=p, scale=b, sensitivity=D, epsilon=epsilon)
     exact = max(exact_delta(notion, p, b, d, epsilon) for d in range(1, D + 1))
@@ -100,7 +101,7 @@ def test_a_tie_that_no_precision_can_tell_gives_both_answers():
     D=st.integers(1, 10**12),
     epsilon=st.floats(1e-4, 50.0),
 )
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(26, 80))
 def test_the_threshold_is_the_least_integer_with_a_loss_above_epsilon(p, b, D, epsilon):
     found = integer_threshold(p, b, D, epsilon)
     with mp.workdps(400):

@@ -7,6 +7,7 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp.proofs import integer_sums as sums
 
@@ -85,7 +86,7 @@ def test_two_tails_differ_by_the_terms_between(p, b):
     n=st.integers(1, 6),
     moment=st.integers(0, 2),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 def test_the_euler_maclaurin_error_is_within_its_bound(p, b, k, n, moment):
     with ctx.workprec(256):
         t = (k / b) ** p

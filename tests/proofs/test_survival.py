@@ -5,6 +5,7 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.reference import fifty_digits
 
 from ggdp._balls import BALLS, working_precision
@@ -44,7 +45,7 @@ def test_most_points_come_from_polynomials_and_hold_the_50_digit_value(order, mo
             assert low * (1 - mpmath.mpf(10) ** -35) <= wanted <= high * (1 + mpmath.mpf(10) ** -35)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(20, 60))
 @given(
     order=st.floats(1.0, 60.0),
     points=st.lists(st.floats(-1.0, 1.0), max_size=6),

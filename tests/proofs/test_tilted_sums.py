@@ -8,6 +8,7 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.flat import renyi_of_shift
 
 from ggdp._balls import BALLS, working_precision
@@ -24,7 +25,7 @@ def plain_sum(p, b, D, a, low, high):
     return sum((height(arb(p), d, a, arb(k) / arb(b)).exp() for k in range(low, high + 1)), arb(0))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, 40), deadline=None)
 @given(
     st.sampled_from([1.05, 1.5, 2.0, 2.5, 3.0, 8.0, 100.0]),
     st.floats(20.0, 900.0),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 import ggdp
 from ggdp import SeededSource
@@ -158,7 +159,7 @@ def test_a_total_is_a_number_that_is_not_negative(counts, function, total):
         function(counts.release([1, 2]), total)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(66, 200))
 @given(
     st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40),
     st.floats(0, 1e6, allow_subnormal=False),

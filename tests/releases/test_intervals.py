@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.releases.enumerated import BOUNDINGS, HAIR, LARGEST, LEAST, bounded, masses, outputs
 
 from ggdp.errors import ArgumentError
@@ -89,7 +90,7 @@ def test_bounded_intervals_that_are_one_step_narrower_do_not_cover(bounding, ord
     assert covered[25:35].max() < 0.95
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 @given(
     st.sampled_from([*BOUNDINGS, None]),
     st.floats(1.0, 12.0),
@@ -116,7 +117,7 @@ def inverted(law, level, margin=1e-12):
     return x[np.argmax(fits, axis=0)], x[::-1][np.argmax(fits[::-1], axis=0)], distance
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(26, 80))
 @given(st.floats(1.0, 12.0), st.floats(0.1, 60.0), st.integers(1, 40), st.floats(0.001, 0.99999))
 def test_truncated_intervals_are_the_least_distances_inverted(order, scale, width, level):
     law = bounded("truncated", order, scale, 0, width)
@@ -127,7 +128,7 @@ def test_truncated_intervals_are_the_least_distances_inverted(order, scale, widt
     assert law.half_width(level) == distance.max()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 @given(st.floats(1.0, 12.0), st.floats(0.1, 60.0), st.integers(2, 40), st.floats(0.001, 0.99999))
 def test_neighbouring_true_values_have_distances_at_most_one_apart(order, scale, width, level):
     """What makes the inverse an interval."""
@@ -292,7 +293,7 @@ def test_at_the_ends_of_64_bits_noise_up_to_the_half_width_stays_covered(s):
     assert [int(high) for high in upper] == [min(int(v) + h, LARGEST) for v in y]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(66, 200))
 @given(
     st.one_of(st.integers(LEAST, LARGEST), st.integers(-3000, 3000).map(lambda x: LARGEST + x), st.integers(-9, 9)),
     st.integers(-50, 50),
@@ -310,7 +311,7 @@ def test_on_the_grid_noise_up_to_the_half_width_stays_covered_wherever_floats_ar
     assert float(upper[0]) == math.inf or Fraction(float(upper[0])) >= true
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100, 300))
 @given(st.integers(0, 62), st.integers(-3, 3), st.booleans(), st.sampled_from([1, -1]))
 def test_ends_are_rounded_outwards(exponent, more, negative, sign):
     index = (2**exponent + more) * (-1 if negative else 1)

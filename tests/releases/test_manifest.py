@@ -113,7 +113,7 @@ def test_a_statement_says_that_values_may_be_negative_where_they_may(name, negat
 
 
 def test_notes_on_the_scale_are_in_the_manifest():
-    release = release_of(ggdp.ProbabilisticDP(1.0, 0.05), TWO, order=2)
+    release = release_of(ggdp.ProbabilisticDP(5.0, 0.2), TWO, order=3)
     assert release.manifest["mechanism"]["notes"] == list(release.mechanism.notes)
     assert release.mechanism.notes[0].startswith("upper bound")
 

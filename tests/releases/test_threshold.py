@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 from tests.releases.enumerated import HAIR, LARGEST, masses
 
 import ggdp
@@ -59,7 +60,7 @@ def test_every_true_count_is_covered_given_that_its_cell_is_shown(order, scale, 
 
 
 @given(st.floats(1.0, 10.0), st.floats(0.3, 12.0), st.integers(1, 60), st.integers(0, 90), st.floats(0.1, 0.999))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(26, 80))
 def test_any_count_behind_any_threshold_is_covered(order, scale, value, c, level):
     if value - c > 0.6 * masses(order, scale)[0][-1]:
         return

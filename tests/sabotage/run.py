@@ -40,7 +40,8 @@ def copied(folder):
 def environment(folder):
     """The environment in which the copy is imported, whatever else is installed."""
     # Wide enough for how a test failed to stand behind its name.
-    return {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "400"}
+    settings = {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "400", "HYPOTHESIS_PROFILE": "many"}
+    return {**os.environ, "PYTHONPATH": str(folder / "src"), **settings}
 
 
 def require_own_source(folder):

@@ -70,7 +70,8 @@ def one_round(sampler, monkeypatch):
     ("order", "scale", "stop"),
     [
         (2.0, 4.0, 7),
-        (1.0, 30.0, 11),
+        (1.0, 4.0, 6),
+        pytest.param(1.0, 30.0, 11, marks=pytest.mark.exhaustive),
         pytest.param(2.0, 4.0, 8, marks=pytest.mark.exhaustive),
         pytest.param(8.0, 30.0, 13, marks=pytest.mark.exhaustive),
     ],

@@ -10,6 +10,7 @@ from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 from tests.sampling.scripted import Scripted, top_bits, tree
 
 from ggdp._balls import working_precision
@@ -117,13 +118,13 @@ def assert_bracketed(utilities, rate):
 
 
 @given(utility_lists, rates)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50, 150))
 def test_weights_of_floats_and_integers_lie_between_their_integers(utilities, rate):
     assert_bracketed(utilities, rate)
 
 
 @given(st.lists(fractions, min_size=1, max_size=6), rates)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 def test_weights_of_fractions_and_big_integers_lie_between_their_integers(utilities, rate):
     assert_bracketed([Fraction(utility) for utility in utilities], rate)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 from tests.sampling.scripted import Scripted, top_bits, tree
 
 from ggdp.sampling.entropy import SECURE, SeededSource
@@ -60,7 +61,7 @@ def test_words_beyond_the_last_multiple_are_drawn_again():
 
 
 @given(st.integers(1, 10**18), st.integers(0, 200), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 def test_sets_are_sorted_distinct_and_within(total, size, seed):
     size = min(size, total)
     found = distinct_integers(total, size, SeededSource(seed=seed))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 import ggdp
 from ggdp.errors import ArgumentError
@@ -189,7 +190,7 @@ def test_the_warning_comes_first_in_json():
     assert json.loads(json.dumps(found))["columns"][0]["unseen"] == ["2024-01-02"]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(15, 30))
 @given(
     st.lists(st.tuples(st.sampled_from([None, 1, 2, 3, 4]), st.sampled_from([None, "a", "b", "c", "?"])), max_size=30)
 )

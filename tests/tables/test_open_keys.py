@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp.errors import ArgumentError
 from ggdp.sampling import IntegerNoise, SeededSource
@@ -11,7 +12,7 @@ from ggdp.tables.open_keys import kept_keys
 
 
 @given(st.lists(st.integers(0, 30), max_size=40), st.integers(1, 20), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 def test_what_is_shown_is_every_key_with_a_unit_and_noise_that_takes_it_to_the_threshold(counts, threshold, seed):
     counts = np.array(counts, dtype=np.int64)
     places, noisy = kept_keys(counts, order=2, scale=6.0, threshold=threshold, source=SeededSource(seed=seed))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp.errors import ArgumentError
 from ggdp.sampling import IntegerNoise, SeededSource
@@ -152,7 +153,7 @@ def test_false_cells_that_may_fall_on_others_would_be_seen(monkeypatch):
 
 
 @given(st.sets(st.integers(0, 29)), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 def test_the_ranks_of_empty_cells_lead_to_all_of_them_and_to_no_other(chosen, seed):
     cells = np.array(sorted(chosen), dtype=np.int64)
     empty = 30 - cells.size

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
@@ -77,7 +78,7 @@ def test_a_threshold_of_keys_is_the_least_that_hides_a_unit(order, scale, delta,
 
 
 @given(st.floats(1.0, 12.0), st.floats(0.3, 60.0), st.floats(1e-15, 0.4), st.integers(1, 50))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 def test_thresholds_rise_with_what_is_asked_for(order, scale, delta, m):
     tau = key_threshold(order, scale, delta=delta, cells_of_a_unit=m)
     assert key_threshold(order, scale, delta=delta / 3, cells_of_a_unit=m) >= tau

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 import ggdp
 from ggdp.errors import ArgumentError
@@ -83,7 +84,7 @@ def test_quotes_are_where_they_are_needed_and_nowhere_else():
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5), min_size=1, max_size=5, unique=True

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.cases import examples
 
 from ggdp.paper.comparisons import LEMMA_DELTA, delta_of_equal_variance, gaussian_sigma, variance_ratio
 
@@ -75,7 +76,7 @@ def test_the_lemma_does_not_hold_for_the_least_gaussian_of_approximate_dp():
 
 
 @given(st.floats(1e-4, 15.0))
-@settings(max_examples=40)
+@settings(max_examples=examples(15, 40))
 def test_the_three_deltas_are_ordered_as_the_guarantees_are(epsilon):
     paper, pdp, adp = (float(delta_of_equal_variance(epsilon, kind)) for kind in ("paper", "tight-pdp", "analytic"))
     assert 0.0 < adp < pdp <= paper <= 1.0

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy import special
+from tests.cases import examples
 
 from ggdp.paper.comparisons import (
     epsilon_of_same_tail,
@@ -87,7 +88,7 @@ def test_the_least_ratio_and_the_crossing_at_one_and_five_percent():
 
 
 @given(EPSILONS, DELTAS)
-@settings(max_examples=60)
+@settings(max_examples=examples(20, 60))
 def test_the_turn_is_a_minimum_and_a_crossing_to_all_digits(epsilon, delta):
     found = tail_turn(epsilon, delta)
     with mp.workdps(60):
@@ -201,7 +202,7 @@ def test_at_huge_noise_the_gaussian_needs_next_to_nothing():
 
 
 @given(EPSILONS, st.floats(1e-9, 0.3))
-@settings(max_examples=40)
+@settings(max_examples=examples(15, 40))
 def test_the_same_tail_costs_the_same_epsilon_exactly_where_the_tails_cross(epsilon, delta):
     crossing = float(tail_turn(epsilon, delta).t_crossing)
     if crossing * epsilon > 1e-3:

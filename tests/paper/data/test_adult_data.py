@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp.errors import ArgumentError, DatasetError
 from ggdp.paper.data import adult
@@ -207,7 +208,7 @@ def test_a_file_that_unpacks_without_end_is_refused(loader, standin, monkeypatch
 
 
 @given(data=st.data())
-@settings(max_examples=500)
+@settings(max_examples=examples(166, 500))
 def test_damage_of_any_kind_is_a_refusal(loader, packings, data):
     packed = bytearray(data.draw(st.sampled_from(packings)))
     for _ in range(data.draw(st.integers(1, 4))):

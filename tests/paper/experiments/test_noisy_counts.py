@@ -55,6 +55,11 @@ def test_clip_and_rescale_keeps_the_shares_of_the_clipped_counts(noisy, total):
             assert row * before.sum() == pytest.approx(before * total, rel=1e-9, abs=1e-300)
 
 
+def test_counts_next_to_nothing_are_scaled_without_an_overflow():
+    least = 2.0**-1074
+    assert clip_rescale(np.array([[least, 3 * least], [1.0, 3.0]]), 8.0).tolist() == [[2.0, 6.0], [2.0, 6.0]]
+
+
 def test_all_counts_below_zero_become_alike():
     assert clip_rescale(np.array([[-1.0, -2.0], [1.0, 3.0]]), 8.0).tolist() == [[4.0, 4.0], [2.0, 6.0]]
 

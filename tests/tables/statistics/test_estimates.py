@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import examples
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.statistics import (
@@ -37,21 +38,21 @@ def assert_in_order(estimate, least, most):
     assert np.array_equal(null, (estimate.lower == least) & (estimate.upper == most)) or most - least < 1e-2
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20, 60))
 @given(pairs, orders, ranges)
 def test_means_are_in_order_and_null_where_nothing_is_known(sums, order, bounds):
     estimate = mean_estimate(ColumnSums(sums=sums, unit=UNIT), bounds, WeightedNoise(order=order, scale=9000.0))
     assert_in_order(estimate, *bounds)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 @given(triples, orders)
 def test_variances_are_in_order_and_null_where_nothing_is_known(sums, order):
     noise = WeightedNoise(order=order, scale=9000.0)
     assert_in_order(variance_estimate(ColumnSums(sums=sums, unit=UNIT), (-3.0, 7.5), noise), 0.0, 10.5**2 / 4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 40))
 @given(pairs)
 def test_means_of_all_kinds_move_with_their_unit_and_widen_with_the_level(sums):
     noise, column = WeightedNoise(order=1.5, scale=9000.0), ColumnSums(sums=sums, unit=UNIT)

@@ -93,7 +93,10 @@ def clip_rescale(noisy: Reals, total: float) -> Reals:
     if not sums.all():
         clipped = np.where(sums > 0.0, clipped, 1.0)
         sums = clipped.sum(axis=-1, keepdims=True)
-    clipped *= total / sums
+    # A power of 2, which rounds nothing: the total over a sum next to nothing would overflow.
+    lift = np.where(sums < 2.0**-500, 2.0**500, 1.0)
+    clipped *= lift
+    clipped *= total / (sums * lift)
     return clipped
 
 
