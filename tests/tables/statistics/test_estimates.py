@@ -95,7 +95,7 @@ def test_a_mean_without_units_is_null_and_its_interval_the_whole_range():
 
 
 def test_outer_roots_stay_outside_of_concave_functions():
-    root = outer_root(lambda x: 1.0 - x * x, np.array([0.0]), np.array([5.0]))
+    root = outer_root(lambda x, _: 1.0 - x * x, np.array([0.0]), np.array([5.0]))
     assert 1.0 - 1e-6 < root[0] <= 1.0
 
 
