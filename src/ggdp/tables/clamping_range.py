@@ -26,11 +26,15 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._files import write_together
+from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError
+from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.releases.intervals import simultaneous_half_width
 from ggdp.tables.domain import Domain
 from ggdp.tables.plan_and_release import plan_table
+from ggdp.tables.plan_summary import TITLE, summary_rows
 from ggdp.tables.release import TableRelease
+from ggdp.tables.writing import require_apart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from ggdp.sampling import Source
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["EDGES", "RangeRelease", "plan_range", "private_range"]
+__all__ = ["EDGES", "RangePlan", "RangeRelease", "plan_range", "private_range"]
 
 SMALLEST, LARGEST = -32, 63
 _POWERS = tuple(2.0**k for k in range(SMALLEST, LARGEST + 1))
@@ -135,15 +139,104 @@ class RangeRelease:
         return f"RangeRelease, {guarantee}\n  {self.statement}"
 
 
-def plan_range(column: str, goal: Guarantee, **arguments: Any) -> TablePlan:  # noqa: ANN401 - those of plan_table
-    """Return the plan of the histogram; the arguments are those of `ggdp.plan_table`."""
-    if not isinstance(column, str):
-        raise ArgumentError("column", column, "must be the name of a column")
-    return plan_table(by=[column], goal=goal, domain=Domain({column: {"edges": list(EDGES)}}), **arguments)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RangePlan:
+    """A private range that is planned: what it costs and how it is found, without the data. Made by `ggdp.plan_range`.
+
+    Attributes
+    ----------
+    column : str
+        The column.
+    share : float
+        The share of the noisy total that may be outside of the range.
+    histogram : TablePlan
+        The plan of the noisy counts, which a ledger is charged for.
+    out : Path, optional
+        Where a run writes the range.
+    """
+
+    column: str
+    share: float
+    histogram: TablePlan
+    out: Path | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of the range, which is also the cost of each run."""
+        return self.histogram.guarantee
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The edges of the buckets, among which are the ends of the range."""
+        return EDGES
+
+    @property
+    def noise_level(self) -> int:
+        """The noisy count that a bucket must exceed."""
+        return noise_level(self.histogram)
+
+    def run(
+        self,
+        data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+        *,
+        temp_dir: str | Path | None = None,
+        overwrite: bool = False,
+        source: Source | None = None,
+        ledger: Ledger | str | Path | None = None,
+        analyst: str | None = None,
+    ) -> RangeRelease:
+        """Find the range, and write it if the plan says where. Each run spends the budget.
+
+        The arguments are those of `TablePlan.run`.
+
+        Examples
+        --------
+        >>> import ggdp, pyarrow
+        >>> plan = ggdp.plan_range("age", ggdp.PureDP(1.0))
+        >>> plan.run(pyarrow.table({"age": [40.0] * 500})).flag
+        '--range age=32:64'
+        """
+        if self.out is not None:
+            checked_path(self.out, overwrite=overwrite)
+            require_apart(data, [self.out])
+            require_apart_from_ledger(ledger, out=[self.out])
+        histogram = self.histogram.run(data, temp_dir=temp_dir, source=source, ledger=ledger, analyst=analyst)
+        assert isinstance(histogram, TableRelease)
+        found = range_of(self.column, histogram, self.share)
+        if self.out is not None:
+            found.write(self.out, overwrite=overwrite)
+        return found
+
+    def summary_rows(self) -> list[tuple[str, str]]:
+        """Return what the plan says, a name and a text in each row."""
+        ends = f"0 and plus or minus 2^{SMALLEST} to 2^{LARGEST}, in powers of 2"
+        rows = [
+            ("column", self.column),
+            ("ends", f"{ends}: {len(EDGES) - 1} buckets"),
+            ("noise level", f"buckets with a noisy count above {self.noise_level:,} are taken for values"),
+            ("share", f"at most {rounded_text(self.share)} of the values in these buckets are outside of the range"),
+        ]
+        shown = ("unit", "order", "scale", "plus-minus", "sensitivity", "guarantee", "cost")
+        rows += [(name, said) for name, said in summary_rows(self.histogram) if name in shown]
+        return rows + ([] if self.out is None else [("would write", str(self.out))])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, ready for JSON; the edges without the infinite ones."""
+        return {
+            "column": self.column,
+            "share": self.share,
+            "edges": list(EDGES[1:-1]),
+            "noise_level": self.noise_level,
+            "histogram": self.histogram.to_dict(),
+            "out": None if self.out is None else str(self.out),
+        }
+
+    def __repr__(self) -> str:
+        rows = [*self.summary_rows(), *(("warning", warning) for warning in self.histogram.request.warnings)]
+        return "\n".join([f"RangePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
 
 
-def private_range(
-    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+def plan_range(
     column: str,
     goal: Guarantee,
     *,
@@ -156,33 +249,96 @@ def private_range(
     delimiter: str | None = None,
     quoted: bool | None = None,
     escape: str | None = None,
-    temp_dir: str | Path | None = None,
     out: str | Path | None = None,
-    overwrite: bool = False,
-    source: Source | None = None,
-    ledger: Ledger | str | Path | None = None,
-    analyst: str | None = None,
-) -> RangeRelease:
-    """Find a range for the values of a column, under differential privacy, for clamping.
-
-    Where a range is known without the data (ages from 0 to 120, a scale from 1 to 5), use that: it costs nothing.
+) -> RangePlan:
+    """Plan a range for the values of a column: noise and cost. No data are read and no budget is spent.
 
     Parameters
     ----------
-    data : path or frame
-        What `ggdp.release_table` takes.
     column : str
         A column of numbers; values that are no numbers are counted nowhere.
     goal : PureDP, ProbabilisticDP or ApproxDP
         The guarantee.
     share : float, default 0.01
         The share of the noisy total that may be outside of the range, at least 0 and below 1.
-    unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape, temp_dir, source, ledger, analyst
-        Those of `ggdp.release_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
+    unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape
+        Those of `ggdp.plan_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
     out : path, optional
-        Where to write the range with its manifest, .json.
-    overwrite : bool, default False
-        Whether a file that already exists may be replaced.
+        Where a run writes the range with its manifest, .json.
+
+    Returns
+    -------
+    RangePlan
+        The plan. `RangePlan.run` carries it out; ``ggdp range --dry-run`` prints it.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is wrong.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> ggdp.plan_range("income", ggdp.PureDP(1.0))
+    RangePlan: no data read, no budget spent
+      column: income
+      ends: 0 and plus or minus 2^-32 to 2^63, in powers of 2: 194 buckets
+      noise level: buckets with a noisy count above 8 are taken for values
+      share: at most 0.01 of the values in these buckets are outside of the range
+      unit: one row
+      order: 1
+      scale: 1
+      plus-minus: 3 at 95 %, around each noisy count
+      sensitivity: one coordinate moves by at most 1 (add-remove)
+      guarantee: 1-DP under add-remove neighbours
+      cost: epsilon = 1 per run
+    """
+    if not isinstance(column, str):
+        raise ArgumentError("column", column, "must be the name of a column")
+    histogram = plan_table(
+        by=[column],
+        goal=goal,
+        domain=Domain({column: {"edges": list(EDGES)}}),
+        unit=unit,
+        max_cells=max_cells,
+        neighbours=neighbours,
+        engine=engine,
+        encoding=encoding,
+        delimiter=delimiter,
+        quoted=quoted,
+        escape=escape,
+    )
+    target = None if out is None else _json_path(out)
+    return RangePlan(column=column, share=_validate.probability(share=share), histogram=histogram, out=target)
+
+
+def private_range(
+    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+    column: str,
+    goal: Guarantee,
+    *,
+    temp_dir: str | Path | None = None,
+    overwrite: bool = False,
+    source: Source | None = None,
+    ledger: Ledger | str | Path | None = None,
+    analyst: str | None = None,
+    **planned: Any,  # noqa: ANN401 - those of plan_range
+) -> RangeRelease:
+    """Find a range for the values of a column, under differential privacy, for clamping.
+
+    Equivalent to ``plan_range(column, goal, ...).run(data, ...)``. Where a range is known without the data (ages from 0
+    to 120, a scale from 1 to 5), use that: it costs nothing.
+
+    Parameters
+    ----------
+    data : path or frame
+        What `ggdp.release_table` takes.
+    column, goal
+        Those of `ggdp.plan_range`.
+    temp_dir, overwrite, source, ledger, analyst
+        Those of `ggdp.release_table`.
+    **planned
+        The other arguments of `ggdp.plan_range`, such as `share`, `unit` and `out`.
 
     Returns
     -------
@@ -204,26 +360,8 @@ def private_range(
     >>> found.lower, found.upper, found.flag
     (16384.0, 131072.0, '--range income=16384:131072')
     """
-    share = _validate.probability(share=share)
-    target = None if out is None else checked_path(out, overwrite=overwrite)
-    plan = plan_range(
-        column,
-        goal,
-        unit=unit,
-        max_cells=max_cells,
-        neighbours=neighbours,
-        engine=engine,
-        encoding=encoding,
-        delimiter=delimiter,
-        quoted=quoted,
-        escape=escape,
-    )
-    histogram = plan.run(data, temp_dir=temp_dir, source=source, ledger=ledger, analyst=analyst)
-    assert isinstance(histogram, TableRelease)
-    found = range_of(column, histogram, share)
-    if target is not None:
-        found.write(target, overwrite=overwrite)
-    return found
+    plan = plan_range(column, goal, **planned)
+    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, source=source, ledger=ledger, analyst=analyst)
 
 
 def range_of(column: str, histogram: TableRelease, share: float) -> RangeRelease:
@@ -258,12 +396,16 @@ def noise_level(plan: TablePlan) -> int:
 
 def checked_path(path: str | Path, *, overwrite: bool) -> Path:
     """Return where the range is written to; raise if it may not be, before anything is spent."""
-    target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise ArgumentError("out", str(path), "must end in .json")
+    target = _json_path(path)
     if target.exists() and not overwrite:
         raise ArgumentError("out", str(path), "already exists; pass `overwrite=True` to replace it")
     return target
+
+
+def _json_path(path: str | Path) -> Path:
+    if Path(path).suffix.lower() != ".json":
+        raise ArgumentError("out", str(path), "must end in .json")
+    return Path(path)
 
 
 def _finite(edge: float) -> float:

@@ -104,8 +104,8 @@ SABOTAGES = [
     Sabotage(
         "a private range spends before it looks at its output",
         "tables/clamping_range.py",
-        "target = None if out is None else checked_path(out, overwrite=overwrite)",
-        "target = None if out is None else Path(out)",
+        "            checked_path(self.out, overwrite=overwrite)\n",
+        "            pass\n",
         (f"{RANGES}test_a_file_is_written_once_and_refused_before_anything_is_spent",),
     ),
 ]
