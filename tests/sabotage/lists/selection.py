@@ -108,4 +108,11 @@ SABOTAGES = [
         "            pass\n",
         (f"{RANGES}test_a_file_is_written_once_and_refused_before_anything_is_spent",),
     ),
+    Sabotage(
+        "a private range is written over its data",
+        "tables/clamping_range.py",
+        "            require_apart(data, [self.out])\n",
+        "            pass\n",
+        ("tests/cli/test_range.py::test_an_output_never_replaces_the_data",),
+    ),
 ]
