@@ -8,7 +8,8 @@ import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError
-from ggdp.tables.clamping_range import EDGES, kept_buckets, noise_level, plan_range
+from ggdp.tables.clamping_range import plan_range
+from ggdp.tables.range_release import EDGES, kept_buckets, noise_level
 
 GOAL = ggdp.PureDP(1.0)
 

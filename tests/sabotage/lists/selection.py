@@ -96,7 +96,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a private range takes noise for values",
-        "tables/clamping_range.py",
+        "tables/range_release.py",
         "seen = np.flatnonzero(counts > level)",
         "seen = np.flatnonzero(counts > 0)",
         (f"{RANGES}test_the_range_holds_all_but_the_share_of_the_buckets_above_the_noise",),
