@@ -58,7 +58,7 @@ test-examples: ## every example of the README and the documentation, after the R
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
-bench: ## time calibration, sampling, releases, tables and composition beside other libraries, each in its own environment
+bench: ## measure calibration, sampling, releases, tables, means, quantiles, composition and ledger, beside other libraries
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built

@@ -22,8 +22,8 @@ MOST_ERROR, LEAST_COVERED, MOST_COVERED, MOST_TIME = 0.5, 0.945, 0.965, 1.3
 AIMED = ("OpenDP", "PipelineDP", "PipelineDP, Gaussian noise")
 _STATISTICS = ("count", "sum", "mean", "variance")
 # A measured number may be on the wrong side of an aim by so many standard errors before it is said to miss it. Ten of
-# the ratios are one half in truth, or near it: with two errors one of ten would often be said to miss.
-ERRORS = 3.0
+# the ratios are one half in truth, or near it, so that in one run of five one of them is said to miss by chance.
+ERRORS = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,8 @@
-"""How good and how fast private quantiles and private ranges are; prints the page benchmarks/results/quantiles.md.
-
-Run as ``python benchmarks/quantiles.py > benchmarks/results/quantiles.md``, in an environment with all extras.
-"""
+"""How good and how fast private quantiles and private ranges are; prints its page as a JSON document for ``run.py``."""
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from fractions import Fraction
@@ -138,7 +136,7 @@ def main() -> None:
         *table("values", "n", "found, 0.1", "outside, %", "width", "found, 1", "outside, %", "width"),
         *range_rows(),
     ]
-    print("\n".join(lines))
+    print(json.dumps({"page": "\n".join(lines) + "\n"}))
 
 
 if __name__ == "__main__":

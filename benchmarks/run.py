@@ -141,12 +141,15 @@ def part(name: str) -> str:
     if name == "latency":
         python = plots_python()
         return latency.report(python, printed(python, "warm_calibrations.py"))
+    if name == "quantiles":
+        page: str = printed(ggdp_python(), "quantiles.py")["page"]
+        return page
     if name == "ledger":
         return ledger_report.report(printed(ledger_python(), "ledger.py"))
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 
-PARTS = ("calibration", "composition", "latency", "ledger", "means", "sampling", "releases", "tables")
+PARTS = ("calibration", "composition", "latency", "ledger", "means", "quantiles", "sampling", "releases", "tables")
 
 
 def main() -> None:

@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+import ggdp
 from ggdp.cli.app import run
+from ggdp.cli.columns import named_as_flags
+from ggdp.errors import ArgumentError
 
 
 @pytest.fixture
@@ -45,6 +48,39 @@ def test_units_are_counted_in_so_many_buckets_and_charged(incomes, tmp_path, cap
     assert json.loads(capsys.readouterr().out)["manifest"]["table"]["unit"]["max_cells"] == 2
     assert run(typed) == 1
     assert "budget" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_what_it_costs_and_opens_nothing(tmp_path, capsys):
+    out, ledger = tmp_path / "range.json", str(tmp_path / "ledger.db")
+    assert run(["ledger", "init", ledger, "--epsilon", "1.5", "--unit", "row"]) == 0
+    capsys.readouterr()
+    typed = ["range", "no such file.csv", "income", "--epsilon", "1", "--out", str(out), "--dry-run"]
+    assert run([*typed, "--ledger", ledger]) == 0
+    printed = capsys.readouterr().out
+    for said in ("epsilon = 1 per run", "2^-32 to 2^63", "above 8", "It fits in what remains of the ledger"):
+        assert said in printed
+    assert run([*typed, "--json", "--epsilon", "2", "--ledger", ledger]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["noise_level"] == ggdp.plan_range("income", ggdp.PureDP(2.0)).noise_level
+    assert len(document["edges"]) == 193
+    assert document["fits"] is False
+    assert not out.exists()
+
+
+def test_an_output_never_replaces_the_data(tmp_path, capsys):
+    data = tmp_path / "incomes.json"
+    data.write_text('{"income": 3}\n')
+    assert run(["range", str(data), "income", "--epsilon", "1", "--out", str(data), "--overwrite"]) == 1
+    assert "--out" in capsys.readouterr().err
+    assert data.read_text() == '{"income": 3}\n'
+
+
+def test_notes_of_errors_are_kept_where_arguments_are_renamed():
+    refused = ArgumentError("by", ["income"], "is wrong")
+    refused.add_note("after the charge")
+    with pytest.raises(ArgumentError, match="COL = 'income'") as named, named_as_flags(None, by="COL"):
+        raise refused
+    assert named.value.__notes__ == ["after the charge"]
 
 
 @pytest.mark.parametrize("rows", ["", "x\n" * 3000, "1e400\n" * 3000])

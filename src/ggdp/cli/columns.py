@@ -286,8 +286,8 @@ def _time(flag: str, text: str, item: str) -> date:
 
 
 @contextmanager
-def named_as_flags(unit: str | None) -> Iterator[None]:
-    """Make errors name the flag as it is typed on the command line."""
+def named_as_flags(unit: str | None, by: str = "--by") -> Iterator[None]:
+    """Make errors name the flag as it is typed on the command line; `by` is where the columns to count by are typed."""
     try:
         yield
     except LedgerError as refused:
@@ -304,7 +304,7 @@ def named_as_flags(unit: str | None) -> Iterator[None]:
             if len(tables) > 1:
                 raise GgdpError(" ".join(f"--by {names}" for names in tables) + f": {expected}") from None
             (value,) = tables
-        named = ArgumentError(_FLAGS.get(argument, argument), value, expected)
+        named = ArgumentError(by if argument == "by" else _FLAGS.get(argument, argument), value, expected)
         for note in getattr(refused, "__notes__", ()):
             named.add_note(note)
         raise named from None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
 from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,23 +24,10 @@ from ggdp.cli.columns import (
 )
 from ggdp.cli.output import AsJson, print_json
 from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
-from ggdp.errors import ArgumentError, GgdpError, PrivacyWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from ggdp.cli.spending import Analyst, DryRun, LedgerUrl, Overwrite, fit_of, print_plan, print_warnings, releasing
+from ggdp.errors import PrivacyWarning
 
 __all__ = ["private_range"]
-
-
-@contextmanager
-def _named_as_arguments() -> Iterator[None]:
-    """Make errors about the column that is counted by name it as it is typed."""
-    try:
-        yield
-    except ArgumentError as refused:
-        if refused.argument != "--by":
-            raise
-        raise ArgumentError("COL", refused.value, refused.expected) from None
 
 
 def private_range(
@@ -64,58 +50,39 @@ def private_range(
     no_quotes: NoQuotes = False,
     escape: Escape = None,
     temp_dir: TempDir = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Charge the release to this ledger, a file or postgresql://..., before a row is read.",
-        ),
-    ] = None,
-    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, for --ledger.")] = None,
+    ledger: LedgerUrl = None,
+    analyst: Analyst = None,
+    dry_run: DryRun = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Write the range with its manifest to a file.")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an earlier output (and spend the budget again).")
-    ] = False,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Find a clamping range of a column privately, on a doubling scale; it spends the budget."""
-    with _named_as_arguments(), named_as_flags(unit):
-        from ggdp.tables.clamping_range import private_range as found_range
+    with named_as_flags(unit, by="COL"):
+        from ggdp.tables.clamping_range import plan_range
 
-        replaces = out is not None and out.exists()
-        with working("counting"), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", PrivacyWarning)
-            try:
-                found = found_range(
-                    source,
-                    column,
-                    goal_of(epsilon, delta, notion),
-                    share=share,
-                    unit=unit,
-                    max_cells=max_cells,
-                    neighbours=neighbours,
-                    engine=engine or "duckdb",
-                    temp_dir=temp_dir,
-                    out=out,
-                    overwrite=overwrite,
-                    ledger=ledger,
-                    analyst=analyst,
-                    **text_of(encoding, delimiter, escape, no_quotes=no_quotes),
-                )
-            except (GgdpError, MemoryError):
-                raise
-            except Exception as failed:
-                message = "it failed, and nothing was published. The reason is not shown, since it might reveal data"
-                error = GgdpError(message)
-                for note in getattr(failed, "__notes__", ()):
-                    error.add_note(note)
-                raise error from None
-    for warning in caught:
-        typer.echo(f"warning: {warning.message}", err=True)
-    if replaces:
-        typer.echo("warning: an earlier output is replaced; each run spends the privacy budget again", err=True)
+        with working("choosing the noise"), warnings.catch_warnings():
+            # They are printed below.
+            warnings.simplefilter("ignore", PrivacyWarning)
+            plan = plan_range(
+                column,
+                goal_of(epsilon, delta, notion),
+                share=share,
+                unit=unit,
+                max_cells=max_cells,
+                neighbours=neighbours,
+                engine=engine or "duckdb",
+                out=out,
+                **text_of(encoding, delimiter, escape, no_quotes=no_quotes),
+            )
+        print_warnings(plan.histogram.request.warnings)
+        if dry_run:
+            print_plan(plan.to_dict(), plan.summary_rows(), fit_of(plan.histogram, ledger, analyst), as_json=as_json)
+            return
+        with releasing([] if out is None else [out]):
+            found = plan.run(source, temp_dir=temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
     if as_json:
         print_json(found.to_dict())
         return

@@ -37,6 +37,16 @@ from ggdp.cli.columns import (
 )
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
+from ggdp.cli.spending import (
+    Analyst,
+    DryRun,
+    LedgerUrl,
+    Overwrite,
+    fit_of,
+    print_plan,
+    print_warnings,
+    releasing,
+)
 from ggdp.cli.statistics import (
     MeanOf,
     PerUnit,
@@ -50,12 +60,12 @@ from ggdp.cli.statistics import (
     weights_of,
     with_ranges,
 )
-from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, PrivacyWarning
+from ggdp.errors import ArgumentError, PrivacyWarning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ggdp.tables import Table, TablePlan, TableRelease, WrittenRelease
+    from ggdp.tables import Table
 
 __all__ = ["release"]
 
@@ -125,26 +135,16 @@ def release(
     no_quotes: NoQuotes = False,
     escape: Escape = None,
     temp_dir: TempDir = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Charge the release to this ledger, a file or postgresql://..., before a row is read.",
-        ),
-    ] = None,
-    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, for --ledger.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read no data; print what would be released and what it would cost.")
-    ] = False,
+    ledger: LedgerUrl = None,
+    analyst: Analyst = None,
+    dry_run: DryRun = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.csv|.parquet", help="Output file; FILE.manifest.json is written too.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the released table to a .png, .pdf or .svg file.")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an earlier output (and spend the budget again).")
-    ] = False,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Count a table by public columns, and publish the counts, and statistics, under differential privacy."""
@@ -183,16 +183,14 @@ def release(
                 plot=plot,
                 **text_of(encoding, delimiter, escape, no_quotes=no_quotes),
             )
-        for warning in plan.request.warnings:
-            typer.echo(f"warning: {warning}", err=True)
+        print_warnings(plan.request.warnings)
         if dry_run:
-            _print_plan(plan, None if ledger is None else _fit(plan, ledger, analyst), as_json=as_json)
+            from ggdp.tables.plan_summary import summary_rows
+
+            print_plan(plan.to_dict(), summary_rows(plan), fit_of(plan, ledger, analyst), as_json=as_json)
             return
-        replaces = any(file.exists() for file in plan.files)
-        with working("counting"):
-            released = _run(plan, source, temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
-        if replaces:
-            typer.echo("warning: an earlier output is replaced; each run spends the privacy budget again", err=True)
+        with releasing(plan.files):
+            released = plan.run(source, temp_dir=temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
     manifest = json.loads(plan.files[len(plan.request.by)].read_bytes())
     if as_json:
         print_json({"files": [str(file) for file in plan.files], "manifest": manifest})
@@ -210,45 +208,6 @@ def _order(text: str) -> Any:  # noqa: ANN401 - the request says what it may be
         return float(text)
     except ValueError:
         raise ArgumentError("order", text, "must be a number of at least 1, or auto") from None
-
-
-def _run(
-    plan: TablePlan, source: str, temp_dir: Path | None, *, overwrite: bool, ledger: str | None, analyst: str | None
-) -> TableRelease | WrittenRelease:
-    try:
-        return plan.run(source, temp_dir=temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
-    except (GgdpError, MemoryError):
-        raise
-    except Exception as failed:
-        message = "the release failed, and nothing was published. The reason is not shown, since it might reveal data"
-        error = GgdpError(message)
-        for note in getattr(failed, "__notes__", ()):
-            error.add_note(note)
-        raise error from None
-
-
-def _fit(plan: TablePlan, ledger: str, analyst: str | None) -> dict[str, Any]:
-    """Return whether the release fits in what remains of a ledger, and if not, what remains and what would fit."""
-    from ggdp.ledger import Ledger
-
-    try:
-        Ledger(ledger).require_fit(plan, analyst)
-    except BudgetExceededError as refused:
-        return {"fits": False, "refusal": str(refused)}
-    return {"fits": True}
-
-
-def _print_plan(plan: TablePlan, fit: dict[str, Any] | None, *, as_json: bool) -> None:
-    """Print the plan of a release."""
-    if as_json:
-        print_json(plan.to_dict() | (fit or {}))
-        return
-    from ggdp.tables.plan_summary import TITLE, summary_rows
-
-    print_table(f"dry run: {TITLE}", summary_rows(plan))
-    if fit is not None:
-        refusal = fit.get("refusal", "")
-        typer.echo("It fits in what remains of the ledger." if fit["fits"] else f"{refusal[0].upper()}{refusal[1:]}.")
 
 
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:

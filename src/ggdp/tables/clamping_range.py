@@ -17,133 +17,132 @@ the values moves a mean by at most 1 % of the range that is cut off.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from ggdp import _validate
-from ggdp._files import write_together
+from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError
-from ggdp.releases.intervals import simultaneous_half_width
+from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.tables.domain import Domain
 from ggdp.tables.plan_and_release import plan_table
+from ggdp.tables.plan_summary import TITLE, summary_rows
+from ggdp.tables.range_release import EDGES, LARGEST, SMALLEST, checked_path, json_path, noise_level, range_of
 from ggdp.tables.release import TableRelease
+from ggdp.tables.writing import require_apart
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pathlib import Path
 
     from ggdp.ledger import Ledger
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.sampling import Source
+    from ggdp.tables.range_release import RangeRelease
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["EDGES", "RangeRelease", "plan_range", "private_range"]
+__all__ = ["RangePlan", "plan_range", "private_range"]
 
-SMALLEST, LARGEST = -32, 63
-_POWERS = tuple(2.0**k for k in range(SMALLEST, LARGEST + 1))
-EDGES = (-np.inf, *(-power for power in reversed(_POWERS)), 0.0, *_POWERS, np.inf)
 SHARE = 0.01
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class RangeRelease:
-    """A range that was found privately. Made by `ggdp.private_range`.
+class RangePlan:
+    """A private range that is planned: what it costs and how it is found, without the data. Made by `ggdp.plan_range`.
 
     Attributes
     ----------
     column : str
         The column.
-    lower, upper : float or None
-        Ends of the range, each 0 or plus or minus a power of 2; None if no bucket rose above the noise.
     share : float
-        The share of the noisy total that may be outside.
-    outside : float
-        The share of the noisy total, over buckets above the noise, that is outside of the range.
-    histogram : TableRelease
-        The noisy counts of all buckets, which are public as well.
+        The share of the noisy total that may be outside of the range.
+    histogram : TablePlan
+        The plan of the noisy counts, which a ledger is charged for.
+    out : Path, optional
+        Where a run writes the range.
     """
 
     column: str
-    lower: float | None
-    upper: float | None
     share: float
-    outside: float
-    histogram: TableRelease
+    histogram: TablePlan
+    out: Path | None = None
 
     @property
-    def guarantee(self) -> Guarantee | None:
-        """The guarantee; None if the noise came from a seed, so that it is not private."""
+    def guarantee(self) -> Guarantee:
+        """Guarantee of the range, which is also the cost of each run."""
         return self.histogram.guarantee
 
     @property
-    def flag(self) -> str | None:
-        """The flag of ``ggdp release`` that uses the range."""
-        if self.lower is None or self.upper is None:
-            return None
-        return f"--range {self.column}={_number(self.lower)}:{_number(self.upper)}"
-
-    @property
-    def statement(self) -> str:
-        """What was found, and what clamping to it cuts, in words."""
-        if self.lower is None or self.upper is None:
-            return (
-                f"No range of {self.column!r} was found: no bucket of the histogram rose above the noise. "
-                "Choose a range that is known without the data, or spend a larger epsilon."
-            )
-        outside = "less than 0.1 %" if self.outside < 0.001 else f"about {100 * self.outside:.1f} %"
-        return (
-            f"Values of {self.column!r} are mostly between {_number(self.lower)} and {_number(self.upper)}. Of those "
-            f"in buckets above the noise, {outside} are outside of this range and would be clamped. A bucket whose "
-            f"noisy count is at most {self.noise_level:,} is taken for noise, and the values in it are not seen."
-        )
+    def edges(self) -> tuple[float, ...]:
+        """The edges of the buckets, among which are the ends of the range."""
+        return EDGES
 
     @property
     def noise_level(self) -> int:
         """The noisy count that a bucket must exceed."""
-        return noise_level(self.histogram.plan)
+        return noise_level(self.histogram)
 
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """The manifest of the histogram, which is what was released; the range is computed from it."""
-        return self.histogram.manifest
+    def run(
+        self,
+        data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+        *,
+        temp_dir: str | Path | None = None,
+        overwrite: bool = False,
+        source: Source | None = None,
+        ledger: Ledger | str | Path | None = None,
+        analyst: str | None = None,
+    ) -> RangeRelease:
+        """Find the range, and write it if the plan says where. Each run spends the budget.
+
+        The arguments are those of `TablePlan.run`.
+
+        Examples
+        --------
+        >>> import ggdp, pyarrow
+        >>> plan = ggdp.plan_range("age", ggdp.PureDP(1.0))
+        >>> plan.run(pyarrow.table({"age": [40.0] * 500})).flag
+        '--range age=32:64'
+        """
+        if self.out is not None:
+            checked_path(self.out, overwrite=overwrite)
+            require_apart(data, [self.out])
+            require_apart_from_ledger(ledger, out=[self.out])
+        histogram = self.histogram.run(data, temp_dir=temp_dir, source=source, ledger=ledger, analyst=analyst)
+        assert isinstance(histogram, TableRelease)
+        found = range_of(self.column, histogram, self.share)
+        if self.out is not None:
+            found.write(self.out, overwrite=overwrite)
+        return found
+
+    def summary_rows(self) -> list[tuple[str, str]]:
+        """Return what the plan says, a name and a text in each row."""
+        ends = f"0 and plus or minus 2^{SMALLEST} to 2^{LARGEST}, in powers of 2"
+        rows = [
+            ("column", self.column),
+            ("ends", f"{ends}: {len(EDGES) - 1} buckets"),
+            ("noise level", f"buckets with a noisy count above {self.noise_level:,} are taken for values"),
+            ("share", f"at most {rounded_text(self.share)} of the values in these buckets are outside of the range"),
+        ]
+        shown = ("unit", "order", "scale", "plus-minus", "sensitivity", "guarantee", "cost")
+        rows += [(name, said) for name, said in summary_rows(self.histogram) if name in shown]
+        return rows + ([] if self.out is None else [("would write", str(self.out))])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the range and its manifest as plain values, ready for JSON."""
+        """Return the plan as plain values, ready for JSON; the edges without the infinite ones."""
         return {
             "column": self.column,
-            "lower": self.lower,
-            "upper": self.upper,
             "share": self.share,
-            "outside": self.outside,
+            "edges": list(EDGES[1:-1]),
             "noise_level": self.noise_level,
-            "flag": self.flag,
-            "statement": self.statement,
-            "manifest": self.manifest,
+            "histogram": self.histogram.to_dict(),
+            "out": None if self.out is None else str(self.out),
         }
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the range with its manifest to a .json file, completely or not at all."""
-        target = checked_path(path, overwrite=overwrite)
-        write_together({target: (json.dumps(self.to_dict(), indent=2) + "\n").encode()}, overwrite=overwrite)
-
     def __repr__(self) -> str:
-        guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
-        return f"RangeRelease, {guarantee}\n  {self.statement}"
+        rows = [*self.summary_rows(), *(("warning", warning) for warning in self.histogram.request.warnings)]
+        return "\n".join([f"RangePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
 
 
-def plan_range(column: str, goal: Guarantee, **arguments: Any) -> TablePlan:  # noqa: ANN401 - those of plan_table
-    """Return the plan of the histogram; the arguments are those of `ggdp.plan_table`."""
-    if not isinstance(column, str):
-        raise ArgumentError("column", column, "must be the name of a column")
-    return plan_table(by=[column], goal=goal, domain=Domain({column: {"edges": list(EDGES)}}), **arguments)
-
-
-def private_range(
-    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+def plan_range(
     column: str,
     goal: Guarantee,
     *,
@@ -156,33 +155,96 @@ def private_range(
     delimiter: str | None = None,
     quoted: bool | None = None,
     escape: str | None = None,
-    temp_dir: str | Path | None = None,
     out: str | Path | None = None,
-    overwrite: bool = False,
-    source: Source | None = None,
-    ledger: Ledger | str | Path | None = None,
-    analyst: str | None = None,
-) -> RangeRelease:
-    """Find a range for the values of a column, under differential privacy, for clamping.
-
-    Where a range is known without the data (ages from 0 to 120, a scale from 1 to 5), use that: it costs nothing.
+) -> RangePlan:
+    """Plan a range for the values of a column: noise and cost. No data are read and no budget is spent.
 
     Parameters
     ----------
-    data : path or frame
-        What `ggdp.release_table` takes.
     column : str
         A column of numbers; values that are no numbers are counted nowhere.
     goal : PureDP, ProbabilisticDP or ApproxDP
         The guarantee.
     share : float, default 0.01
         The share of the noisy total that may be outside of the range, at least 0 and below 1.
-    unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape, temp_dir, source, ledger, analyst
-        Those of `ggdp.release_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
+    unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape
+        Those of `ggdp.plan_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
     out : path, optional
-        Where to write the range with its manifest, .json.
-    overwrite : bool, default False
-        Whether a file that already exists may be replaced.
+        Where a run writes the range with its manifest, .json.
+
+    Returns
+    -------
+    RangePlan
+        The plan. `RangePlan.run` carries it out; ``ggdp range --dry-run`` prints it.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is wrong.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> ggdp.plan_range("income", ggdp.PureDP(1.0))
+    RangePlan: no data read, no budget spent
+      column: income
+      ends: 0 and plus or minus 2^-32 to 2^63, in powers of 2: 194 buckets
+      noise level: buckets with a noisy count above 8 are taken for values
+      share: at most 0.01 of the values in these buckets are outside of the range
+      unit: one row
+      order: 1
+      scale: 1
+      plus-minus: 3 at 95 %, around each noisy count
+      sensitivity: one coordinate moves by at most 1 (add-remove)
+      guarantee: 1-DP under add-remove neighbours
+      cost: epsilon = 1 per run
+    """
+    if not isinstance(column, str):
+        raise ArgumentError("column", column, "must be the name of a column")
+    histogram = plan_table(
+        by=[column],
+        goal=goal,
+        domain=Domain({column: {"edges": list(EDGES)}}),
+        unit=unit,
+        max_cells=max_cells,
+        neighbours=neighbours,
+        engine=engine,
+        encoding=encoding,
+        delimiter=delimiter,
+        quoted=quoted,
+        escape=escape,
+    )
+    target = None if out is None else json_path(out)
+    return RangePlan(column=column, share=_validate.probability(share=share), histogram=histogram, out=target)
+
+
+def private_range(
+    data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+    column: str,
+    goal: Guarantee,
+    *,
+    temp_dir: str | Path | None = None,
+    overwrite: bool = False,
+    source: Source | None = None,
+    ledger: Ledger | str | Path | None = None,
+    analyst: str | None = None,
+    **planned: Any,  # noqa: ANN401 - those of plan_range
+) -> RangeRelease:
+    """Find a range for the values of a column, under differential privacy, for clamping.
+
+    Equivalent to ``plan_range(column, goal, ...).run(data, ...)``. Where a range is known without the data (ages from 0
+    to 120, a scale from 1 to 5), use that: it costs nothing.
+
+    Parameters
+    ----------
+    data : path or frame
+        What `ggdp.release_table` takes.
+    column, goal
+        Those of `ggdp.plan_range`.
+    temp_dir, overwrite, source, ledger, analyst
+        Those of `ggdp.release_table`.
+    **planned
+        The other arguments of `ggdp.plan_range`, such as `share`, `unit` and `out`.
 
     Returns
     -------
@@ -204,71 +266,5 @@ def private_range(
     >>> found.lower, found.upper, found.flag
     (16384.0, 131072.0, '--range income=16384:131072')
     """
-    share = _validate.probability(share=share)
-    target = None if out is None else checked_path(out, overwrite=overwrite)
-    plan = plan_range(
-        column,
-        goal,
-        unit=unit,
-        max_cells=max_cells,
-        neighbours=neighbours,
-        engine=engine,
-        encoding=encoding,
-        delimiter=delimiter,
-        quoted=quoted,
-        escape=escape,
-    )
-    histogram = plan.run(data, temp_dir=temp_dir, source=source, ledger=ledger, analyst=analyst)
-    assert isinstance(histogram, TableRelease)
-    found = range_of(column, histogram, share)
-    if target is not None:
-        found.write(target, overwrite=overwrite)
-    return found
-
-
-def range_of(column: str, histogram: TableRelease, share: float) -> RangeRelease:
-    """Return the range that the noisy counts of the buckets show."""
-    counts = histogram.tables[0].noisy_count
-    first, last, outside = kept_buckets(counts, noise_level(histogram.plan), share)
-    lower, upper = (None, None) if first is None else (_finite(EDGES[first]), _finite(EDGES[last + 1]))
-    return RangeRelease(column=column, lower=lower, upper=upper, share=share, outside=outside, histogram=histogram)
-
-
-def kept_buckets(counts: NDArray[np.int64], level: int, share: float) -> tuple[int | None, int, float]:
-    """Return the first and the last bucket of the range (None and 0 if none), and the share that is outside."""
-    seen = np.flatnonzero(counts > level)
-    if not seen.size:
-        return None, 0, 0.0
-    total = sum(int(counts[i]) for i in seen)
-    first, last, dropped = 0, seen.size - 1, 0
-    while first < last:
-        end = first if counts[seen[first]] <= counts[seen[last]] else last
-        if dropped + int(counts[seen[end]]) > share * total:
-            break
-        dropped += int(counts[seen[end]])
-        first, last = (first + 1, last) if end == first else (first, last - 1)
-    return int(seen[first]), int(seen[last]), dropped / total
-
-
-def noise_level(plan: TablePlan) -> int:
-    """Return what noisy counts of empty buckets exceed in at most 5 % of all releases, for any bucket."""
-    noise = plan.described_mechanism
-    return simultaneous_half_width(noise.order, noise.scale, _LEVEL, len(EDGES) - 1)
-
-
-def checked_path(path: str | Path, *, overwrite: bool) -> Path:
-    """Return where the range is written to; raise if it may not be, before anything is spent."""
-    target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise ArgumentError("out", str(path), "must end in .json")
-    if target.exists() and not overwrite:
-        raise ArgumentError("out", str(path), "already exists; pass `overwrite=True` to replace it")
-    return target
-
-
-def _finite(edge: float) -> float:
-    return float(np.clip(edge, EDGES[1], EDGES[-2]))
-
-
-def _number(x: float) -> str:
-    return str(int(x)) if x.is_integer() else repr(x)
+    plan = plan_range(column, goal, **planned)
+    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, source=source, ledger=ledger, analyst=analyst)

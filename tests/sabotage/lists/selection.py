@@ -96,7 +96,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a private range takes noise for values",
-        "tables/clamping_range.py",
+        "tables/range_release.py",
         "seen = np.flatnonzero(counts > level)",
         "seen = np.flatnonzero(counts > 0)",
         (f"{RANGES}test_the_range_holds_all_but_the_share_of_the_buckets_above_the_noise",),
@@ -104,8 +104,15 @@ SABOTAGES = [
     Sabotage(
         "a private range spends before it looks at its output",
         "tables/clamping_range.py",
-        "target = None if out is None else checked_path(out, overwrite=overwrite)",
-        "target = None if out is None else Path(out)",
+        "            checked_path(self.out, overwrite=overwrite)\n",
+        "            pass\n",
         (f"{RANGES}test_a_file_is_written_once_and_refused_before_anything_is_spent",),
+    ),
+    Sabotage(
+        "a private range is written over its data",
+        "tables/clamping_range.py",
+        "            require_apart(data, [self.out])\n",
+        "            pass\n",
+        ("tests/cli/test_range.py::test_an_output_never_replaces_the_data",),
     ),
 ]

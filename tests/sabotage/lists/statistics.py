@@ -43,6 +43,13 @@ SABOTAGES = [
         (COVER,),
     ),
     Sabotage(
+        "ends of intervals are inside of what is not rejected",
+        "tables/statistics/outer_roots.py",
+        "result[at[done]] = outside[done]",
+        "result[at[done]] = inside[done]",
+        (f"{ESTIMATES}test_outer_roots_of_many_functions_are_each_found_from_any_guess[5.0]",),
+    ),
+    Sabotage(
         "sums forget the noise of the lower end",
         "tables/statistics/estimates.py",
         "reach = noise.half_widths(np.concatenate(weights), level) + ROUNDING * sizes",

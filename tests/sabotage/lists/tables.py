@@ -201,8 +201,8 @@ SABOTAGES = [
     Sabotage(
         "the command line runs another plan than the dry run shows",
         "cli/release.py",
-        "print_json(plan.to_dict() | (",
-        'print_json({**plan.to_dict(), "scale": 1.0} | (',
+        "print_plan(plan.to_dict(), ",
+        'print_plan({**plan.to_dict(), "scale": 1.0}, ',
         ("tests/cli/test_release.py::test_the_dry_run_prints_the_plan_of_python",),
     ),
     Sabotage(

@@ -6,6 +6,8 @@ import math
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
+import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.fuzz.reference import rows_of_file
@@ -16,6 +18,8 @@ from ggdp.errors import ArgumentError
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.exact_sums import SummedMeasure
+from ggdp.tables.engines.frames import safe_name
+from ggdp.tables.engines.values import stepped
 from ggdp.tables.statistics.sum_groups import Measure
 from ggdp.tables.value_range import FEW_STEPS, ValueRange
 
@@ -227,3 +231,20 @@ def test_what_has_no_numbers_is_refused_by_its_type_alone(engine, name, rows):
         source.check(query)
     assert "1987" not in str(refused.value)
     assert refused.value.__cause__ is None
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.int64(), pa.uint32()])
+@pytest.mark.parametrize("ends", [(0, 100), (-7, 2**31 - 8), (-(2**51), 5 - 2**51), (2**51 - 9, 2**51)])
+def test_integers_have_the_steps_of_their_floats(kind, ends):
+    """In steps of 1 integers are clamped without floats; where they could differ, steps are found by floats."""
+    info = np.iinfo(kind.to_pandas_dtype())
+    near = {end + i for end in (*ends, 0, info.min, info.max) for i in (-2, -1, 0, 1, 2)}
+    numbers = [*sorted(x for x in near if info.min <= x <= info.max), None]
+    measure = Measure(column="x", values=ValueRange(*ends, 1))
+    table = pa.table({safe_name("x"): pa.array(numbers, kind)})
+    frames = [table, table.set_column(0, safe_name("x"), table[0].cast(pa.float64(), safe=False))]
+    exact, by_floats = (
+        nw.from_native(frame).select(stepped(nw.from_native(frame), measure, {"x": "float"}).alias("m"))["m"].to_list()
+        for frame in frames
+    )
+    assert exact == by_floats == [None if x is None else min(max(x, ends[0]), ends[1]) - ends[0] for x in numbers]

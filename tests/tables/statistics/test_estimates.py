@@ -96,8 +96,26 @@ def test_a_mean_without_units_is_null_and_its_interval_the_whole_range():
 
 
 def test_outer_roots_stay_outside_of_concave_functions():
-    root = outer_root(lambda x: 1.0 - x * x, np.array([0.0]), np.array([5.0]))
+    root = outer_root(lambda x, _: 1.0 - x * x, np.array([0.0]), np.array([5.0]))
     assert 1.0 - 1e-6 < root[0] <= 1.0
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.2, 5.0])
+def test_outer_roots_of_many_functions_are_each_found_from_any_guess(bend):
+    """Lines, and parabolas that bend a little or a lot, with a kink between the ends."""
+    roots, slopes = (np.random.default_rng(i).uniform(0.1, 4.0, 500) for i in (1, 2))
+
+    def functions(x, at):
+        away = roots[at] - x
+        smooth = slopes[at] * (away + bend * (roots[at] ** 2 - x**2))
+        return np.minimum(smooth, slopes[at] * (0.5 + 0.1 * away)) if bend else smooth
+
+    outside, inside = np.zeros(500), np.full(500, 5.0)
+    for guess in (None, outside, inside, roots - 0.05, roots + 0.05):
+        found = outer_root(functions, outside, inside, guess)
+        assert np.all(found <= roots + 1e-12)
+        assert np.all(found >= roots - 1e-5)
+    assert outer_root(functions, inside, inside).tolist() == inside.tolist()
 
 
 def test_half_widths_before_the_data_are_those_of_the_intervals():

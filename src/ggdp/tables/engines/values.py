@@ -15,6 +15,11 @@ Numbers are rounded to the nearest float first, decimals by way of their text. T
 multiplication, one addition and one rounding down of 64-bit floats, each of which is correctly rounded by IEEE 754 on
 every engine, so that all find the same step. (Not a division: polars divides by a constant by multiplying.)
 
+Claim. Where the step is 1 and both ends of the range are at most 2^51 in absolute value, a column of integers of at
+most 64 bits has the step min(max(x, lo), hi) - lo, found without floats; likewise r = min(max(x, -R), R). Proof: up to
+a distance of 1 from the range, x, x - lo and these plus 1/2 are multiples of 1/2 below 2^52 in absolute value, which
+are floats, so that the floor is exact. Beyond, no operation falls where x grows, so that the step is 0 or N.
+
 With units, the rows of a unit in a cell become one value:
 
 =====  ==========================================================================================================
@@ -51,6 +56,9 @@ __all__ = ["known_name", "number_name", "require_numbers", "stepped", "unit_valu
 
 _KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
 _NUMBER = rf"^{NUMBER}\z"
+# Integers that 64 bits with a sign hold, and ends of ranges for which floats find the same steps.
+_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
+_EXACT = 2**51
 
 
 def value_name(place: int) -> str:
@@ -94,11 +102,14 @@ def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
 
 def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
     """Return the step of each row: a, or r where rows are added up; null if there is no number."""
-    values, x = measure.values, _number(frame, measure, kinds)
+    values = measure.values
     low, first, last = float(values.low), 0, values.steps
     if measure.rule == "sum":
         most = max(abs(values.offset), abs(values.offset + values.steps))
         low, first, last = 0.0, -most, most
+    if _is_whole(frame, measure):
+        return _clamped(nw.col(safe_name(measure.column)).cast(nw.Int64), int(low), first, last)
+    x = _number(frame, measure, kinds)
     # What changes no float is left out.
     x = x - low if low else x
     x = x * float(1 / values.step) if values.step != 1 else x
@@ -107,6 +118,22 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     # for a number that is below another one.
     inside = nw.when(x < first).then(nw.lit(float(first))).when(x < last).then(x)
     return inside.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
+
+
+def _is_whole(frame: Frame, measure: Measure) -> bool:
+    """Return whether steps are found without floats: integers in steps of 1."""
+    values, schema = measure.values, frame.collect_schema()
+    name = safe_name(measure.column)
+    if number_name(measure.column) in schema.names() or schema[name] not in _INTEGERS:
+        return False
+    return values.step == 1 and max(abs(values.low), abs(values.high)) <= _EXACT
+
+
+def _clamped(x: nw.Expr, low: int, first: int, last: int) -> nw.Expr:
+    """Return x - low, from first to last; null where x is."""
+    inside = nw.when(x < low + first).then(nw.lit(low + first)).when(x > low + last).then(nw.lit(low + last))
+    clamped = inside.otherwise(x)
+    return (clamped - low if low else clamped).cast(nw.Int64)
 
 
 def unit_value_of(measure: Measure, name: str) -> PairValue:

@@ -28,10 +28,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.tables.statistics.outer_roots import nearer, outer_root
+from ggdp.tables.statistics.outer_roots import outer_root
 from ggdp.tables.statistics.ranges import in_range
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ggdp.distributions.generalized_gaussian import Floats
     from ggdp.tables.statistics.noisy_sums import ColumnSums, Estimate
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
@@ -80,39 +82,39 @@ def mean_estimate(
 
 def mean_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
     """Return means and the ends of their intervals as parts of the range; NaN for null means."""
-    slopes = column.mean_weights
-    total, first = column.weighed.sum(axis=-1), column.weighed @ slopes
-    slack = ROUNDING * np.abs(column.weighed).sum(axis=-1)
-
-    def half_width(m: Floats) -> Floats:
-        return np.asarray(noise.along(slopes, slopes - 1.0, m, level) + slack)
-
+    slopes, weighed = column.mean_weights, column.weighed.reshape(-1, column.coordinates - 1)
+    total, first = weighed.sum(axis=-1), weighed @ slopes
+    slack = ROUNDING * np.abs(weighed).sum(axis=-1)
     counted = total > 0.0
     # Cells without units are decided already; any sums do for them.
     total, first = np.where(counted, total, 1.0), np.where(counted, first, 0.5)
     value = np.clip(first / total, 0.0, 1.0)
-    at_value = half_width(value)
-    fits = np.abs(first - value * total) <= at_value
+
+    def half_width(m: Floats, at: NDArray[np.intp]) -> Floats:
+        return np.asarray(noise.along(slopes, slopes - 1.0, m, level) + slack[at])
+
+    def below(m: Floats, at: NDArray[np.intp]) -> Floats:
+        return first[at] - m * total[at] - half_width(m, at)
+
+    def above(m: Floats, at: NDArray[np.intp]) -> Floats:
+        return m * total[at] - first[at] - half_width(m, at)
+
+    every = np.arange(value.size)
     low, high = np.zeros_like(value), np.ones_like(value)
-    rejected = first - half_width(low) > 0.0
+    at_value = half_width(value, every)
+    fits = np.abs(first - value * total) <= at_value
     # Twice the half-width away from the value is mostly outside, and much nearer than the end of the range.
     twice = 2.0 * at_value / total
-
-    def below(m: Floats) -> Floats:
-        return first - m * total - half_width(m)
-
-    def above(m: Floats) -> Floats:
-        return m * total - first - half_width(m)
-
-    start = np.where(rejected, nearer(below, low, np.maximum(value - twice, low)), low)
-    lower = outer_root(below, start, np.where(rejected, value, low))
-    rejected = total - first - half_width(high) > 0.0
-    start = np.where(rejected, nearer(above, high, np.minimum(value + twice, high)), high)
-    upper = outer_root(above, start, np.where(rejected, value, high))
+    inside = np.where(below(low, every) > 0.0, value, low)
+    lower = outer_root(below, low, inside, np.maximum(value - twice, low))
+    inside = np.where(above(high, every) > 0.0, value, high)
+    upper = outer_root(above, high, inside, np.minimum(value + twice, high))
     # What no mean explains is near 0 or 1; the interval is as wide as the noise.
     reach = at_value / total
     lower = np.where(fits, lower, np.maximum(value - reach, 0.0))
     upper = np.where(fits, upper, np.minimum(value + reach, 1.0))
     lower, upper = np.minimum(lower, value), np.maximum(upper, value)
     null = ~counted | ((lower <= 0.0) & (upper >= 1.0))
-    return np.where(null, np.nan, value), np.where(null, 0.0, lower), np.where(null, 1.0, upper)
+    found = np.where(null, np.nan, value), np.where(null, 0.0, lower), np.where(null, 1.0, upper)
+    value, lower, upper = (part.reshape(column.sums.shape[:-1]) for part in found)
+    return value, lower, upper

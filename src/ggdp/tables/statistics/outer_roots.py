@@ -2,56 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from ggdp.distributions.generalized_gaussian import Floats
 
-__all__ = ["nearer", "outer_root"]
+__all__ = ["ConcaveFunctions", "outer_root"]
 
-# Chords converge fast and halving is the guard; what is left is on the outside.
+# One function for each entry: values at points, of the functions with these numbers.
+ConcaveFunctions: TypeAlias = "Callable[[Floats, NDArray[np.intp]], Floats]"
+
+# Chords and secants converge fast and halving is the guard; what is left is on the outside.
 _STEPS = 16
-# A step that is shorter than this part of the first distance is the last one.
-_CLOSE = 1e-4
+# A step that is shorter than this part of the first distance is the last one, and so is one that leaves less.
+_CLOSE = 1e-6
 
 
-def nearer(function: Callable[[Floats], Floats], outside: Floats, guess: Floats) -> Floats:
-    """Return the guess where the function is above 0 there, else `outside`: a start that is nearer to the root."""
-    return np.where(function(guess) > 0.0, guess, outside)
-
-
-def outer_root(function: Callable[[Floats], Floats], outside: Floats, inside: Floats) -> Floats:
-    """Return points between `outside`, where the function is above 0, and `inside`, where it is not, just outside.
+def outer_root(functions: ConcaveFunctions, outside: Floats, inside: Floats, guess: Floats | None = None) -> Floats:
+    """Return points between `outside`, where the functions are above 0, and `inside`, where they are not, just outside.
 
     Claim: for a concave function no point from `outside` up to the result has a value of 0 or less, but the result
     itself may. Proof: concave functions lie above their chords, so the chord from an outer to an inner point reaches 0
     where the function is not below 0; and a concave function that is above 0 at two points is above 0 between them. It
-    holds after every step.
+    holds after every step, as a point becomes the outer one only if the function was found not to be below 0 there.
 
-    Entries where `outside` and `inside` are the same stay as they are.
+    A guess between them, one for each entry, saves steps. Beyond two outer points a concave function is below the line
+    through them, so that the line reaches 0 at an inner point, near the root: the next chord ends there.
+
+    All are arrays of one axis. Entries where `outside` and `inside` are the same stay as they are.
     """
-    gap = np.abs(outside - inside)
-    at_inside = np.minimum(function(inside), 0.0)
-    at_outside = function(outside)
+    result, at = outside.copy(), np.flatnonzero(outside != inside)
+    outside, inside = outside[at], inside[at]
+    at_outside, at_inside = functions(outside, at), np.minimum(functions(inside, at), 0.0)
+
+    def narrowed(point: Floats, value: Floats, outer: NDArray[np.bool_]) -> None:
+        nonlocal outside, inside, at_outside, at_inside
+        outside, at_outside = np.where(outer, point, outside), np.where(outer, value, at_outside)
+        inside, at_inside = np.where(outer, inside, point), np.where(outer, at_inside, np.minimum(value, 0.0))
+
+    if guess is not None:
+        value = functions(guess[at], at)
+        narrowed(guess[at], value, value > 0.0)
+    close = _CLOSE * np.abs(outside - inside)
     for _ in range(_STEPS):
-        rise = at_outside - at_inside
-        share = np.divide(at_outside, rise, out=np.zeros_like(rise), where=rise > 0.0)
-        advance = np.clip(share, 0.0, 1.0) * (inside - outside)
-        moved = outside + advance
-        # Rounding may put the end of the chord a little inside: there it is the new inner point.
-        at_moved = function(moved)
-        outer = at_moved >= 0.0
-        outside, at_outside = np.where(outer, moved, outside), np.where(outer, at_moved, at_outside)
-        inside, at_inside = np.where(outer, inside, moved), np.where(outer, at_inside, at_moved)
-        middle = 0.5 * (outside + inside)
-        at_middle = function(middle)
-        outer = at_middle > 0.0
-        outside, at_outside = np.where(outer, middle, outside), np.where(outer, at_middle, at_outside)
-        inside, at_inside = np.where(outer, inside, middle), np.where(outer, at_inside, at_middle)
-        if np.all(np.abs(advance) <= _CLOSE * gap):
+        if not at.size:
             break
-    return outside
+        before, at_before = outside, at_outside
+        moved = outside + _share(at_outside, at_outside - at_inside) * (inside - outside)
+        # Rounding may put the end of the chord a little inside: there it is the new inner point.
+        value = functions(moved, at)
+        narrowed(moved, value, value >= 0.0)
+        secant = moved + _share(value, at_before - value) * (moved - before)
+        usable = (value >= 0.0) & (at_before > value) & ((secant - inside) * (outside - inside) > 0.0)
+        point = np.where(usable, secant, 0.5 * (outside + inside))
+        value = functions(point, at)
+        narrowed(point, value, value > 0.0)
+        done = (np.abs(inside - outside) <= close) | (np.abs(moved - before) <= close)
+        result[at[done]] = outside[done]
+        at, close = at[~done], close[~done]
+        outside, inside, at_outside, at_inside = (x[~done] for x in (outside, inside, at_outside, at_inside))
+    result[at] = outside
+    return result
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """Return part over whole; 0 where whole is 0."""
+    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from attrs import field, frozen
 
@@ -42,7 +42,25 @@ def _column(column: object) -> str:
 
 
 @frozen
-class Mean:
+class _ColumnStatistic:
+    """What all statistics have: a column, and the rule by which the rows of a unit in a cell become one value."""
+
+    column: str = field(converter=_column)
+    rule: ClassVar[PerUnit] = "mean"
+
+    @property
+    def kind(self) -> str:
+        """What is published, as in the names of columns: "mean", "sum", "variance" or "quantile"."""
+        return type(self).__name__.lower()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the published columns, without those of the intervals."""
+        return (f"{self.kind}_{self.column}",)
+
+
+@frozen
+class Mean(_ColumnStatistic):
     """The mean of a column in each cell.
 
     Parameters
@@ -56,17 +74,9 @@ class Mean:
     ('mean_age',)
     """
 
-    column: str = field(converter=_column)
-    rule: PerUnit = field(init=False, repr=False, default="mean")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the published columns, without those of the intervals."""
-        return (f"mean_{self.column}",)
-
 
 @frozen
-class Sum:
+class Sum(_ColumnStatistic):
     """The sum of a column in each cell.
 
     Parameters
@@ -80,17 +90,11 @@ class Sum:
     ('sum_income',)
     """
 
-    column: str = field(converter=_column)
-    rule: PerUnit = field(init=False, repr=False, default="sum")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the published columns, without those of the intervals."""
-        return (f"sum_{self.column}",)
+    rule: ClassVar[PerUnit] = "sum"
 
 
 @frozen
-class Variance:
+class Variance(_ColumnStatistic):
     """The variance of a column in each cell: the mean squared distance from the mean of the cell.
 
     Parameters
@@ -103,14 +107,6 @@ class Variance:
     >>> Variance("age").names
     ('variance_age',)
     """
-
-    column: str = field(converter=_column)
-    rule: PerUnit = field(init=False, repr=False, default="mean")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the published columns, without those of the intervals."""
-        return (f"variance_{self.column}",)
 
 
 def _fractions(fractions: object) -> tuple[float, ...]:
@@ -129,7 +125,7 @@ def _fractions(fractions: object) -> tuple[float, ...]:
 
 
 @frozen
-class Quantile:
+class Quantile(_ColumnStatistic):
     """Quantiles of a column in each cell.
 
     Parameters
@@ -145,14 +141,12 @@ class Quantile:
     ('quantile_income_0.25', 'quantile_income_0.5', 'quantile_income_0.75')
     """
 
-    column: str = field(converter=_column)
     fractions: tuple[float, ...] = field(converter=_fractions)
-    rule: PerUnit = field(init=False, repr=False, default="mean")
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the published columns, without those of the intervals."""
-        return tuple(f"quantile_{self.column}_{fraction:g}" for fraction in self.fractions)
+        return tuple(f"{self.kind}_{self.column}_{fraction:g}" for fraction in self.fractions)
 
     @property
     def exact_fractions(self) -> tuple[Fraction, ...]:
@@ -176,7 +170,7 @@ def published_names(statistic: Statistic) -> tuple[str, ...]:
 
 def described(statistic: Statistic) -> dict[str, Any]:
     """Return a statistic as plain values, ready for JSON."""
-    found: dict[str, Any] = {"kind": type(statistic).__name__.lower(), "column": statistic.column}
+    found: dict[str, Any] = {"kind": statistic.kind, "column": statistic.column}
     return found | ({"fractions": list(statistic.fractions)} if isinstance(statistic, Quantile) else {})
 
 

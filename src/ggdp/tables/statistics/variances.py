@@ -26,21 +26,22 @@ units m - m-hat counts by its square only, and the cover falls to 1 - (1 - `MEAN
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.statistics.means import ROUNDING, mean_parts
 from ggdp.tables.statistics.noisy_sums import TRIPLE, ColumnSums
-from ggdp.tables.statistics.outer_roots import nearer, outer_root
+from ggdp.tables.statistics.outer_roots import outer_root
 from ggdp.tables.statistics.ranges import checked_range, scaled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from numpy.typing import NDArray
 
     from ggdp.distributions.generalized_gaussian import Floats
     from ggdp.tables.statistics.noisy_sums import Estimate
+    from ggdp.tables.statistics.outer_roots import ConcaveFunctions
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 __all__ = ["MEAN_SHARE", "variance_estimate", "variance_parts"]
@@ -95,15 +96,16 @@ def variance_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tu
     """Return variances and the ends of their intervals in units of the squared range; NaN for null variances."""
     if column.coordinates != TRIPLE:
         raise ArgumentError("column", f"of {column.coordinates} coordinates", "must have triples of sums")
-    _, least, most = mean_parts(column, noise, 1.0 - MEAN_SHARE * (1.0 - level))
+    cells = ColumnSums(sums=column.sums.reshape(-1, TRIPLE), unit=column.unit)
+    _, least, most = mean_parts(cells, noise, 1.0 - MEAN_SHARE * (1.0 - level))
     # Where the mean is known well, pieces of I would change next to nothing.
     pieces = np.where(most - least <= _NARROW, 1, _PIECES)
-    found = np.empty((3, *least.shape))
+    found = np.empty((3, least.size))
     for number in np.unique(pieces):
         here = pieces == number
-        part = ColumnSums(sums=column.sums[here], unit=column.unit)
+        part = ColumnSums(sums=cells.sums[here], unit=column.unit)
         found[:, here] = _parts(part, least[here], most[here], int(number), noise, level)
-    value, lower, upper = found
+    value, lower, upper = found.reshape(3, *column.sums.shape[:-1])
     return value, lower, upper
 
 
@@ -116,22 +118,25 @@ def _parts(
     total = np.where(counted, total, 1.0)
     mean = np.where(counted, first, 0.5) / total
     variance = np.where(counted, second, 0.5) / total - np.square(mean)
-    # An axis of the pieces of I is added at the end.
-    edges = least[..., None] + (most - least)[..., None] * np.linspace(0.0, 1.0, pieces + 1)
-    left, right = edges[..., :-1], edges[..., 1:]
-    slack = (ROUNDING * np.abs(column.weighed).sum(axis=-1))[..., None]
+    # One entry for each piece of I, those of a cell beside each other.
+    edges = least[:, None] + (most - least)[:, None] * np.linspace(0.0, 1.0, pieces + 1)
+    left, right = edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)
+    slack = np.repeat(ROUNDING * np.abs(column.weighed).sum(axis=-1), pieces)
 
-    def half_widths(v: Floats) -> Floats:
-        weights = _largest_weights(left, right, v)
-        return np.asarray(noise.half_widths(weights, 1.0 - (1.0 - MEAN_SHARE) * (1.0 - level)) + slack)
+    def half_widths(v: Floats, at: NDArray[np.intp]) -> Floats:
+        weights = _largest_weights(left[at], right[at], v)
+        found = noise.half_widths(weights, 1.0 - (1.0 - MEAN_SHARE) * (1.0 - level), in_all=left.size)
+        return np.asarray(found + slack[at])
 
-    lower, upper = _hull(left, right, mean[..., None], variance[..., None], total[..., None], half_widths)
+    cells = _Pieces(left, right, *(np.repeat(x, pieces) for x in (mean, variance, total)))
+    low, high = _hull(cells, half_widths)
+    lower, upper = low.reshape(-1, pieces).min(axis=1), high.reshape(-1, pieces).max(axis=1)
     none = lower > upper
     value = np.clip(variance, np.where(none, 0.0, lower), np.where(none, MOST, upper))
     # What no variance explains: the nearest one, and an interval as wide as the noise.
-    width = half_widths(np.broadcast_to(value[..., None], left.shape)).max(axis=-1) / total
-    lower = np.where(none, np.maximum(value - width, 0.0), lower)
-    upper = np.where(none, np.minimum(value + width, MOST), upper)
+    at = np.flatnonzero(np.repeat(none, pieces))
+    width = half_widths(np.repeat(value[none], pieces), at).reshape(-1, pieces).max(axis=1) / total[none]
+    lower[none], upper[none] = np.maximum(value[none] - width, 0.0), np.minimum(value[none] + width, MOST)
     null = ~counted | ((lower <= 0.0) & (upper >= MOST))
     return np.where(null, np.nan, value), np.where(null, 0.0, lower), np.where(null, MOST, upper)
 
@@ -140,7 +145,8 @@ def _largest_weights(left: Floats, right: Floats, v: Floats) -> Floats:
     """Return the largest absolute value of each weight of the noise, over the means from left to right."""
     outer = np.maximum(np.abs(np.square(left) - v), np.abs(np.square(right) - v))
     mirrored = np.maximum(np.abs(np.square(1.0 - left) - v), np.abs(np.square(1.0 - right) - v))
-    return np.stack([outer, _largest_variance(left, right) + v, mirrored], axis=-1)
+    # Each weight is contiguous, which is faster to compare.
+    return np.stack([outer, _largest_variance(left, right) + v, mirrored]).T
 
 
 def _largest_variance(left: Floats, right: Floats) -> Floats:
@@ -149,34 +155,40 @@ def _largest_variance(left: Floats, right: Floats) -> Floats:
     return np.asarray(middle * (1.0 - middle))
 
 
-def _hull(
-    left: Floats,
-    right: Floats,
-    mean: Floats,
-    variance: Floats,
-    total: Floats,
-    half_widths: Callable[[Floats], Floats],
-) -> tuple[Floats, Floats]:
-    """Return the least and the largest variance that is not rejected by all pieces; (1, 0) where all are."""
-    top, zero = _largest_variance(left, right), np.zeros_like(left)
+class _Pieces(NamedTuple):
+    """Pieces of I, from left to right, each with the noisy mean, variance and total of its cell."""
+
+    left: Floats
+    right: Floats
+    mean: Floats
+    variance: Floats
+    total: Floats
+
+
+def _hull(pieces: _Pieces, half_widths: ConcaveFunctions) -> tuple[Floats, Floats]:
+    """Return the least and the largest variance that each piece does not reject; (1, 0) where it rejects all."""
+    left, right, mean, variance, total = pieces
+    top, zero, every = _largest_variance(left, right), np.zeros_like(left), np.arange(left.size)
     near = variance + np.square(np.clip(mean, left, right) - mean)
     far = variance + np.square(np.maximum(np.abs(left - mean), np.abs(right - mean)))
 
-    def above(v: Floats) -> Floats:
-        return total * (v - far) - half_widths(v)
+    def above(v: Floats, at: NDArray[np.intp]) -> Floats:
+        return total[at] * (v - far[at]) - half_widths(v, at)
 
-    def below(v: Floats) -> Floats:
-        return total * (near - v) - half_widths(v)
+    def below(v: Floats, at: NDArray[np.intp]) -> Floats:
+        return total[at] * (near[at] - v) - half_widths(v, at)
 
     inner = np.clip(far, zero, top)
-    high = above(top) > 0.0
-    kept = ~high | (above(inner) <= 0.0)
-    start = nearer(above, top, np.minimum(inner + 2.0 * half_widths(inner) / total, top))
-    upper = outer_root(above, np.where(high & kept, start, top), np.where(high & kept, inner, top))
+    reach = half_widths(inner, every)
+    high = above(top, every) > 0.0
+    kept = ~high | (total * (inner - far) - reach <= 0.0)
+    guess = np.minimum(inner + 2.0 * reach / total, top)
+    upper = outer_root(above, top, np.where(high & kept, inner, top), guess)
     inner = np.clip(near, zero, top)
-    low = below(zero) > 0.0
-    kept &= ~low | (below(inner) <= 0.0)
-    start = nearer(below, zero, np.maximum(inner - 2.0 * half_widths(inner) / total, zero))
-    lower = outer_root(below, np.where(low & kept, start, zero), np.where(low & kept, inner, zero))
+    reach = half_widths(inner, every)
+    low = below(zero, every) > 0.0
+    kept &= ~low | (total * (near - inner) - reach <= 0.0)
+    guess = np.maximum(inner - 2.0 * reach / total, zero)
+    lower = outer_root(below, zero, np.where(low & kept, inner, zero), guess)
     kept &= lower <= upper
-    return np.where(kept, lower, 1.0).min(axis=-1), np.where(kept, upper, 0.0).max(axis=-1)
+    return np.where(kept, lower, 1.0), np.where(kept, upper, 0.0)

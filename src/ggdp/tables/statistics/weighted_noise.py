@@ -77,13 +77,15 @@ class WeightedNoise:
     order: float = field(converter=parameters.order)
     scale: float = field(converter=parameters.scale)
 
-    def half_widths(self, weights: ArrayLike, level: float = 0.95) -> Floats:
+    def half_widths(self, weights: ArrayLike, level: float = 0.95, *, in_all: int | None = None) -> Floats:
         """Return distances that weighted sums of the noise stay within, with a probability of at least the level.
 
-        The last axis of the weights is that of the coordinates. One with weights of 0 only has a half-width of 0.
+        The last axis of the weights is that of the coordinates. One with weights of 0 only has a half-width of 0. Where
+        weights are asked for some at a time, `in_all` is how many they are together: many are found by a table.
         """
         rows = np.abs(np.asarray(weights, dtype=np.float64))
-        return np.asarray(standard_half_widths(self.order, _level(level), rows) * self.scale + rows.sum(axis=-1))
+        standard = standard_half_widths(self.order, _level(level), rows, in_all)
+        return np.asarray(standard * self.scale + rows.sum(axis=-1))
 
     def along(self, start: Floats, end: Floats, place: Floats, level: float = 0.95) -> Floats:
         """Return half-widths at places from 0 to 1 on the line of weights from start to end.
@@ -103,28 +105,33 @@ def _level(level: float) -> float:
     return float(level)
 
 
-def standard_half_widths(order: float, level: float, weights: Floats) -> Floats:
+def standard_half_widths(order: float, level: float, weights: Floats, in_all: int | None = None) -> Floats:
     """Return c(w) for each row of weights, along the last axis, raised by `MARGIN`."""
     rows = np.abs(weights).reshape(-1, weights.shape[-1])
     largest = rows.max(axis=1)
     used = largest > 0.0
     result = np.zeros(len(rows))
     if used.any():
-        result[used] = largest[used] * _normalised(order, level, rows[used] / largest[used, None])
+        # A selection of all rows would only copy them.
+        some = slice(None) if used.all() else used
+        result[some] = largest[some] * _normalised(order, level, rows[some] / largest[some, None], in_all or len(rows))
     return result.reshape(weights.shape[:-1])
 
 
-def _normalised(order: float, level: float, rows: Floats) -> Floats:
+def _normalised(order: float, level: float, rows: Floats, in_all: int) -> Floats:
     """Return c(w) for rows whose largest weight is 1."""
     if order == 2.0 or rows.shape[1] == 1:
         return _raised(order, level, rows)
-    if len(rows) < _MANY or rows.shape[1] > _LARGEST_TABLE:
+    if in_all < _MANY or rows.shape[1] > _LARGEST_TABLE:
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
         return _raised(order, level, distinct)[back.reshape(-1)]
-    ordered = np.sort(rows, axis=1)
     if rows.shape[1] == _LARGEST_TABLE:
-        return _between(_triples(order, level), ordered[:, 1], ordered[:, 0])
-    return np.asarray(np.interp(ordered[:, 0], np.linspace(0.0, 1.0, _LINE + 1), _line(order, level, (1, 0), (1, 1))))
+        x, y, z = rows.T
+        less, more = np.minimum(x, y), np.maximum(x, y)
+        # The middle one of three, and the least.
+        return _between(_triples(order, level), np.maximum(less, np.minimum(more, z)), np.minimum(less, z))
+    table = _line(order, level, (1, 0), (1, 1))
+    return np.asarray(np.interp(rows.min(axis=1), np.linspace(0.0, 1.0, _LINE + 1), table))
 
 
 def _raised(order: float, level: float, rows: Floats) -> Floats:
