@@ -16,6 +16,7 @@ from ggdp.cli.ledger import ledger
 from ggdp.cli.plan import plan
 from ggdp.cli.range import private_range
 from ggdp.cli.release import release
+from ggdp.cli.report import report
 from ggdp.cli.reproduce import reproduce
 from ggdp.errors import ArgumentError, GgdpError
 
@@ -41,6 +42,7 @@ app.command()(demo)
 app.command()(plan)
 app.command("range")(private_range)
 app.command()(release)
+app.command()(report)
 app.add_typer(ledger)
 app.command()(reproduce)
 

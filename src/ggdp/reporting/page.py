@@ -1,0 +1,200 @@
+"""The page: one HTML file with everything in it, made for paper; it needs no network, no font and no script.
+
+The page is the template ``templates/report.html``; this module computes what it shows. All texts are escaped: names of
+columns, levels and the publisher's answers may hold anything.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from markupsafe import Markup
+
+from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.reporting.disclosure import disclosures, one_in, percent_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jinja2 import Environment
+
+    from ggdp.privacy import Guarantee
+    from ggdp.reporting.disclosure import Disclosure
+    from ggdp.reporting.published_files import Estimate, PublishedTable, Row
+    from ggdp.reporting.published_release import PublishedRelease
+    from ggdp.reporting.report import Report
+
+__all__ = ["page_html"]
+
+# The sign and the words of each mark.
+MARKS = {
+    "proved": ("●", "proved"),
+    "measured": ("◐", "measured"),
+    "answered": ("✎", "answered by you"),
+    "open": ("○", "you must answer"),
+}
+# Statistics beside the count that a row of print has room for.
+MOST_STATISTICS = 2
+# Pixels of the picture of an interval.
+_WIDE, _HIGH = 150.0, 14.0
+
+
+@frozen(kw_only=True)
+class _Learnt:
+    """What can be learnt under one guarantee."""
+
+    guarantee: Guarantee
+    facts: tuple[Disclosure, ...]
+
+
+def page_html(report: Report) -> str:
+    """Return the page of a report."""
+    learnt = [_Learnt(guarantee=one, facts=disclosures(one, unit)) for one, unit in report.learnt_of]
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            product=report.deployment.product,
+            title=report.deployment.product.get("name", "Release under differential privacy"),
+            learnt=learnt,
+            errors={release.path: list(_errors(release)) for release in report.releases},
+            levels=_levels(report),
+            tally=_tally(report),
+            versions=", ".join(sorted({release.version for release in report.releases})),
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ggdp.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "percent_up": percent_up,
+        "one_in": one_in,
+        "up": rounded_up_text,
+        "number": _number,
+        "day": _day,
+    }
+    environment.globals |= {
+        "MARKS": MARKS,
+        "MOST_STATISTICS": MOST_STATISTICS,
+        "interval": _interval,
+        "exp": lambda epsilon: math.exp(min(epsilon, 700.0)),
+    }
+    return environment
+
+
+def _levels(report: Report) -> dict[str, dict[str, list[Any]]]:
+    """Return the rows of the pyramid by level and component."""
+    found: dict[str, dict[str, list[Any]]] = {}
+    for row in report.rows:
+        found.setdefault(row.level, {}).setdefault(row.component, []).append(row)
+    return found
+
+
+def _tally(report: Report) -> dict[str, int]:
+    rows = report.rows
+    return {mark: sum(row.mark == mark for row in rows) for mark in MARKS}
+
+
+def _errors(release: PublishedRelease) -> Iterator[str]:
+    """Yield sentences on how far the numbers of a release can be off."""
+    if release.is_selection:
+        yield "One candidate was drawn at random, better ones with a larger probability; it need not be the best."
+        return
+    if release.half_width is not None:
+        half = rounded_up_text(release.half_width, 6)
+        what = "counts" if release.request is not None else "values"
+        yield f"95 of 100 noisy {what} are within ±{half} of the {what} without noise."
+    for table in release.tables:
+        yield from _example(table)
+        for name in table.estimates:
+            if name != "count" or release.half_width is None:
+                yield from _measured(table, name)
+        if table.covers is not None:
+            yield f"The intervals of {table.name} cover: {table.covers}. What is left out of the counts is not in them."
+    if release.half_width is None and not any(table.rows for table in release.tables):
+        yield "Every number is published with its 95 % interval; the file was not beside the manifest to look them up."
+
+
+def _example(table: PublishedTable) -> Iterator[str]:
+    """Yield how to read a published number."""
+    if not table.rows or "count" not in table.estimates:
+        return
+    row = table.rows[0]
+    found = row.estimates["count"]
+    if found.value is None or found.lower is None or found.upper is None:
+        return
+    cell = ", ".join(row.cell) or "all rows"
+    yield (
+        f"Example: the published {_number(found.value)} ({cell}) stands for a count between {_number(found.lower)} and "
+        f"{_number(found.upper)}."
+    )
+
+
+def _measured(table: PublishedTable, name: str) -> Iterator[str]:
+    """Yield the half-widths of an estimate, as the published file has them."""
+    widths = table.half_widths(name)
+    if not widths:
+        return
+    said = name.replace("_", " ", 1)
+    middle, worst = rounded_up_text(widths[len(widths) // 2]), rounded_up_text(widths[-1])
+    if middle == worst:
+        yield f"{said} of {table.name}: ±{worst} at 95 %."
+    else:
+        yield f"{said} of {table.name}: ±{middle} at 95 % in the middle cell, ±{worst} in the worst."
+
+
+def _number(value: float | None) -> str:
+    """Return a published number as people read it, with a true minus."""
+    if value is None:
+        return "–"
+    said = f"{int(value):,}" if float(value).is_integer() and abs(value) < 1e15 else rounded_text(value, 6)
+    return said.replace("-", "−")
+
+
+def _day(time: str) -> str:
+    """Return a time of a ledger to the minute."""
+    return f"{time[:16].replace('T', ' ')} UTC"
+
+
+def _interval(row: Row, rows: Sequence[Row], name: str) -> Markup | str:
+    """Return the picture of an interval, on the scale of all rows that are shown."""
+    ends = [end for one in rows for end in _ends(one.estimates[name])]
+    here = _ends(row.estimates[name])
+    if not here or not ends:
+        return ""
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    across = (_WIDE - 8.0) / ((high - low) or 1.0)
+
+    def place(value: float) -> str:
+        return f"{4.0 + (value - low) * across:.1f}"
+
+    middle = f"{_HIGH / 2:.1f}"
+    left, right = place(here[0]), place(here[1])
+    value = row.estimates[name].value
+    dot = "" if value is None else f'<circle cx="{place(value)}" cy="{middle}" r="2.6"/>'
+    zero = f'<line class="zero" x1="{place(0.0)}" x2="{place(0.0)}" y1="0" y2="{_HIGH:g}"/>'
+    # Made of numbers alone.
+    return Markup(  # noqa: S704
+        f'<svg class="interval" viewBox="0 0 {_WIDE:g} {_HIGH:g}" width="{_WIDE:g}" height="{_HIGH:g}" '
+        f'aria-hidden="true">{zero}<line x1="{left}" x2="{right}" y1="{middle}" y2="{middle}"/>{dot}</svg>'
+    )
+
+
+def _ends(estimate: Estimate) -> list[float]:
+    found = (estimate.lower, estimate.upper)
+    return [end for end in found if end is not None] if None not in found else []
