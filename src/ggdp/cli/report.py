@@ -55,7 +55,8 @@ def report(
         typer.echo(f"warning: {problem}", err=True)
     number = len(found.releases)
     proved = sum(release.certificate is not None for release in found.releases)
-    typer.echo(f"{number} {'release' if number == 1 else 'releases'}, {proved} certificates proved again.")
+    certificates = "certificate" if proved == 1 else "certificates"
+    typer.echo(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
     typer.echo(
         "Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases")
     )

@@ -2,9 +2,9 @@
 
 from ggdp.reporting.budget_facts import BudgetFacts
 from ggdp.reporting.deployment import Deployment, read_deployment
-from ggdp.reporting.pyramid import PyramidRow
 from ggdp.reporting.published_release import PublishedRelease
-from ggdp.reporting.report import Report, report
+from ggdp.reporting.pyramid import PyramidRow
+from ggdp.reporting.releases_report import Report, report
 from ggdp.reporting.totals import ReportTotal
 
 __all__ = [

@@ -85,7 +85,9 @@ def disclosures(guarantee: Guarantee, unit: str) -> tuple[Disclosure, ...]:
     twice = min(1.0, (1.0 + math.exp(min(epsilon, _MOST_EXPONENT))) * delta * _ROUNDING)
     return (
         Disclosure(fact=f"whether {unit} is in the data at all", epsilon=epsilon, delta=delta),
-        Disclosure(fact=f"what the data say about {unit}, known to be in them", epsilon=2.0 * epsilon, delta=twice),
+        Disclosure(
+            fact=f"what the data say about {unit}, once known to be in them", epsilon=2.0 * epsilon, delta=twice
+        ),
     )
 
 

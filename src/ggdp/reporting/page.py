@@ -6,7 +6,6 @@ columns, levels and the publisher's answers may hold anything.
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from ggdp.reporting.disclosure import Disclosure
     from ggdp.reporting.published_files import Estimate, PublishedTable, Row
     from ggdp.reporting.published_release import PublishedRelease
-    from ggdp.reporting.report import Report
+    from ggdp.reporting.releases_report import Report
 
 __all__ = ["page_html"]
 
@@ -36,8 +35,8 @@ MARKS = {
     "answered": ("✎", "answered by you"),
     "open": ("○", "you must answer"),
 }
-# Statistics beside the count that a row of print has room for.
-MOST_STATISTICS = 2
+# Columns of estimates that a row of print has room for.
+MOST_ESTIMATES = 5
 # Pixels of the picture of an interval.
 _WIDE, _HIGH = 150.0, 14.0
 
@@ -90,9 +89,8 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "MARKS": MARKS,
-        "MOST_STATISTICS": MOST_STATISTICS,
+        "MOST_ESTIMATES": MOST_ESTIMATES,
         "interval": _interval,
-        "exp": lambda epsilon: math.exp(min(epsilon, 700.0)),
     }
     return environment
 
@@ -140,8 +138,8 @@ def _example(table: PublishedTable) -> Iterator[str]:
         return
     cell = ", ".join(row.cell) or "all rows"
     yield (
-        f"Example: the published {_number(found.value)} ({cell}) stands for a count between {_number(found.lower)} and "
-        f"{_number(found.upper)}."
+        f"Example: the published {_number(found.value)} ({cell}) stands for a true count of most likely "
+        f"{_number(max(0.0, found.lower))} to {_number(found.upper)}."
     )
 
 
@@ -183,15 +181,15 @@ def _interval(row: Row, rows: Sequence[Row], name: str) -> Markup | str:
     def place(value: float) -> str:
         return f"{4.0 + (value - low) * across:.1f}"
 
-    middle = f"{_HIGH / 2:.1f}"
-    left, right = place(here[0]), place(here[1])
-    value = row.estimates[name].value
-    dot = "" if value is None else f'<circle cx="{place(value)}" cy="{middle}" r="2.6"/>'
-    zero = f'<line class="zero" x1="{place(0.0)}" x2="{place(0.0)}" y1="0" y2="{_HIGH:g}"/>'
+    left, right, value = place(here[0]), place(here[1]), row.estimates[name].value
+    bar = ""
+    if value is not None:
+        first, last = sorted((place(0.0), place(value)), key=float)
+        bar = f'<rect x="{first}" y="3" width="{float(last) - float(first):.1f}" height="8"/>'
     # Made of numbers alone.
-    return Markup(  # noqa: S704
+    return Markup(
         f'<svg class="interval" viewBox="0 0 {_WIDE:g} {_HIGH:g}" width="{_WIDE:g}" height="{_HIGH:g}" '
-        f'aria-hidden="true">{zero}<line x1="{left}" x2="{right}" y1="{middle}" y2="{middle}"/>{dot}</svg>'
+        f'aria-hidden="true">{bar}<path d="M{left} 4V10M{left} 7H{right}M{right} 4V10"/></svg>'
     )
 
 

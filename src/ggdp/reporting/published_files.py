@@ -19,8 +19,6 @@ __all__ = ["Estimate", "FileState", "PublishedTable", "Row", "published_tables"]
 FileState: TypeAlias = Literal["same", "changed", "absent"]
 # Rows that a page shows, and rows that errors are looked up in.
 SHOWN, READ = 8, 10_000
-# Statistics beside the count that a page has room for.
-MOST_ESTIMATES = 3
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from ggdp._rounding import rounded_up_text
 from ggdp.composition.parts import parts_of
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs.certificate import Certificate, require_proved
 from ggdp.releases.manifest import manifest_schema
 from ggdp.reporting.published_files import published_tables
@@ -44,7 +44,7 @@ class PublishedRelease:
     part : Part
         What it adds to a total, checked against its certificate.
     certificate : Certificate, optional
-        The certificate of its noise, proved again; None where noise has none, as in selections.
+        The certificate of its noise, proved again; None for a selection, whose proof is the theorem of its mechanism.
     tables : tuple of PublishedTable
         Its tables; none where values were released without a table.
     """
@@ -111,8 +111,9 @@ class PublishedRelease:
         table = self.manifest.get("table")
         if table is None:
             return "all records of one person, as far as the stated sensitivity covers them"
-        column = table["unit"]["column"]
-        return "one row of the data" if column is None else f"all rows with the same value of the column {column!r}"
+        name, column = table["unit"]["name"], table["unit"]["column"]
+        rows = "one row of the data" if column is None else f"all rows with the same value of the column {column!r}"
+        return rows if name is None else f"{rows} (one of the {name})"
 
     @property
     def protects_rows(self) -> bool:
@@ -208,10 +209,10 @@ def read_release(path: str | os.PathLike[str]) -> PublishedRelease:
     content = Path(path).read_bytes()
     manifest = json.loads(content)
     _require_schema(name, manifest)
-    record = manifest["mechanism"].get("certificate")
-    certificate = None if record is None else Certificate.from_dict(record)
-    if certificate is not None:
-        require_proved(certificate)
+    certificate = _proved(name, manifest["mechanism"])
+    cut = manifest.get("table", {}).get("cut")
+    if cut is not None:
+        _proved(name, cut["mechanism"])
     return PublishedRelease(
         path=name,
         digest=hashlib.sha256(content).hexdigest(),
@@ -220,6 +221,22 @@ def read_release(path: str | os.PathLike[str]) -> PublishedRelease:
         certificate=certificate,
         tables=published_tables(manifest, Path(path).parent),
     )
+
+
+def _proved(name: str, mechanism: Mapping[str, Any]) -> Certificate | None:
+    """Return the certificate of noise, after it was proved again; None for a selection."""
+    if mechanism["kind"] == _SELECTED:
+        return None
+    if mechanism["certificate"] is None:
+        raise ArgumentError("manifests", name, "is not a manifest that ggdp wrote: its noise has no certificate")
+    try:
+        certificate = Certificate.from_dict(mechanism["certificate"])
+        require_proved(certificate)
+    except CertificateError as wrong:
+        raise ArgumentError(
+            "manifests", name, f"is not a manifest that ggdp wrote: its certificate does not hold: {wrong}"
+        ) from None
+    return certificate
 
 
 def _require_schema(name: str, manifest: Mapping[str, Any]) -> None:

@@ -115,20 +115,20 @@ def pyramid_rows(
 
 def _parameters(releases: Sequence[PublishedRelease]) -> PyramidRow:
     stated = "; ".join(f"{release.name}: {release.part.guarantee}" for release in releases)
-    certified = [release for release in releases if release.certificate is not None]
+    proofs = [release.certificate for release in releases if release.certificate is not None]
     said = [f"{stated}."]
-    if any(release.beyond_certificate for release in certified):
+    if any(release.beyond_certificate for release in releases):
         said.append(
             "A certificate is about the noise. What a guarantee allows beyond it, for quantiles, units cut off or keys "
             "shown, rests on theorems of the documentation."
         )
     evidence = []
-    if certified:
-        bounds = ", ".join(dict.fromkeys(release.certificate.bound.name for release in certified if release.certificate))
+    if proofs:
+        bounds = ", ".join(dict.fromkeys(proof.bound.name for proof in proofs))
         evidence.append(
-            f"{len(certified)} of {len(releases)} manifests have a certificate, proved again for this page ({bounds})"
+            f"{len(proofs)} of {len(releases)} manifests have a certificate, proved again for this page ({bounds})"
         )
-    if len(certified) < len(releases):
+    if len(proofs) < len(releases):
         evidence.append("selections have none: the theorem of the Exponential mechanism (theory/exponential)")
     return PyramidRow(
         level=TOP,
@@ -202,8 +202,8 @@ def _algorithms(releases: Sequence[PublishedRelease]) -> Iterator[PyramidRow]:
         question="Is the noise that is drawn the noise that was proved?",
         mark="proved",
         text="Draws are exact: integer arithmetic on random bits, with no rounding of probabilities.",
-        evidence="theory/sampling; tests/sampling runs the samplers on every string of bits, tests/conformance computes "
-        "the law of every mechanism",
+        evidence="theory/sampling; tests/sampling runs the samplers on every string of bits, tests/conformance "
+        "computes the law of every mechanism",
     )
 
 
@@ -269,8 +269,7 @@ def _query_model(releases: Sequence[PublishedRelease], budget: BudgetFacts | Non
         question="Was every release charged to a budget before the data were read?",
         mark="proved" if here == len(releases) else "open",
         text=f"{here} of the {len(releases)} releases were charged to the ledger {budget.identity}, whose records were "
-        "all checked."
-        + ("" if here == len(releases) else " Say why the others were not."),
+        "all checked." + ("" if here == len(releases) else " Say why the others were not."),
         evidence="the chain of hashes of the ledger (theory/ledger); tests/ledger",
     )
 
@@ -290,8 +289,8 @@ def _side_channels() -> Iterator[PyramidRow]:
         component="Side channels",
         question="Does the time of a draw depend on the data?",
         mark="measured",
-        text="Draws take no account of true values. A single draw shows a little of the noise itself to an observer with "
-        "a clock of nanoseconds. Reading and counting take longer for more rows: who times a release can tell roughly "
-        "how large the data are.",
+        text="Draws take no account of true values. A single draw shows a little of the noise itself to an observer "
+        "with a clock of nanoseconds. Reading and counting take longer for more rows: who times a release can tell "
+        "roughly how large the data are.",
         evidence="benchmarks/results/sampling.md; known-limits, Timing and Time of a release",
     )

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from datetime import date
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +20,11 @@ from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import date
 
     from ggdp.reporting.deployment import Deployment
     from ggdp.reporting.published_release import PublishedRelease
-    from ggdp.reporting.report import Report
+    from ggdp.reporting.releases_report import Report
 
 __all__ = ["as_yaml", "registry_entry", "registry_schema"]
 
@@ -98,7 +98,7 @@ def as_yaml(entry: Mapping[str, Any]) -> str:
     """Return an entry as YAML; texts of several lines stand in literal blocks, which the registry's checks ask for."""
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]  # no types are installed
         pass
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
@@ -199,7 +199,7 @@ def _privacy_loss(report: Report) -> dict[str, Any]:
     if report.total.composed is not None:
         details.append(
             f"If the noise of every release was fixed without looking at results of the others, they keep "
-            f"{report.total.composed} together (proved; not less than epsilon = {report.total.lower:.6g})."
+            f"{report.total.composed} together (proved)."
         )
     return {**found, "privacy_parameters": parameters, "privacy_parameters_details": _listed(details)}
 
@@ -270,7 +270,7 @@ def _implementation(report: Report) -> dict[str, Any]:
 def _mechanisms(report: Report) -> Iterator[str]:
     yield from dict.fromkeys(f"{release.noise} ({release.mechanism['item']})" for release in report.releases)
     versions = ", ".join(sorted({release.version for release in report.releases}))
-    yield f"Implemented by ggdp {versions}; scales are proved in interval arithmetic, with certificates in the manifests."
+    yield f"Implemented by ggdp {versions}; scales are proved in interval arithmetic, by certificates in the manifests."
     yield "Floating point: noise is drawn exactly, on integers or on a public grid."
     yield "Randomness: an AES-256 stream keyed by the operating system."
     for key, what in (("timing", "Timing"), ("randomness", "Machine"), ("security", "Security")):

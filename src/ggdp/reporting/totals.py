@@ -60,7 +60,10 @@ def total_of(releases: Sequence[PublishedRelease]) -> ReportTotal:
         composition = compose([release.path for release in releases])
     except ArgumentError as refused:
         # Each of them was checked alone, so that only their units or neighbours differ.
-        return ReportTotal(refusal=f"{refused.value} {refused.expected}")
+        said = f"{refused.value} {refused.expected}"
+        for release in releases:
+            said = said.replace(release.path, release.name)
+        return ReportTotal(refusal=said)
     basic = composition.basic
     if len(releases) == 1:
         return ReportTotal(basic=basic)

@@ -135,9 +135,7 @@ class Report:
                 for release in self.releases
             ],
             "total": self.total.to_dict(),
-            "disclosure": [
-                one.to_dict() for guarantee, unit in self.learnt_of for one in disclosures(guarantee, unit)
-            ],
+            "disclosure": [one.to_dict() for guarantee, unit in self.learnt_of for one in disclosures(guarantee, unit)],
             "ledger": None if self.budget is None else self.budget.to_dict(),
             "nist_sp_800_226": [row.to_dict() for row in self.rows],
             "open": len(self.open_rows),
