@@ -40,6 +40,7 @@ def made(tmp_path_factory):
     statistics = {"statistics": [ggdp.Mean("age"), ggdp.Quantile("age", [0.5])]}
     ranges = ggdp.Domain({**DOMAIN, "age": ggdp.Column(name="age", range=(0, 100), step=1)})
     release("ages.parquet", goal=ggdp.PureDP(1.0), domain=ranges, charge=False, **statistics)
+    release("cut.csv", by="ward", unit="person", max_cells=1, count_cut=0.2, charge=False)
     release("replaced.csv", neighbours="replace-one", charge=False)
     chosen = ggdp.ExponentialMechanism(ggdp.PureDP(1.0), candidates=["a", "b"], sensitivity=1).release([3, 5])
     (folder / "chosen.manifest.json").write_text(json.dumps(chosen.manifest))

@@ -56,6 +56,19 @@ def test_noise_without_a_certificate_is_refused(published):
         read_release(path)
 
 
+def test_the_certificate_of_units_cut_off_is_proved_too(published):
+    def narrower_cut(found):
+        found["table"]["cut"]["mechanism"]["certificate"]["parameters"]["scale"] *= 0.5
+
+    path = published / "cut.manifest.json"
+    assert read_release(path).beyond_certificate
+    changed(path, narrower_cut)
+    # The total is counted by the guarantee, which that proof is only a part of.
+    assert ggdp.compose([path]).basic.epsilon == 0.5
+    with pytest.raises(ArgumentError, match="its certificate does not hold"):
+        read_release(path)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "not JSON", "{}"])
 def test_what_is_no_manifest_is_refused(tmp_path, text):
     path = tmp_path / "a.json"

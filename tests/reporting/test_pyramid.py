@@ -115,3 +115,9 @@ def test_evidence_names_pages_and_tests_that_exist(made, manifest):
     for word in words:
         if word.startswith(("tests/", "benchmarks/")):
             assert (ROOT / word).exists(), word
+
+
+def test_a_selection_beside_noise_is_not_counted_as_certified(manifest):
+    row = row_of(ggdp.report([manifest("smoking"), manifest("chosen")]), "How much can a result depend on one unit?")
+    assert row.evidence.startswith("1 of 2 manifests have a certificate")
+    assert "the theorem of the Exponential mechanism" in row.evidence

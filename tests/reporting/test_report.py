@@ -159,7 +159,7 @@ def test_an_output_does_not_replace_what_is_read(published):
         ggdp.report(published / "smoking.manifest.json", registry=same, overwrite=True)
 
 
-@pytest.mark.parametrize("given", [[], 3, None, [3], [{}]])
+@pytest.mark.parametrize("given", [[], 3, None, [3], [{}], "null\0.json"])
 def test_what_are_no_paths_is_refused(given):
     with pytest.raises(ArgumentError, match="manifests"):
         ggdp.report(given)

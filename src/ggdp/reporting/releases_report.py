@@ -20,7 +20,7 @@ from ggdp.reporting.pyramid import pyramid_rows
 from ggdp.reporting.totals import total_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ggdp.ledger import Ledger
     from ggdp.reporting.budget_facts import BudgetFacts
@@ -207,7 +207,8 @@ def report(
     (13, ())
     """
     named = _paths(manifests)
-    targets = _targets(out, registry, (*named, *(() if deployment is None else (deployment,))), overwrite=overwrite)
+    read = [*named, *([] if deployment is None else [deployment])]
+    targets = _targets(out, registry, read, overwrite=overwrite)
     require_apart_from_ledger(ledger, **{argument: [file] for argument, file in targets.items()})
     answers = NO_ANSWERS if deployment is None else read_deployment(deployment)
     releases = tuple(read_release(path) for path in named)
@@ -239,6 +240,8 @@ def _paths(manifests: object) -> tuple[str, ...]:
     for one in manifests:
         if not isinstance(one, str | os.PathLike):
             raise ArgumentTypeError("manifests", type(one).__name__, "must be paths of manifests")
+        if "\0" in str(one):
+            raise ArgumentError("manifests", str(one), "is not the name of a file")
         found.append(os.fspath(one))
     if not found:
         raise ArgumentError("manifests", [], "must not be empty")
@@ -254,31 +257,47 @@ def _paths(manifests: object) -> tuple[str, ...]:
 def _targets(
     out: str | os.PathLike[str] | None,
     registry: str | os.PathLike[str] | None,
-    read: Iterable[str | os.PathLike[str]],
+    read: Sequence[str | os.PathLike[str]],
     *,
     overwrite: bool,
 ) -> dict[str, Path]:
     """Return the files to write, by their arguments; raise if they cannot be written, before any work is done."""
-    sources = {os.path.realpath(path) for path in read}
     found: dict[str, Path] = {}
     for argument, path, endings in (("out", out, PAGES), ("registry", registry, ENTRIES)):
         if path is None:
             continue
-        file, name = Path(path), os.fspath(path)
-        if file.suffix.lower() not in endings:
-            raise ArgumentError(argument, name, "must end in " + " or ".join(endings))
-        if os.path.realpath(file) in sources:
-            raise ArgumentError(argument, name, "is a file that is read; name another file")
-        if not file.parent.is_dir():
-            raise ArgumentError(argument, name, f"{str(file.parent)!r} is not a directory; create it first")
-        if file.is_dir():
-            raise ArgumentError(argument, name, "is a directory; name a file")
-        if os.path.lexists(file) and not overwrite:
-            raise ArgumentError(
-                argument, name, "already exists; pass `overwrite=True` to replace it, or name another file"
-            )
-        found[argument] = file
+        try:
+            _require_free(argument, Path(path), endings, read, overwrite=overwrite)
+        except ArgumentError:
+            raise
+        except (OSError, ValueError) as failed:
+            raise _unwritable(argument, os.fspath(path), failed) from None
+        found[argument] = Path(path)
     return found
+
+
+def _require_free(
+    argument: str, file: Path, endings: tuple[str, ...], read: Sequence[str | os.PathLike[str]], *, overwrite: bool
+) -> None:
+    """Raise if a file cannot be written, or is one of those that are read."""
+    name = str(file)
+    if file.suffix.lower() not in endings:
+        raise ArgumentError(argument, name, "must end in " + " or ".join(endings))
+    if not file.parent.is_dir():
+        raise ArgumentError(argument, name, f"{str(file.parent)!r} is not a directory; create it first")
+    if file.is_dir():
+        raise ArgumentError(argument, name, "is a directory; name a file")
+    if os.path.realpath(file) in {os.path.realpath(path) for path in read}:
+        raise ArgumentError(argument, name, "is a file that is read; name another file")
+    if os.path.lexists(file) and not overwrite:
+        raise ArgumentError(argument, name, "already exists; pass `overwrite=True` to replace it, or name another file")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise ArgumentError(argument, name, f"cannot be written: no write permission for {str(file.parent)!r}")
+
+
+def _unwritable(argument: str, name: str, failed: Exception) -> ArgumentError:
+    why = getattr(failed, "strerror", None) or str(failed)
+    return ArgumentError(argument, name, f"cannot be written ({why}); name another file")
 
 
 def _write(contents: dict[Path, bytes], targets: dict[str, Path], *, overwrite: bool) -> None:
@@ -287,5 +306,4 @@ def _write(contents: dict[Path, bytes], targets: dict[str, Path], *, overwrite: 
         write_together(contents, overwrite=overwrite)
     except OSError as failed:
         argument, file = next(iter(targets.items()))
-        why = failed.strerror or str(failed)
-        raise ArgumentError(argument, str(file), f"cannot be written ({why}); name another file") from None
+        raise _unwritable(argument, str(file), failed) from None
