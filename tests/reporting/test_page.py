@@ -47,7 +47,16 @@ def text_of(page):
     return " ".join(re.sub(r"<[^>]+>", " ", body).replace("&#39;", "'").split())
 
 
-SETS = [["smoking"], ["smoking", "wards"], ["smoking", "visits"], ["ages"], ["cut"], ["chosen"], ["replaced"]]
+SETS = [
+    ["smoking"],
+    ["smoking", "wards"],
+    ["smoking", "visits"],
+    ["ages"],
+    ["cut"],
+    ["chosen"],
+    ["answer"],
+    ["replaced"],
+]
 
 
 @pytest.mark.parametrize("names", SETS)

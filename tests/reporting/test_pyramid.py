@@ -58,7 +58,7 @@ def test_the_row_of_the_parameters_counts_certificates(manifest):
     assert "theorem" not in both.evidence + both.text
     chosen = row_of(ggdp.report([manifest("chosen")]), question)
     assert "certificate" not in chosen.evidence
-    assert "the theorem of the Exponential mechanism" in chosen.evidence
+    assert "their proof is a theorem" in chosen.evidence
 
 
 def test_what_a_certificate_does_not_cover_is_said(manifest):
@@ -120,4 +120,4 @@ def test_evidence_names_pages_and_tests_that_exist(made, manifest):
 def test_a_selection_beside_noise_is_not_counted_as_certified(manifest):
     row = row_of(ggdp.report([manifest("smoking"), manifest("chosen")]), "How much can a result depend on one unit?")
     assert row.evidence.startswith("1 of 2 manifests have a certificate")
-    assert "the theorem of the Exponential mechanism" in row.evidence
+    assert "their proof is a theorem" in row.evidence

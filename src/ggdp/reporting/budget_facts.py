@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from ggdp.errors import ArgumentError
-from ggdp.ledger import Ledger
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from ggdp.ledger import Balance, Entry, Head
+    from ggdp.ledger import Balance, Entry, Head, Ledger
     from ggdp.reporting.published_release import PublishedRelease
 
 __all__ = ["BudgetFacts", "budget_facts"]
@@ -85,6 +84,9 @@ def budget_facts(url: str | os.PathLike[str] | Ledger, releases: Iterable[Publis
     ArgumentError
         If a manifest is not the one whose digest or guarantee the ledger recorded.
     """
+    # Loaded when needed: it brings SQLAlchemy along.
+    from ggdp.ledger import Ledger
+
     ledger = url if isinstance(url, Ledger) else Ledger(url)
     head = ledger.verify()
     known = {entry.number: entry for entry in ledger.entries()}

@@ -129,7 +129,7 @@ def _parameters(releases: Sequence[PublishedRelease]) -> PyramidRow:
             f"{len(proofs)} of {len(releases)} manifests have a certificate, proved again for this page ({bounds})"
         )
     if len(proofs) < len(releases):
-        evidence.append("selections have none: the theorem of the Exponential mechanism (theory/exponential)")
+        evidence.append("selections have none: their proof is a theorem (theory/exponential, theory/mechanisms)")
     return PyramidRow(
         level=TOP,
         component="Privacy parameters",
@@ -208,23 +208,24 @@ def _algorithms(releases: Sequence[PublishedRelease]) -> Iterator[PyramidRow]:
 
 
 def _utility(releases: Sequence[PublishedRelease]) -> PyramidRow:
-    known = [
-        f"{release.name}: within {rounded_up_text(release.half_width, 6)} in 95 of 100 cases"
-        for release in releases
-        if release.half_width is not None
-    ]
-    if len(known) < len(releases):
-        known.append("the others: the intervals in the published files")
-    text = "; ".join(known)
+    text = "; ".join(f"{release.name}: {_error(release)}" for release in releases)
     return PyramidRow(
         level=MIDDLE,
         component="Utility",
         question="How large is the error that the noise makes?",
         mark="proved",
-        text=f"{text[0].upper()}{text[1:]}.",
+        text=f"{text}.",
         evidence="the law of the noise (theory/intervals, theory/statistics); beside other libraries: "
         "benchmarks/results/means.md and releases.md",
     )
+
+
+def _error(release: PublishedRelease) -> str:
+    if release.is_selection:
+        return "one candidate was drawn at random, better ones with a larger probability"
+    if release.half_width is None:
+        return "the 95 % intervals in the published file"
+    return f"within {rounded_up_text(release.half_width, 6)} in 95 of 100 cases"
 
 
 def _bias(releases: Sequence[PublishedRelease]) -> PyramidRow:

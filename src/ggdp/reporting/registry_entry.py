@@ -219,10 +219,10 @@ def _level(release: PublishedRelease) -> str:
 def _model(report: Report) -> dict[str, Any]:
     deployment = report.deployment
     many = len(report.releases) > 1
-    found: dict[str, Any] = {
-        "model_name": "Central",
-        "model_name_details": "The curator holds the data and adds the noise before anything is published.",
-    }
+    local = {release.mechanism["name"] == "randomised response" for release in report.releases}
+    found: dict[str, Any] = {"model_name": "Varies" if len(local) == 2 else "Local" if True in local else "Central"}
+    if local == {False}:
+        found["model_name_details"] = "The curator holds the data and adds the noise before anything is published."
     if "threat_model" in deployment.answers:
         found["actors"] = deployment.answers["threat_model"]
     found["release_type"] = "Many releases" if many else "One release"
@@ -285,7 +285,9 @@ def _utility(report: Report) -> Iterator[str]:
         if release.half_width is not None:
             half = rounded_up_text(release.half_width, 6)
             yield f"{release.name}: 95 % of the values before adjustments are within {half} of those without noise."
-        elif not release.is_selection:
+        elif release.is_selection:
+            yield f"{release.name}: one candidate was drawn at random, better ones with a larger probability."
+        else:
             yield f"{release.name}: every number is published with a 95 % interval."
     if "utility" in report.deployment.answers:
         yield report.deployment.answers["utility"]

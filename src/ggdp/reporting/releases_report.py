@@ -11,7 +11,6 @@ from attrs import field, frozen
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.reporting.budget_facts import budget_facts
 from ggdp.reporting.deployment import NO_ANSWERS, read_deployment
 from ggdp.reporting.disclosure import disclosures
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ggdp.ledger import Ledger
+    from ggdp.privacy import Guarantee
     from ggdp.reporting.budget_facts import BudgetFacts
     from ggdp.reporting.deployment import Deployment
     from ggdp.reporting.published_release import PublishedRelease
@@ -144,7 +144,7 @@ class Report:
         }
 
     @property
-    def learnt_of(self) -> tuple[tuple[Any, str], ...]:
+    def learnt_of(self) -> tuple[tuple[Guarantee, str], ...]:
         """Guarantees and the units that they are about: that of the total, or one for each release without a total."""
         if self.total.basic is not None:
             return ((self.total.basic, self.releases[0].unit),)
@@ -209,7 +209,10 @@ def report(
     named = _paths(manifests)
     read = [*named, *([] if deployment is None else [deployment])]
     targets = _targets(out, registry, read, overwrite=overwrite)
-    require_apart_from_ledger(ledger, **{argument: [file] for argument, file in targets.items()})
+    if ledger is not None:
+        from ggdp.ledger.charging import require_apart_from_ledger
+
+        require_apart_from_ledger(ledger, **{argument: [file] for argument, file in targets.items()})
     answers = NO_ANSWERS if deployment is None else read_deployment(deployment)
     releases = tuple(read_release(path) for path in named)
     found = Report(
