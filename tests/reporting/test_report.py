@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -168,6 +170,15 @@ def test_what_are_no_paths_is_refused(given):
 def test_a_manifest_counts_once(manifest):
     with pytest.raises(ArgumentError, match="is named twice"):
         ggdp.report([manifest("smoking"), str(manifest("smoking"))])
+
+
+def test_a_report_without_a_ledger_loads_no_database_and_no_plots(manifest, tmp_path):
+    code = (
+        "import sys, ggdp; ggdp.report(sys.argv[1], out=sys.argv[2]);"
+        "print(*{'sqlalchemy', 'matplotlib', 'duckdb', 'pyarrow', 'yaml'} & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", code, str(manifest("smoking")), str(tmp_path / "report.html")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == []
 
 
 def test_warnings_of_requests_are_repeated(tmp_path):
