@@ -18,7 +18,7 @@ COMPONENTS = [
     "Utility",
     "Bias",
     "Query model",
-    "Threat model",
+    "Trust model",
     "Side channels",
     "Security",
     "Access control",

@@ -22,7 +22,7 @@ data_source = "Static"
 number_of_units = 60
 
 [answers]
-threat_model = "The team is trusted."
+trust_model = "The team is trusted."
 preprocessing = "Nothing."
 parameters = "The board chose."
 

@@ -37,7 +37,7 @@ QUESTIONS = {
     "utility": "Who uses the numbers for what, and is the stated error small enough for that?",
     "bias": "Which groups are small or left out, and what does the error do to decisions about them?",
     "query_model": "Who could ask for releases, how often, and who decided which are published?",
-    "threat_model": "Who sees the data without noise, and why are they trusted?",
+    "trust_model": "Who sees the data without noise, and why are they trusted?",
     "timing": "Could anybody measure how long the release took, or watch the machine while it ran?",
     "randomness": "On which machine was the noise drawn, and can its operating system's randomness be trusted?",
     "security": "How are the data protected where they are stored and processed?",

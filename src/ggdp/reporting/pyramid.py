@@ -6,7 +6,7 @@ The publication (Near, Darais, Lefkovitz and Howarth, "Guidelines for Evaluating
 ======  ===============================================================================================================
 top     the privacy parameters, and the unit of privacy (its Section 2)
 middle  algorithms and correctness, utility, bias (Section 3)
-base    query model, threat model, side channels, security, access control, data collection exposure (Section 4)
+base    query model, trust model, side channels, security, access control, data collection exposure (Section 4)
 ======  ===============================================================================================================
 
 Each row has a mark. *proved*: by a certificate that was proved again, or by a theorem of the documentation, with the
@@ -103,7 +103,7 @@ def pyramid_rows(
         asked(MIDDLE, "Bias", "bias"),
         *_query_model(releases, budget),
         asked(BASE, "Query model", "query_model"),
-        asked(BASE, "Threat model", "threat_model"),
+        asked(BASE, "Trust model", "trust_model"),
         *_side_channels(),
         asked(BASE, "Side channels", "timing"),
         asked(BASE, "Side channels", "randomness"),

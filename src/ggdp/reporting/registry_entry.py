@@ -40,7 +40,7 @@ _REQUIRED = {
 }
 # Answers without which an entry is of a lower tier.
 _TIER_TWO = ("registry.data_source",)
-_TIER_THREE = ("answers.threat_model", "answers.preprocessing", "answers.parameters", "registry.number_of_units")
+_TIER_THREE = ("answers.trust_model", "answers.preprocessing", "answers.parameters", "registry.number_of_units")
 
 
 def registry_schema() -> dict[str, Any]:
@@ -223,8 +223,8 @@ def _model(report: Report) -> dict[str, Any]:
     found: dict[str, Any] = {"model_name": "Varies" if len(local) == 2 else "Local" if True in local else "Central"}
     if local == {False}:
         found["model_name_details"] = "The curator holds the data and adds the noise before anything is published."
-    if "threat_model" in deployment.answers:
-        found["actors"] = deployment.answers["threat_model"]
+    if "trust_model" in deployment.answers:
+        found["actors"] = deployment.answers["trust_model"]
     found["release_type"] = "Many releases" if many else "One release"
     later = [deployment.registry["further_releases"]] if "further_releases" in deployment.registry else []
     later += [deployment.answers["other_releases"]] if "other_releases" in deployment.answers else []
