@@ -41,6 +41,7 @@ def made(tmp_path_factory):
     ranges = ggdp.Domain({**DOMAIN, "age": ggdp.Column(name="age", range=(0, 100), step=1)})
     release("ages.parquet", goal=ggdp.PureDP(1.0), domain=ranges, charge=False, **statistics)
     release("cut.csv", by="ward", unit="person", max_cells=1, count_cut=0.2, charge=False)
+    release("keys.csv", by="ward", goal=ggdp.ApproxDP(1.0, 1e-6), domain=None, charge=False)
     release("replaced.csv", neighbours="replace-one", charge=False)
     chosen = ggdp.ExponentialMechanism(ggdp.PureDP(1.0), candidates=["a", "b"], sensitivity=1).release([3, 5])
     (folder / "chosen.manifest.json").write_text(json.dumps(chosen.manifest))

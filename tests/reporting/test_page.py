@@ -53,6 +53,7 @@ SETS = [
     ["smoking", "visits"],
     ["ages"],
     ["cut"],
+    ["keys"],
     ["chosen"],
     ["answer"],
     ["replaced"],
@@ -151,10 +152,16 @@ def test_it_prints_on_any_paper(manifest):
     assert "size:" not in page.replace("font-size:", "")
 
 
-def test_an_example_has_no_negative_true_count(tmp_path):
+def test_an_example_has_no_negative_count_without_noise(tmp_path):
     people = pa.table({"smokes": ["yes"]})
     release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(0.01), domain={"smokes": ["no", "yes"]})
     release.write(tmp_path / "few.csv")
     said = text_of(ggdp.report(tmp_path / "few.manifest.json").to_html())
-    (example,) = re.findall(r"stands for a true count of most likely (\S+) to", said)
-    assert not example.startswith("−")
+    ((low, high),) = re.findall(r"is most likely (\S+) to (\S+) without the noise", said)
+    assert not (low + high).count("−")
+
+
+def test_intervals_say_whether_they_allow_for_what_is_left_out(manifest):
+    left_out, allowed = (text_of(ggdp.report(manifest(name)).to_html()) for name in ("visits", "cut"))
+    assert "What is left out is not in them" in left_out
+    assert "They allow for what is left out of the counts" in allowed

@@ -157,7 +157,7 @@ def test_a_tier_is_as_high_as_what_is_filled(manifest, answers):
     assert entry_of(manifest("smoking"), answers, text)["deployment"]["administrative"]["tier"] == 2
 
 
-@pytest.mark.parametrize("name", ["smoking", "wards", "visits", "ages", "cut", "chosen", "answer", "replaced"])
+@pytest.mark.parametrize("name", ["smoking", "wards", "visits", "ages", "cut", "keys", "chosen", "answer", "replaced"])
 def test_every_kind_of_release_has_a_valid_entry(manifest, answers, name):
     assert list(VALIDATOR.iter_errors(entry_of(manifest(name), answers, ANSWERS + MORE))) == []
 

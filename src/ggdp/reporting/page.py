@@ -123,7 +123,9 @@ def _errors(release: PublishedRelease) -> Iterator[str]:
             if name != "count" or release.half_width is None:
                 yield from _measured(table, name)
         if table.covers is not None:
-            yield f"The intervals of {table.name} cover: {table.covers}. What is left out of the counts is not in them."
+            allowed = release.request is not None and release.request["count_cut"] is not None
+            left_out = "They allow for what is left out of the counts" if allowed else "What is left out is not in them"
+            yield f"The intervals of {table.name} cover: {table.covers}. {left_out}."
     if release.half_width is None and not any(table.rows for table in release.tables):
         yield "Every number is published with its 95 % interval; the file was not beside the manifest to look them up."
 
@@ -137,10 +139,9 @@ def _example(table: PublishedTable) -> Iterator[str]:
     if found.value is None or found.lower is None or found.upper is None:
         return
     cell = ", ".join(row.cell) or "all rows"
-    yield (
-        f"Example: the published {_number(found.value)} ({cell}) stands for a true count of most likely "
-        f"{_number(max(0.0, found.lower))} to {_number(found.upper)}."
-    )
+    # No count is below 0, so that an interval may be cut off there.
+    low, high = (_number(max(0.0, end)) for end in (found.lower, found.upper))
+    yield f"Example: the published {_number(found.value)} ({cell}) is most likely {low} to {high} without the noise."
 
 
 def _measured(table: PublishedTable, name: str) -> Iterator[str]:

@@ -233,7 +233,7 @@ def _bias(releases: Sequence[PublishedRelease]) -> PyramidRow:
     for release in releases:
         found = _distortions(release)
         if found:
-            said.append(f"{release.name}: {', '.join(found)}")
+            said.append(f"{release.name}: {'; '.join(found)}")
     return PyramidRow(
         level=MIDDLE,
         component="Bias",
