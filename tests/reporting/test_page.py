@@ -107,6 +107,7 @@ def test_the_page_says_that_a_file_was_changed(published):
     (published / "smoking.csv").write_text("smokes,count\n")
     page = ggdp.report(published / "smoking.manifest.json").to_html()
     assert "The file smoking.csv is not the one that was released" in page
+    assert "smoking.csv: CHANGED after the release" in page
     assert "digest checked" not in page
 
 

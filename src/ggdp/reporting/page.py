@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from ggdp.privacy import Guarantee
+    from ggdp.reporting.budget_facts import BudgetFacts
     from ggdp.reporting.disclosure import Disclosure
     from ggdp.reporting.published_files import Estimate, PublishedTable, Row
     from ggdp.reporting.published_release import PublishedRelease
@@ -59,11 +60,13 @@ def page_html(report: Report) -> str:
             report=report,
             product=report.deployment.product,
             title=report.deployment.product.get("name", "Release under differential privacy"),
+            byline=_byline(report),
+            brief=_brief(report),
             learnt=learnt,
             errors={release.path: list(_errors(release)) for release in report.releases},
             levels=_levels(report),
             tally=_tally(report),
-            versions=", ".join(sorted({release.version for release in report.releases})),
+            versions=_versions(report),
         )
     )
 
@@ -85,12 +88,14 @@ def _environment() -> Environment:
         "one_in": one_in,
         "up": rounded_up_text,
         "number": _number,
-        "day": _day,
     }
     environment.globals |= {
         "MARKS": MARKS,
         "MOST_ESTIMATES": MOST_ESTIMATES,
+        "files": _files,
         "interval": _interval,
+        "origin": _origin,
+        "promise": _promise,
     }
     return environment
 
@@ -106,6 +111,93 @@ def _levels(report: Report) -> dict[str, dict[str, list[Any]]]:
 def _tally(report: Report) -> dict[str, int]:
     rows = report.rows
     return {mark: sum(row.mark == mark for row in rows) for mark in MARKS}
+
+
+def _versions(report: Report) -> str:
+    return ", ".join(sorted({release.version for release in report.releases}))
+
+
+def _byline(report: Report) -> str:
+    """Return who publishes, and when."""
+    said = [curator["name"] for curator in report.deployment.curators if "name" in curator]
+    if "published" in report.deployment.product:
+        said.append(f"published {report.deployment.product['published'].isoformat()}")
+    said.append(f"report of {report.made.isoformat()}")
+    text = " · ".join(said)
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _brief(report: Report) -> dict[str, list[str]]:
+    """Return the report in a few lines, by what each is about."""
+    releases, total, rows = report.releases, report.total, _tally(report)
+    certified = sum(release.certificate is not None for release in releases)
+    certificates = f"{certified} of {len(releases)} proved again for this page, {report.made.isoformat()}"
+    if certified < len(releases):
+        certificates += "; a selection has none, its proof is a theorem"
+    found = {
+        "Published": [*(release.contents for release in releases), "All of it carries random noise."],
+        "Protected": list(dict.fromkeys(release.protected for release in releases)),
+        "Privacy loss": [f"no total exists: {total.refusal}" if total.basic is None else _loss(total.basic)],
+        "Error": [f"{release.name}: {_short_error(release)}" for release in releases],
+        "Certificates": [certificates],
+    }
+    if report.budget is not None:
+        found["Budget"] = [f"{report.budget.spent} spent of {report.budget.budget}; the ledger's records are intact"]
+    counted = ", ".join(f"{number} {'open' if mark == 'open' else MARKS[mark][1]}" for mark, number in rows.items())
+    return {**found, "Questions": [counted]}
+
+
+def _loss(guarantee: Guarantee) -> str:
+    """Return epsilon and delta as people read them."""
+    epsilon = f"epsilon {rounded_up_text(guarantee.epsilon, 6)}"
+    if guarantee.delta == 0.0:
+        return epsilon
+    return f"{epsilon}, delta {rounded_up_text(guarantee.delta, 6)} ({one_in(guarantee.delta)})"
+
+
+def _short_error(release: PublishedRelease) -> str:
+    if release.is_selection:
+        return "a random choice"
+    if release.half_width is None:
+        return "see its intervals"
+    return f"±{rounded_up_text(release.half_width, 6)} at 95 %"
+
+
+def _origin(release: PublishedRelease, budget: BudgetFacts | None) -> str:
+    """Return what a release is, which version made it, and what it was charged to."""
+    cells = "" if release.cells is None else f": {release.cells:,} cells"
+    said = f"{release.contents}{cells}. Made by ggdp {release.version}"
+    if budget is not None and release.path in budget.entries:
+        entry = budget.entries[release.path]
+        asked = f" by {entry.analyst}" if entry.analyst else ""
+        return f"{said}, charged on {_minute(entry.time)} as entry {entry.number} of the ledger{asked}."
+    if release.entry is not None:
+        opened = "which was not opened for this page" if budget is None else "another one than that of this page"
+        return f"{said}, charged as entry {release.entry['entry']} of the ledger {release.entry['identity']}, {opened}."
+    return f"{said}."
+
+
+def _files(release: PublishedRelease, budget: BudgetFacts | None) -> Iterator[str]:
+    """Yield what was found of the files of a release."""
+    states = {
+        "same": "the one that was released (digest checked)",
+        "changed": "CHANGED after the release (its digest differs)",
+        "absent": "not beside the manifest, not checked",
+    }
+    for table in release.tables:
+        if table.file is not None:
+            yield f"{table.file}: {states[table.state]}"
+    recorded = budget is not None and release.path in budget.recorded
+    yield f"Manifest, SHA-256 {release.digest}" + (", as the ledger recorded it" if recorded else "")
+
+
+def _promise(release: PublishedRelease) -> str:
+    """Return whom a guarantee is about, in plain words."""
+    instead = "if this were replaced by anything else" if release.part.neighbours == "replace-one" else "without this"
+    said = f"The promise covers {release.protected}: every result would be nearly as likely {instead}."
+    if release.protects_rows:
+        said += " Somebody with several rows is protected less, once for each row."
+    return said
 
 
 def _errors(release: PublishedRelease) -> Iterator[str]:
@@ -165,7 +257,7 @@ def _number(value: float | None) -> str:
     return said.replace("-", "−")
 
 
-def _day(time: str) -> str:
+def _minute(time: str) -> str:
     """Return a time of a ledger to the minute."""
     return f"{time[:16].replace('T', ' ')} UTC"
 
