@@ -136,7 +136,7 @@ def _brief(report: Report) -> dict[str, list[str]]:
         certificates += "; a selection has none, its proof is a theorem"
     found = {
         "Published": [*(release.contents for release in releases), "All of it carries random noise."],
-        "Protected": list(dict.fromkeys(release.protected for release in releases)),
+        "Protected": list(dict.fromkeys(f"{one.protected[0].upper()}{one.protected[1:]}" for one in releases)),
         "Privacy loss": [f"no total exists: {total.refusal}" if total.basic is None else _loss(total.basic)],
         "Error": [f"{release.name}: {_short_error(release)}" for release in releases],
         "Certificates": [certificates],

@@ -106,7 +106,7 @@ SABOTAGES = [
         "reporting/budget_facts.py",
         "    head = ledger.verify()\n",
         "    head = ledger.head\n",
-        (f"{REPORT}test_a_ledger_that_was_changed_is_refused",),
+        (f"{REPORT}test_a_ledger_with_a_changed_record_is_refused",),
     ),
     Sabotage(
         "a report does not compare a manifest with what the ledger recorded",
