@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ggdp.privacy.grid import Grid
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
+    from ggdp.reporting import Report, report
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
     from ggdp.tables import (
         Column,
@@ -74,6 +75,7 @@ __all__ = [
     "RangePlan",
     "RangeRelease",
     "Release",
+    "Report",
     "SecureSource",
     "SeededSource",
     "Sensitivity",
@@ -92,6 +94,7 @@ __all__ = [
     "plan_table",
     "private_range",
     "release_table",
+    "report",
     "verify",
 ]
 
@@ -117,6 +120,8 @@ _LAZY = {
     "Plan": "ggdp.planning",
     "plan": "ggdp.planning",
     "Release": "ggdp.releases",
+    "Report": "ggdp.reporting",
+    "report": "ggdp.reporting",
     "SecureSource": "ggdp.sampling",
     "SeededSource": "ggdp.sampling",
     "Column": "ggdp.tables",

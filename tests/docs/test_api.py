@@ -5,14 +5,27 @@ from pathlib import Path
 import pytest
 
 import ggdp
-from ggdp import calibration, datasets, errors, mechanisms, plots, releases, sampling
+from ggdp import calibration, datasets, errors, mechanisms, plots, releases, reporting, sampling
 from ggdp.paper import comparisons, data, figures
 
 API = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 LISTED = {line.strip().rpartition(".")[2] for line in API.splitlines() if line.startswith("   ")}
 
 
-MODULES = [ggdp, calibration, comparisons, data, datasets, errors, figures, mechanisms, plots, releases, sampling]
+MODULES = [
+    ggdp,
+    calibration,
+    comparisons,
+    data,
+    datasets,
+    errors,
+    figures,
+    mechanisms,
+    plots,
+    releases,
+    reporting,
+    sampling,
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

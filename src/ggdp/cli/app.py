@@ -17,6 +17,7 @@ from ggdp.cli.ledger import ledger
 from ggdp.cli.plan import plan
 from ggdp.cli.range import private_range
 from ggdp.cli.release import release
+from ggdp.cli.report import report
 from ggdp.cli.reproduce import reproduce
 from ggdp.errors import ArgumentError, GgdpError
 
@@ -55,6 +56,7 @@ app.command(
         "    --domain docs/examples/workers.toml --epsilon 1 --out smoking.csv",
     )
 )(release)
+app.command(epilog=example("ggdp report smoking.manifest.json --out report.html"))(report)
 app.command(epilog=example("ggdp reproduce all --out reproduction --quick"))(reproduce)
 app.add_typer(ledger)
 

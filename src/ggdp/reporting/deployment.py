@@ -1,0 +1,195 @@
+"""The answers that no manifest has: ``deployment.toml``, written by the people who publish.
+
+=============  ===========================================================================================
+``product``    what is published, for whom, and when
+``curators``   who publishes it: one table ``[[curators]]`` for each
+``answers``    answers to the questions of NIST SP 800-226 that only the publisher can give
+``registry``   what the public registry of deployments asks for besides
+``sources``    where readers find more: one table ``[[sources]]`` for each
+``signatures`` who signs the report
+=============  ===========================================================================================
+
+Every key is optional for the page, which shows what is not answered; the entry of the registry needs some.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from ggdp.errors import ArgumentError
+
+__all__ = ["CURATOR_TYPES", "NO_ANSWERS", "QUESTIONS", "SECTORS", "Deployment", "read_deployment"]
+
+# The questions of the pyramid that only the publisher can answer, in the pyramid's order.
+QUESTIONS = {
+    "parameters": "Who chose epsilon and delta, and why is what they allow acceptable here?",
+    "other_releases": "Which other publications, private or not, are about the same people?",
+    "unit": "Is one unit one person? Can somebody be in the data under several units?",
+    "preprocessing": "What was done with the data before the release, and was anything chosen by looking at them?",
+    "utility": "Who uses the numbers for what, and is the stated error small enough for that?",
+    "bias": "Which groups are small or left out, and what does the error do to decisions about them?",
+    "query_model": "Who could ask for releases, how often, and who decided which are published?",
+    "trust_model": "Who sees the data without noise, and why are they trusted?",
+    "timing": "Could anybody measure how long the release took, or watch the machine while it ran?",
+    "randomness": "On which machine was the noise drawn, and can its operating system's randomness be trusted?",
+    "security": "How are the data protected where they are stored and processed?",
+    "access_control": "Who may read the data and run releases, and how is that enforced and recorded?",
+    "data_collection": "What was collected, by whom, with which consent, and when is it deleted?",
+}
+SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+CURATOR_TYPES = ("Government", "Industry", "Nonprofit")
+SOURCE_TYPES = (
+    "Peer-reviewed publication",
+    "Formal publication by the deploying organization",
+    "Authorized organizational attestation",
+    "Other public source",
+)
+_TEXT, _DATE, _NUMBER, _TEXTS = "a text", "a date, such as 2026-03-31", "a whole number above 0", "a list of texts"
+_KEYS: dict[str, dict[str, str]] = {
+    "product": {
+        "name": _TEXT,
+        "description": _TEXT,
+        "intended_use": _TEXT,
+        "region": _TEXT,
+        "sector": _TEXT,
+        "published": _DATE,
+    },
+    "curators": {"name": _TEXT, "type": _TEXT},
+    "answers": dict.fromkeys(QUESTIONS, _TEXT),
+    "registry": {
+        "authors": _TEXTS,
+        "data_source": _TEXT,
+        "number_of_units": _NUMBER,
+        "further_releases": _TEXT,
+        "unprotected_quantities": _TEXT,
+    },
+    "sources": {"title": _TEXT, "url": _TEXT, "type": _TEXT},
+    "signatures": {"roles": _TEXTS},
+}
+_LISTS = ("curators", "sources")
+_CHOICES = {
+    ("product", "sector"): SECTORS,
+    ("curators", "type"): CURATOR_TYPES,
+    ("registry", "data_source"): ("Static", "Dynamic"),
+    ("sources", "type"): SOURCE_TYPES,
+}
+# Longer files are no answers of people.
+_MOST_BYTES = 1 << 20
+
+
+@frozen(kw_only=True)
+class Deployment:
+    """The answers of a publisher. Made by `read_deployment`.
+
+    Attributes
+    ----------
+    product, answers, registry, signatures : dict
+        The keys of these tables that were given.
+    curators, sources : tuple of dict
+        The entries of these lists.
+    """
+
+    product: dict[str, Any] = field(factory=dict)
+    curators: tuple[dict[str, Any], ...] = ()
+    answers: dict[str, str] = field(factory=dict)
+    registry: dict[str, Any] = field(factory=dict)
+    sources: tuple[dict[str, Any], ...] = ()
+    signatures: dict[str, Any] = field(factory=dict)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Who signs."""
+        return tuple(self.signatures.get("roles", ("Director", "Data steward")))
+
+
+NO_ANSWERS = Deployment()
+
+
+def read_deployment(path: str | os.PathLike[str]) -> Deployment:
+    """Return the answers in a file; keys that nobody asks for are refused.
+
+    Parameters
+    ----------
+    path : str or path
+        A TOML file.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be read, is not TOML, or has a key or a value that is not known.
+    """
+    name = os.fspath(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError as failed:
+        raise _wrong(name, f"cannot be read ({failed.strerror})") from None
+    if len(content) > _MOST_BYTES:
+        raise _wrong(name, f"has {len(content):,} bytes; at most {_MOST_BYTES:,} are read")
+    try:
+        found = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as failed:
+        raise _wrong(name, f"is not a TOML file ({failed})") from None
+    _require_known(name, found, _KEYS, "")
+    tables: dict[str, Any] = {}
+    for table, keys in _KEYS.items():
+        if table not in found:
+            continue
+        given = found[table]
+        if table in _LISTS:
+            if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+                raise _wrong(name, f"{table!r} must be tables, each headed [[{table}]]")
+            tables[table] = tuple(_checked(name, table, one, keys) for one in given)
+        else:
+            if not isinstance(given, Mapping):
+                raise _wrong(name, f"{table!r} must be a table, headed [{table}]")
+            tables[table] = _checked(name, table, given, keys)
+    return Deployment(**tables)
+
+
+def _checked(name: str, table: str, given: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
+    """Return the keys of a table with values of their kinds; an empty text counts as no answer."""
+    _require_known(name, given, keys, table)
+    found = {key: _value(name, f"{table}.{key}", value, keys[key]) for key, value in given.items()}
+    kept = {key: value for key, value in found.items() if value not in ("", ())}
+    for key, value in kept.items():
+        choices = _CHOICES.get((table, key))
+        if choices is not None and value not in choices:
+            raise _wrong(name, f"{table}.{key} = {value!r} must be one of {', '.join(map(repr, choices))}")
+    return kept
+
+
+def _value(name: str, key: str, value: object, kind: str) -> object:
+    if kind == _TEXT and isinstance(value, str):
+        return value.strip()
+    # A datetime is a date as well, but the day that it names depends on a time zone.
+    if kind == _DATE and isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if kind == _NUMBER and type(value) is int and value > 0:
+        return value
+    if kind == _TEXTS and isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value):
+        return tuple(one.strip() for one in value)
+    raise _wrong(name, f"{key} = {value!r} must be {kind}")
+
+
+def _require_known(name: str, given: Mapping[str, Any], known: Mapping[str, Any], table: str) -> None:
+    for key in given:
+        if key in known:
+            continue
+        where = f" of [{table}]" if table else ""
+        near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+        raise _wrong(
+            name,
+            f"{key!r} is not a key{where}; did you mean {near[0]!r}? The keys are {', '.join(known)}",
+        )
+
+
+def _wrong(name: str, why: str) -> ArgumentError:
+    return ArgumentError("deployment", name, why)

@@ -1,0 +1,156 @@
+"""The files that a manifest names: whether they are those that were released, and their first rows."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["Estimate", "FileState", "PublishedTable", "Row", "published_tables"]
+
+FileState: TypeAlias = Literal["same", "changed", "absent"]
+# Rows that a page shows, and rows that errors are looked up in.
+SHOWN, READ = 8, 10_000
+
+
+@frozen(kw_only=True)
+class Estimate:
+    """A published number with its 95 % interval; None where it is empty."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the length of the interval."""
+        return None if self.lower is None or self.upper is None else (self.upper - self.lower) / 2.0
+
+
+@frozen(kw_only=True)
+class Row:
+    """A row of a published table: its cell, and its numbers by their columns."""
+
+    cell: tuple[str, ...]
+    estimates: dict[str, Estimate]
+
+
+@frozen(kw_only=True)
+class PublishedTable:
+    """A table of a release, as its manifest describes it.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The columns that it is counted by.
+    cells : int, optional
+        How many cells it has; None where keys are not public.
+    covers : str, optional
+        What its intervals cover, where that is not all that the source holds.
+    estimates : tuple of str
+        The columns with published numbers: the count, and statistics.
+    file : str, optional
+        The name of its file.
+    state : {"same", "changed", "absent"}
+        Whether the file beside the manifest has the digest that the manifest names.
+    rows : tuple of Row
+        The first rows of the file, where it is the same.
+    """
+
+    by: tuple[str, ...]
+    cells: int | None
+    covers: str | None
+    estimates: tuple[str, ...]
+    file: str | None
+    state: FileState
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The columns, or what a table without any is about."""
+        return " × ".join(self.by) or "all rows together"
+
+    @property
+    def shown(self) -> tuple[Row, ...]:
+        """The rows that a page shows."""
+        return self.rows[:SHOWN]
+
+    def half_widths(self, estimate: str) -> list[float]:
+        """Return the half-widths of an estimate's intervals in the rows that were read, from the least on."""
+        found = (row.estimates[estimate].half_width for row in self.rows)
+        return sorted(width for width in found if width is not None)
+
+
+def published_tables(manifest: Mapping[str, Any], directory: Path) -> tuple[PublishedTable, ...]:
+    """Return the tables of a manifest that lies in a directory, each with what its file holds."""
+    return tuple(_table(table, directory) for table in manifest.get("table", {}).get("tables", ()))
+
+
+def _table(described: Mapping[str, Any], directory: Path) -> PublishedTable:
+    by = tuple(described["tableSchema"]["primaryKey"])
+    columns = [column["name"] for column in described["tableSchema"]["columns"]]
+    found = set(columns)
+    estimates = ["count"] if {"count", "lower", "upper"} <= found else []
+    estimates += [name for name in columns if {f"{name}_lower", f"{name}_upper"} <= found]
+    content, state = _content(described, directory)
+    rows: tuple[Row, ...] = ()
+    if content is not None:
+        rows = tuple(_row(row, by, estimates) for row in _rows(content, str(described["url"])))
+    return PublishedTable(
+        by=by,
+        cells=described["cells"],
+        covers=described["covers"],
+        estimates=tuple(estimates),
+        file=described["url"],
+        state=state,
+        rows=rows,
+    )
+
+
+def _content(described: Mapping[str, Any], directory: Path) -> tuple[bytes | None, FileState]:
+    """Return the bytes of a file, if they are those that were released."""
+    url, digest = described["url"], described["sha256"]
+    # A manifest may come from elsewhere: only files beside it are opened.
+    if url is None or digest is None or "/" in url or "\\" in url or not (directory / url).is_file():
+        return None, "absent"
+    try:
+        content = (directory / url).read_bytes()
+    except OSError:
+        return None, "absent"
+    if hashlib.sha256(content).hexdigest() != digest:
+        return None, "changed"
+    return content, "same"
+
+
+def _rows(content: bytes, name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the first rows of a CSV or Parquet file."""
+    if name.lower().endswith(".csv"):
+        return list(islice(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")), READ))
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(content)).slice(0, READ).to_pylist()
+    return rows
+
+
+def _row(row: Mapping[str, Any], by: Sequence[str], estimates: Sequence[str]) -> Row:
+    ends = {name: ("lower", "upper") if name == "count" else (f"{name}_lower", f"{name}_upper") for name in estimates}
+    return Row(
+        cell=tuple(str(row[name]) for name in by),
+        estimates={
+            name: Estimate(value=_number(row[name]), lower=_number(row[low]), upper=_number(row[high]))
+            for name, (low, high) in ends.items()
+        },
+    )
+
+
+def _number(value: object) -> float | None:
+    return None if value in (None, "") else float(str(value))

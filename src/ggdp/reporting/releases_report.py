@@ -1,0 +1,312 @@
+"""The report: all that its page and its entry for the registry show, and the files."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from ggdp._files import write_together
+from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.reporting.budget_facts import budget_facts
+from ggdp.reporting.deployment import NO_ANSWERS, read_deployment
+from ggdp.reporting.disclosure import disclosures
+from ggdp.reporting.published_release import read_release
+from ggdp.reporting.pyramid import pyramid_rows
+from ggdp.reporting.totals import total_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ggdp.ledger import Ledger
+    from ggdp.privacy import Guarantee
+    from ggdp.reporting.budget_facts import BudgetFacts
+    from ggdp.reporting.deployment import Deployment
+    from ggdp.reporting.published_release import PublishedRelease
+    from ggdp.reporting.pyramid import PyramidRow
+    from ggdp.reporting.totals import ReportTotal
+
+__all__ = ["Report", "report"]
+
+PAGES, ENTRIES = (".html", ".htm"), (".yaml", ".yml")
+
+
+@frozen(kw_only=True)
+class Report:
+    """What a director and a reader need to know of releases. Made by `ggdp.report`.
+
+    Attributes
+    ----------
+    releases : tuple of PublishedRelease
+        The releases, each with its certificate proved again.
+    total : ReportTotal
+        What they keep together, or why there is no total.
+    budget : BudgetFacts, optional
+        What the ledger says.
+    deployment : Deployment
+        The answers of the publisher.
+    made : date
+        When the report was made.
+    """
+
+    releases: tuple[PublishedRelease, ...]
+    total: ReportTotal
+    budget: BudgetFacts | None = None
+    deployment: Deployment = NO_ANSWERS
+    made: date = field(factory=lambda: datetime.now(UTC).date())
+
+    @property
+    def rows(self) -> tuple[PyramidRow, ...]:
+        """The pyramid of NIST SP 800-226, row by row."""
+        return pyramid_rows(self.releases, self.total, self.budget, self.deployment)
+
+    @property
+    def open_rows(self) -> tuple[PyramidRow, ...]:
+        """The questions that nobody has answered."""
+        return tuple(row for row in self.rows if row.mark == "open")
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What must be settled before anybody signs, other than open questions."""
+        found = [
+            f"The file {table.file} is not the one that was released: its digest differs from that in the manifest."
+            for release in self.releases
+            for table in release.tables
+            if table.state == "changed"
+        ]
+        if self.total.refusal is not None:
+            found.append(f"No total of these releases exists: {self.total.refusal}.")
+        if self.budget is not None:
+            found += [
+                f"The release {release.name} was not charged to this ledger."
+                for release in self.releases
+                if release.path not in self.budget.entries
+            ]
+        return tuple(found)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the requests themselves warn about, such as a large epsilon or delta."""
+        found = [
+            f"{release.name}: {warning}"
+            for release in self.releases
+            for warning in release.manifest.get("table", {}).get("warnings", ())
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def to_html(self) -> str:
+        """Return the page: one HTML document with everything in it, for the screen and for paper."""
+        from ggdp.reporting.page import page_html
+
+        return page_html(self)
+
+    def registry_entry(self) -> dict[str, Any]:
+        """Return the entry for the public registry of deployments, valid by its schema.
+
+        Raises
+        ------
+        ArgumentError
+            If answers that the registry requires are missing; the error names all of them.
+        """
+        from ggdp.reporting.registry_entry import registry_entry
+
+        return registry_entry(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the page says as plain values, ready for JSON."""
+        return {
+            "made": self.made.isoformat(),
+            "releases": [
+                {
+                    "manifest": release.path,
+                    "sha256": release.digest,
+                    "ggdp": release.version,
+                    "contents": release.contents,
+                    "cells": release.cells,
+                    "protected": release.protected,
+                    "guarantee": release.part.guarantee.to_dict(),
+                    "certificate": None if release.certificate is None else "proved again",
+                    "half_width": release.half_width,
+                    "files": {table.file: table.state for table in release.tables if table.file is not None},
+                }
+                for release in self.releases
+            ],
+            "total": self.total.to_dict(),
+            "disclosure": [one.to_dict() for guarantee, unit in self.learnt_of for one in disclosures(guarantee, unit)],
+            "ledger": None if self.budget is None else self.budget.to_dict(),
+            "nist_sp_800_226": [row.to_dict() for row in self.rows],
+            "open": len(self.open_rows),
+            "problems": list(self.problems),
+            "warnings": list(self.warnings),
+        }
+
+    @property
+    def learnt_of(self) -> tuple[tuple[Guarantee, str], ...]:
+        """Guarantees and the units that they are about: that of the total, or one for each release without a total."""
+        if self.total.basic is not None:
+            return ((self.total.basic, self.releases[0].unit),)
+        return tuple((release.part.guarantee, release.unit) for release in self.releases)
+
+
+def report(
+    manifests: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    deployment: str | os.PathLike[str] | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    registry: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> Report:
+    """Make a report on releases for the people who sign: what was published, who is protected, and what is open.
+
+    Every certificate is proved again, every record of the ledger is checked, and published files beside their manifests
+    are compared with the digests that these name.
+
+    Parameters
+    ----------
+    manifests : path or iterable of paths
+        Manifests of releases, as `ggdp release` and `TableRelease.write` wrote them.
+    deployment : path, optional
+        A TOML file with the answers that no manifest has.
+    ledger : Ledger, str or path, optional
+        The ledger that the releases were charged to.
+    out : path, optional
+        Where to write the page, .html.
+    registry : path, optional
+        Where to write an entry for the public registry of deployments, .yaml.
+    overwrite : bool, default False
+        Whether files that already exist may be replaced.
+
+    Returns
+    -------
+    Report
+        With ``to_html()``, ``registry_entry()``, ``to_dict()``, ``open_rows`` and ``problems``.
+
+    Raises
+    ------
+    ArgumentError
+        If a manifest is none, was changed, or has no guarantee; if an answer is missing that `registry` needs; or if a
+        file cannot be written. No file is then written.
+    TamperingError
+        If the records of the ledger are not those that were written.
+
+    Examples
+    --------
+    >>> import ggdp, pyarrow, tempfile
+    >>> directory = tempfile.mkdtemp()
+    >>> people = pyarrow.table({"smokes": ["no", "yes", "no"]})
+    >>> release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
+    >>> files = release.write(directory + "/smoking.csv")
+    >>> found = ggdp.report(directory + "/smoking.manifest.json", out=directory + "/report.html")
+    >>> print(found.total.basic)
+    1-DP under add-remove neighbours
+    >>> len(found.open_rows), found.problems
+    (13, ())
+    """
+    named = _paths(manifests)
+    read = [*named, *([] if deployment is None else [deployment])]
+    targets = _targets(out, registry, read, overwrite=overwrite)
+    if ledger is not None:
+        from ggdp.ledger.charging import require_apart_from_ledger
+
+        require_apart_from_ledger(ledger, **{argument: [file] for argument, file in targets.items()})
+    answers = NO_ANSWERS if deployment is None else read_deployment(deployment)
+    releases = tuple(read_release(path) for path in named)
+    found = Report(
+        releases=releases,
+        total=total_of(releases),
+        budget=None if ledger is None else budget_facts(ledger, releases),
+        deployment=answers,
+    )
+    contents: dict[Path, bytes] = {}
+    if "registry" in targets:
+        from ggdp.reporting.registry_entry import as_yaml
+
+        contents[targets["registry"]] = as_yaml(found.registry_entry()).encode()
+    if "out" in targets:
+        contents[targets["out"]] = found.to_html().encode()
+    if contents:
+        _write(contents, targets, overwrite=overwrite)
+    return found
+
+
+def _paths(manifests: object) -> tuple[str, ...]:
+    """Return the manifests that were named, each once."""
+    if isinstance(manifests, str | os.PathLike):
+        manifests = [manifests]
+    if not hasattr(manifests, "__iter__"):
+        raise ArgumentTypeError("manifests", type(manifests).__name__, "must be paths of manifests")
+    found = []
+    for one in manifests:
+        if not isinstance(one, str | os.PathLike):
+            raise ArgumentTypeError("manifests", type(one).__name__, "must be paths of manifests")
+        if "\0" in str(one):
+            raise ArgumentError("manifests", str(one), "is not the name of a file")
+        found.append(os.fspath(one))
+    if not found:
+        raise ArgumentError("manifests", [], "must not be empty")
+    seen: dict[str, str] = {}
+    for one in found:
+        real = os.path.realpath(one)
+        if real in seen:
+            raise ArgumentError("manifests", one, "is named twice; each release counts once")
+        seen[real] = one
+    return tuple(found)
+
+
+def _targets(
+    out: str | os.PathLike[str] | None,
+    registry: str | os.PathLike[str] | None,
+    read: Sequence[str | os.PathLike[str]],
+    *,
+    overwrite: bool,
+) -> dict[str, Path]:
+    """Return the files to write, by their arguments; raise if they cannot be written, before any work is done."""
+    found: dict[str, Path] = {}
+    for argument, path, endings in (("out", out, PAGES), ("registry", registry, ENTRIES)):
+        if path is None:
+            continue
+        try:
+            _require_free(argument, Path(path), endings, read, overwrite=overwrite)
+        except ArgumentError:
+            raise
+        except (OSError, ValueError) as failed:
+            raise _unwritable(argument, os.fspath(path), failed) from None
+        found[argument] = Path(path)
+    return found
+
+
+def _require_free(
+    argument: str, file: Path, endings: tuple[str, ...], read: Sequence[str | os.PathLike[str]], *, overwrite: bool
+) -> None:
+    """Raise if a file cannot be written, or is one of those that are read."""
+    name = str(file)
+    if file.suffix.lower() not in endings:
+        raise ArgumentError(argument, name, "must end in " + " or ".join(endings))
+    if not file.parent.is_dir():
+        raise ArgumentError(argument, name, f"{str(file.parent)!r} is not a directory; create it first")
+    if file.is_dir():
+        raise ArgumentError(argument, name, "is a directory; name a file")
+    if os.path.realpath(file) in {os.path.realpath(path) for path in read}:
+        raise ArgumentError(argument, name, "is a file that is read; name another file")
+    if os.path.lexists(file) and not overwrite:
+        raise ArgumentError(argument, name, "already exists; pass `overwrite=True` to replace it, or name another file")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise ArgumentError(argument, name, f"cannot be written: no write permission for {str(file.parent)!r}")
+
+
+def _unwritable(argument: str, name: str, failed: Exception) -> ArgumentError:
+    why = getattr(failed, "strerror", None) or str(failed)
+    return ArgumentError(argument, name, f"cannot be written ({why}); name another file")
+
+
+def _write(contents: dict[Path, bytes], targets: dict[str, Path], *, overwrite: bool) -> None:
+    """Write all files or none."""
+    try:
+        write_together(contents, overwrite=overwrite)
+    except OSError as failed:
+        argument, file = next(iter(targets.items()))
+        raise _unwritable(argument, str(file), failed) from None

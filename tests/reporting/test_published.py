@@ -1,0 +1,147 @@
+"""What is believed of a manifest, and of the files that it names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import ggdp
+from ggdp.errors import ArgumentError
+from ggdp.reporting.published_release import read_release
+
+
+def changed(path, change):
+    found = json.loads(path.read_bytes())
+    change(found)
+    path.write_text(json.dumps(found))
+    return path
+
+
+def narrower(found):
+    found["mechanism"]["certificate"]["parameters"]["scale"] *= 0.5
+    found["losses"][0]["scale"] *= 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (narrower, "its certificate does not hold"),
+        (lambda found: found["guarantee"].update(epsilon=0.1), "below what its certificate proves"),
+        (lambda found: found["losses"][0].update(scale=3.0), "its losses are not those of its noise"),
+        (lambda found: found.update(guarantee=None), "has no guarantee: its noise came from a seeded source"),
+        (lambda found: found.update(schema="other/1"), "is not a manifest of ggdp"),
+        (lambda found: found.pop("statement"), "it is missing or wrong"),
+        (lambda found: found["table"]["unit"].update(max_cells="many"), "table.unit.max_cells is missing or wrong"),
+        (lambda found: found["table"]["tables"][0].pop("tableSchema"), "table.tables.0 is missing or wrong"),
+    ],
+)
+def test_a_changed_manifest_is_refused(published, change, said):
+    path = changed(published / "smoking.manifest.json", change)
+    with pytest.raises(ArgumentError) as refused:
+        read_release(path)
+    assert (refused.value.argument, refused.value.value) == ("manifests", str(path))
+    assert said in refused.value.expected
+
+
+def test_noise_without_a_certificate_is_refused(published):
+    def stripped(found):
+        found["mechanism"]["certificate"] = None
+        found["losses"] = [{"kind": "response", "epsilon": 0.5, "delta": 0.0, "count": 1}]
+
+    path = changed(published / "smoking.manifest.json", stripped)
+    # A total believes it; nobody should sign it.
+    assert ggdp.compose([path]).basic.epsilon == 0.5
+    with pytest.raises(ArgumentError, match="its noise has no certificate"):
+        read_release(path)
+
+
+def test_the_certificate_of_units_cut_off_is_proved_too(published):
+    def narrower_cut(found):
+        found["table"]["cut"]["mechanism"]["certificate"]["parameters"]["scale"] *= 0.5
+
+    path = published / "cut.manifest.json"
+    assert read_release(path).beyond_certificate
+    changed(path, narrower_cut)
+    # The total is counted by the guarantee, which that proof is only a part of.
+    assert ggdp.compose([path]).basic.epsilon == 0.5
+    with pytest.raises(ArgumentError, match="its certificate does not hold"):
+        read_release(path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "not JSON", "{}"])
+def test_what_is_no_manifest_is_refused(tmp_path, text):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match="manifest"):
+        read_release(path)
+
+
+def test_a_release_is_described(manifest):
+    smoking, wards = read_release(manifest("smoking")), read_release(manifest("wards"))
+    assert (smoking.name, smoking.contents, smoking.cells) == ("smoking", "Counts of people by smokes", 2)
+    assert smoking.protected == "one row of the data (one of the people)"
+    assert smoking.certificate is not None
+    assert smoking.half_width == json.loads(manifest("smoking").read_bytes())["error"]["half_width"]
+    assert not smoking.beyond_certificate
+    assert wards.contents == "Counts of people by ward × smokes"
+    assert wards.adjusted == ("clip",)
+    visits = read_release(manifest("visits"))
+    assert visits.protected == "all rows with the same value of the column 'person' (one of the people)"
+    assert not visits.protects_rows
+
+
+def test_statistics_are_read_from_their_file(manifest):
+    ages = read_release(manifest("ages"))
+    assert ages.contents == "Counts of people by smokes, with the mean of age and the median of age"
+    # Its error is that of sums, not of what is published.
+    assert ages.half_width is None
+    assert ages.beyond_certificate
+    (table,) = ages.tables
+    assert table.estimates == ("count", "mean_age", "quantile_age_0.5")
+    assert [row.cell for row in table.rows] == [("no",), ("yes",)]
+    widths = table.half_widths("mean_age")
+    assert widths == sorted(widths)
+    assert 0.0 < widths[-1] <= 50.0
+
+
+def test_a_selection_has_no_certificate(manifest):
+    chosen = read_release(manifest("chosen"))
+    assert chosen.is_selection
+    assert chosen.certificate is None
+    assert chosen.half_width is None
+    assert chosen.contents == "1 value"
+
+
+def test_rows_are_those_of_the_file(manifest):
+    (table,) = read_release(manifest("smoking")).tables
+    lines = manifest("smoking").with_name("smoking.csv").read_text().splitlines()[1:]
+    assert table.state == "same"
+    for row, line in zip(table.rows, lines, strict=True):
+        level, count, _, lower, upper = line.split(",")
+        found = row.estimates["count"]
+        assert row.cell == (level,)
+        assert (found.value, found.lower, found.upper) == (float(count), float(lower), float(upper))
+
+
+def test_a_file_that_was_changed_is_not_shown(published):
+    file = published / "smoking.csv"
+    file.write_text(file.read_text().replace("no", "No"))
+    (table,) = read_release(published / "smoking.manifest.json").tables
+    assert (table.state, table.rows) == ("changed", ())
+
+
+def test_a_file_that_is_not_there_is_not_checked(published):
+    (published / "smoking.csv").unlink()
+    (table,) = read_release(published / "smoking.manifest.json").tables
+    assert (table.state, table.rows) == ("absent", ())
+
+
+def test_only_files_beside_the_manifest_are_opened(published):
+    folder = published / "inner"
+    folder.mkdir()
+    path = folder / "smoking.manifest.json"
+    path.write_bytes((published / "smoking.manifest.json").read_bytes())
+    changed(path, lambda found: found["table"]["tables"][0].update(url="../smoking.csv"))
+    (table,) = read_release(path).tables
+    assert table.state == "absent"
