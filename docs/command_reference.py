@@ -72,11 +72,12 @@ def manifest_fields() -> str:
     from ggdp.releases import manifest_schema
 
     schema = manifest_schema()
-    rows = ["| field | | |", "|---|---|---|"]
+    rows = ["| field | |", "|---|---|"]
     for name, field in schema["properties"].items():
         reference = field.get("$ref", "").rpartition("/")[2]
         described = field.get("description") or schema["$defs"].get(reference, {}).get("description") or ""
-        rows.append(f"| `{name}` | {'' if name in schema['required'] else 'optional'} | {described} |")
+        optional = "" if name in schema["required"] else " Optional."
+        rows.append(f"| `{name}` | {described}{optional} |")
     return "\n".join(rows)
 
 
@@ -85,6 +86,8 @@ def _directive(text: Callable[[], str]) -> type[SphinxDirective]:
         """A text that is made when the documentation is built."""
 
         def run(self) -> list[Node]:
+            # The program may have changed where the page has not.
+            self.env.note_reread()
             node = section()
             lines = StringList(text().splitlines(), source=self.get_source_info()[0])
             self.state.nested_parse(lines, self.content_offset, node, match_titles=True)

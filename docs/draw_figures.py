@@ -6,6 +6,7 @@ control; the other figures are drawn when the documentation is built.
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,9 @@ from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, p
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# Ledgers are made for figures; how their tables are made is no part of the output of a build.
+logging.getLogger("alembic").setLevel(logging.WARNING)
 
 DOCS = Path(__file__).parent
 EXAMPLES = DOCS / "examples"

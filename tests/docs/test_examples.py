@@ -73,6 +73,17 @@ def test_commands_are_read_from_both_kinds_of_blocks():
     assert {"README.md", "docs/tutorials/five-minutes.md"} <= {name for name, text in PAGES.items() if lines(text)}
 
 
+def test_pages_can_be_followed_one_after_another_in_one_directory():
+    made = [
+        (name, file)
+        for name, text in PAGES.items()
+        for line in lines(text)
+        for file in re.findall(r"(?:--out|--plot|ledger init) (\S+)", line)
+    ]
+    files = [file for _, file in made]
+    assert {pair for pair in made if files.count(pair[1]) > 1} == set()
+
+
 def test_a_wrong_example_is_noticed():
     assert failures(">>> 1 + 1\n3\n", "wrong") != []
 

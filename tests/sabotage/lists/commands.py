@@ -10,7 +10,7 @@ SABOTAGES = [
         "the kinds of accounting are not completed",
         "cli/ledger.py",
         "            autocompletion=lambda: list(_ACCOUNTINGS),\n",
-        "            autocompletion=list,\n",
+        "            autocompletion=lambda: [],\n",
         (f"{COMPLETION}test_zsh_and_fish_complete[zsh]",),
     ),
     Sabotage(
