@@ -49,7 +49,7 @@ def completions(shell, line):
     ("line", "expected"),
     [
         ("ggdp rel", ["release"]),
-        ("ggdp re", ["release", "reproduce"]),
+        ("ggdp re", ["release", "report", "reproduce"]),
         ("ggdp ledger ex", ["export"]),
         ("ggdp ledger init --accounting ", ["sum", "renyi", "reserved"]),
         ("ggdp ledger init --accounting re", ["renyi", "reserved"]),

@@ -56,7 +56,7 @@ app.command(
         "    --domain docs/examples/workers.toml --epsilon 1 --out smoking.csv",
     )
 )(release)
-app.command(epilog=example("ggdp report smoking.manifest.json --out report.html"))(report)
+app.command(epilog=example("ggdp report january.manifest.json february.manifest.json --out report.html"))(report)
 app.command(epilog=example("ggdp reproduce all --out reproduction --quick"))(reproduce)
 app.add_typer(ledger)
 

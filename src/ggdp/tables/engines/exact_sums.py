@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from ggdp.tables.statistics.sum_groups import Measure
@@ -64,7 +64,7 @@ class SummedMeasure(NamedTuple):
         """Return the exact sums of the steps and of their squares, from the sums of the terms."""
 
         def of(part: str) -> NDArray[np.object_]:
-            return np.array([int(value or 0) for value in table[part].to_pylist()], dtype=object)
+            return _integers(table[part])
 
         nothing = np.zeros(table.num_rows, dtype=object)
         if f"{name}_h" not in table.column_names:
@@ -77,3 +77,11 @@ class SummedMeasure(NamedTuple):
 
     def _in_digits(self, *, wide: bool) -> bool:
         return not wide and self.measure.values.steps >= self.base
+
+
+def _integers(values: pa.ChunkedArray) -> NDArray[np.object_]:
+    """Return whole numbers of any type as Python's integers, 0 for null; decimals of 64 bits without their objects."""
+    try:
+        return values.cast("int64").fill_null(0).to_numpy().astype(object)
+    except pa.ArrowInvalid:
+        return np.array([int(value or 0) for value in values.to_pylist()], dtype=object)

@@ -115,9 +115,9 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     x = x * float(1 / values.step) if values.step != 1 else x
     x = x + 0.5
     # Clamped before they are rounded down, which is an error on Spark for numbers beyond 64 bits. No engine takes NaN
-    # for a number that is below another one.
-    inside = nw.when(x < first).then(nw.lit(float(first))).when(x < last).then(x)
-    return inside.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
+    # for a number that is below another one. DuckDB is fastest if the first condition holds for most rows.
+    clamped = nw.when((x >= first) & (x < last)).then(x).when(x < first).then(nw.lit(float(first)))
+    return clamped.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
 
 
 def _is_whole(frame: Frame, measure: Measure) -> bool:
@@ -131,9 +131,10 @@ def _is_whole(frame: Frame, measure: Measure) -> bool:
 
 def _clamped(x: nw.Expr, low: int, first: int, last: int) -> nw.Expr:
     """Return x - low, from first to last; null where x is."""
-    inside = nw.when(x < low + first).then(nw.lit(low + first)).when(x > low + last).then(nw.lit(low + last))
-    clamped = inside.otherwise(x)
-    return (clamped - low if low else clamped).cast(nw.Int64)
+    first, last = low + first, low + last
+    clamped = nw.when((x >= first) & (x <= last)).then(x).when(x < first).then(nw.lit(first))
+    clamped = clamped.when(x > last).then(nw.lit(last)).cast(nw.Int64)
+    return clamped - low if low else clamped
 
 
 def unit_value_of(measure: Measure, name: str) -> PairValue:
