@@ -82,6 +82,7 @@ class SummedMeasure(NamedTuple):
 def _integers(values: pa.ChunkedArray) -> NDArray[np.object_]:
     """Return whole numbers of any type as Python's integers, 0 for null; decimals of 64 bits without their objects."""
     try:
-        return values.cast("int64").fill_null(0).to_numpy().astype(object)
+        narrow: NDArray[np.int64] = values.cast("int64").fill_null(0).to_numpy()
     except pa.ArrowInvalid:
         return np.array([int(value or 0) for value in values.to_pylist()], dtype=object)
+    return narrow.astype(object)
