@@ -1,0 +1,89 @@
+"""Uploaded files, in memory alone, with a path that engines can open.
+
+The web framework would write an upload to a temporary directory. Here its bytes go into an anonymous file in memory
+(`memfd_create`), which has no name in any file system; the engines, which read paths, open it by a link to the
+descriptor of this process. The link, in a temporary directory, has the upload's suffix, by which its format is known,
+and holds no data. The memory is freed when the file is closed, or the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path, PurePath
+from typing import Self
+
+from ggdp.errors import ArgumentError, GgdpError
+
+__all__ = ["SUFFIXES", "MemoryFile"]
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+_PACKED = (".gz", ".zst")
+
+
+class MemoryFile:
+    r"""A file in memory. Write to it, then let engines read `path`; close it after use.
+
+    Parameters
+    ----------
+    name : str
+        The name that its user knows it by; its suffix says the format.
+    most : int
+        Bytes that it may have at most.
+
+    Examples
+    --------
+    >>> with MemoryFile("people.csv", most=100) as people:
+    ...     people.write(b"smokes\nno\n")
+    ...     people.path.read_bytes()
+    b'smokes\nno\n'
+    """
+
+    def __init__(self, name: str, *, most: int) -> None:
+        self.name, self.size, self._most = PurePath(name).name, 0, most
+        suffix = _suffix(self.name)
+        if not hasattr(os, "memfd_create"):
+            message = "this system has no files in memory, so no upload is read; start the page with the file instead"
+            raise GgdpError(f"{message}: ggdp explore FILE")
+        self._descriptor: int | None = os.memfd_create("ggdp-upload", os.MFD_CLOEXEC)
+        self._directory = tempfile.TemporaryDirectory(prefix="ggdp-link-")
+        self.path = Path(self._directory.name) / f"upload{suffix}"
+        self.path.symlink_to(f"/proc/{os.getpid()}/fd/{self._descriptor}")
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes, or raise if the file becomes too large."""
+        assert self._descriptor is not None
+        self.size += len(chunk)
+        if self.size > self._most:
+            raise ArgumentError("file", self.name, too_large(self._most))
+        view = memoryview(chunk)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+    def close(self) -> None:
+        """Free the memory."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+            self._directory.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def too_large(most: int) -> str:
+    """Return what is said of a file that is too large."""
+    return f"is larger than {most / 2**20:,.0f} MiB; start the page with the file instead: ggdp explore FILE"
+
+
+def _suffix(name: str) -> str:
+    """Return the suffix of a file that ggdp reads, or raise."""
+    path = PurePath(name)
+    packed = path.suffix.lower() if path.suffix.lower() in _PACKED else ""
+    kind = PurePath(path.stem).suffix.lower() if packed else path.suffix.lower()
+    if kind not in SUFFIXES or (packed and kind == ".parquet"):
+        raise ArgumentError("file", name, f"must be a table that ggdp reads: {', '.join(SUFFIXES)}")
+    return kind + packed
