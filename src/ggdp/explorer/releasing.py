@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import CertificateError, GgdpError
@@ -109,7 +109,7 @@ class Published:
         What holds, and the paragraph that is fit to be published.
     certificate : str
         What the certificate proves.
-    verified : str, optional
+    refuted : str, optional
         Why the certificate does not hold; None if it was proved again.
     entry : str, optional
         The entry of the ledger, and what remains.
@@ -156,8 +156,6 @@ class ReleaseDesk:
     def numbered(self, offer: Offer) -> Offer:
         """Return an offer with a number of its own, which can be taken once."""
         with self._lock:
-            from attrs import evolve
-
             return evolve(offer, number=next(self._numbers), released=len(self._used))
 
     @contextmanager
@@ -263,7 +261,7 @@ def read_safely(asked: Asked) -> Iterator[None]:
         notes = getattr(refused, "__notes__", ())
     except MemoryError:
         shown, notes = PageError("there is not enough memory for this file"), ()
-    except Exception as failed:  # noqa: BLE001 - its text might quote the data
+    except Exception as failed:
         shown = PageError("it failed, and nothing was shown. The reason is not given, since it might reveal data")
         notes = getattr(failed, "__notes__", ())
     else:
@@ -280,8 +278,8 @@ def _require_unchanged(offer: Offer) -> None:
     from ggdp.ledger import Ledger
 
     if Ledger(offer.asked.ledger).head.hash != offer.head:
-        message = "the ledger has changed since this was asked: somebody else made a release. Nothing was charged here. "
-        raise PageError(f"{message}Look at what remains, and ask again")
+        message = "the ledger has changed since this was asked: another release was made, and nothing was charged here"
+        raise PageError(f"{message}. Look at what remains, and ask again")
 
 
 def _entry(asked: Asked) -> str | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ggdp.tables import TablePlan
     from ggdp.tables.domain import Domain
 
-__all__ = ["LABELS", "PageError", "TypedTable", "in_words_of_the_page"]
+__all__ = ["LABELS", "PageError", "TypedTable", "in_words_of_the_page", "message_of"]
 
 # Labels of the fields, by the flags that they stand for.
 LABELS = {
@@ -231,6 +231,12 @@ def in_words_of_the_page(unit: str | None = None) -> Iterator[None]:
         for note in getattr(named, "__notes__", ()):
             shown.add_note(note)
         raise shown from None
+
+
+def message_of(error: GgdpError) -> str:
+    """Return what is wrong, with the notes of the error, as sentences of the page."""
+    said = [str(error), *getattr(error, "__notes__", ())]
+    return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in said)
 
 
 class PageError(GgdpError):

@@ -1,0 +1,59 @@
+"""The file that views look at: the one of the command, or one that the visitor chooses, which stays in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from htmltools import Tag, tags
+from shiny import render, ui
+
+from ggdp.explorer.uploads import LARGEST, too_large
+
+if TYPE_CHECKING:
+    from shiny import Session
+
+    from ggdp.explorer.uploads import Source
+    from ggdp.explorer.view import Shared
+
+__all__ = ["file_input", "file_server"]
+
+
+def file_input() -> Tag:
+    """Return where a file is chosen."""
+    return ui.output_ui("file")
+
+
+def file_server(session: Session, shared: Shared) -> None:
+    """Take the files that are chosen; the views see them as `Shared.source`."""
+
+    async def arrived(source: Source) -> None:
+        from shiny import reactive
+
+        async with reactive.lock():
+            shared.source.set(source)
+            await reactive.flush()
+
+    ticket = shared.uploads.ticket(arrived)
+    session.on_ended(lambda: shared.uploads.forget(ticket))
+    key = session.ns("chooser")
+
+    @render.ui
+    def file() -> Tag:
+        source = shared.source()
+        named = "No file yet." if source is None else f"Looking at {source.name}."
+        limit = f"CSV, TSV, Parquet or JSON lines, up to {LARGEST // 2**20} MB; it stays in memory."
+        return tags.div(
+            tags.label("File", for_=key),
+            tags.input(
+                id=key,
+                type="file",
+                accept=".csv,.tsv,.parquet,.jsonl,.ndjson,.json,.gz,.zst",
+                data_ticket=ticket,
+                data_largest=str(LARGEST),
+                data_too_large=too_large(LARGEST),
+                aria_describedby=f"{key}-words",
+            ),
+            tags.p(named, id=f"{key}-words", class_="hint", role="status"),
+            tags.p(limit, class_="hint"),
+            class_="file",
+        )
