@@ -12,6 +12,7 @@ from ggdp.cli.account import account
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.check import check
 from ggdp.cli.demo import demo
+from ggdp.cli.explore import explore
 from ggdp.cli.ledger import ledger
 from ggdp.cli.plan import plan
 from ggdp.cli.range import private_range
@@ -38,6 +39,7 @@ app.command()(account)
 app.command()(calibrate)
 app.command()(check)
 app.command()(demo)
+app.command()(explore)
 app.command()(plan)
 app.command("range")(private_range)
 app.command()(release)
