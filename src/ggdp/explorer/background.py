@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["INTERNAL", "Background"]
 
 _T = TypeVar("_T")
-INTERNAL = "Something went wrong here. The reason is not shown, since it might reveal data. Change a setting, or reload."
+INTERNAL = (
+    "Something went wrong here. The reason is not shown, since it might reveal data. Change a setting, or reload."
+)
 
 
 class Background(Generic[_T]):
@@ -42,7 +44,11 @@ class Background(Generic[_T]):
     """
 
     def __init__(
-        self, worker: Worker, function: Callable[..., _T], arguments: Callable[[], tuple[Any, ...] | None], session: Session
+        self,
+        worker: Worker,
+        function: Callable[..., _T],
+        arguments: Callable[[], tuple[Any, ...] | None],
+        session: Session,
     ) -> None:
         self._worker, self._function = worker, function
         self._result: reactive.Value[_T | None] = reactive.Value(None)

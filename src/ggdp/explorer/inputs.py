@@ -10,9 +10,9 @@ from shiny import ui
 from shiny.module import resolve_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["choices", "panel", "quantity"]
+__all__ = ["choices", "group", "panel", "quantity", "when"]
 
 _POSITIONS = 400
 
@@ -76,10 +76,20 @@ def choices(name: str, label: str, among: Mapping[str, str], selected: str, hint
     )
 
 
+def when(name: str, values: Sequence[str], *inputs: TagChild) -> Tag:
+    """Return inputs that are shown only while another input, of `choices`, has one of the values."""
+    return tags.div(*inputs, data_when=resolve_id(name), data_values=" ".join(values))
+
+
+def group(title: str, *inputs: TagChild, opened: bool = True) -> Tag:
+    """Return inputs under a title, which can be folded."""
+    return tags.details(tags.summary(title), *inputs, class_="group", open="open" if opened else None)
+
+
 def panel(settings: list[TagChild], results: list[TagChild]) -> Tag:
     """Return the layout of a view: settings at the left, or above on a narrow screen, and results."""
     return tags.div(
-        tags.form(*settings, class_="settings", onsubmit=None, aria_label="Settings"),
+        tags.form(*settings, class_="settings", aria_label="Settings"),
         tags.div(*results, class_="results"),
         class_="view",
     )

@@ -328,5 +328,3 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return rounded_text(value, 6)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-

@@ -67,8 +67,12 @@ def columns_form(settings: TableFields) -> list[Tag]:
     """Return the inputs of the columns that are counted by."""
     return [
         _text("by", LABELS["--by"], settings.by, "ward, age", "Columns, separated by commas."),
-        _lines("levels", LABELS["--levels"], settings.levels, "ward=births, eyes", "A line for each column: COL=V1,V2."),
-        _lines("bins", LABELS["--bins"], settings.bins, "age=0,18,65,inf", "A line for each column of numbers or dates."),
+        _lines(
+            "levels", LABELS["--levels"], settings.levels, "ward=births, eyes", "A line for each column: COL=V1,V2."
+        ),
+        _lines(
+            "bins", LABELS["--bins"], settings.bins, "age=0,18,65,inf", "A line for each column of numbers or dates."
+        ),
     ]
 
 
@@ -105,7 +109,9 @@ def privacy_form(settings: TableFields) -> list[Tag]:
     ]  # fmt: skip
 
 
-def in_step(key: str, names: Sequence[str], initial: TableFields, input: Inputs, session: Session, shared: Shared) -> None:  # noqa: A002
+def in_step(
+    key: str, names: Sequence[str], initial: TableFields, input: Inputs, session: Session, shared: Shared
+) -> None:  # noqa: A002
     """Keep the inputs of a view equal to those that were changed in another one.
 
     What the visitor changes in the view that is open goes to the others; what an address or a default holds does not.

@@ -209,7 +209,9 @@ def _dots(shown: ShownTable, dots: int) -> Picture:
     ]
     said = "; ".join(dots_in_words(cell) for cell in cells)
     title = "What noisy counts say of the true ones"
-    return drawn(plot_count_dots(cells, unit=counted(plan.request)), "table-dots", title, f"Quantile dot plots. {said}.")
+    return drawn(
+        plot_count_dots(cells, unit=counted(plan.request)), "table-dots", title, f"Quantile dot plots. {said}."
+    )
 
 
 def _csv(shown: ShownTable) -> bytes:

@@ -45,7 +45,21 @@
     return Math.abs(value) >= 1e-4 || value === 0 ? String(value) : value.toExponential().replace(/e-(\d)$/, "e-0$1");
   }
 
+  // Inputs that are shown only while another input has one of some values.
+  function showWhen() {
+    for (const box of document.querySelectorAll("[data-when]")) {
+      const chosen = document.querySelector('input[name="' + box.dataset.when + '"]:checked');
+      box.hidden = !!chosen && !box.dataset.values.split(" ").includes(chosen.value);
+    }
+  }
+  document.addEventListener("change", showWhen);
+
   function install() {
+    showWhen();
+    // On a narrow screen only the first settings are unfolded, so that results are near.
+    if (window.matchMedia("(max-width: 52rem)").matches) {
+      for (const box of document.querySelectorAll(".group:not(:first-child)")) box.open = false;
+    }
     const Shiny = window.Shiny;
 
     class Quantity extends Shiny.InputBinding {
