@@ -55,6 +55,7 @@
   document.addEventListener("change", showWhen);
 
   function install() {
+    if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", showWhen);
     showWhen();
     // On a narrow screen only the first settings are unfolded, so that results are near.
     if (window.matchMedia("(max-width: 52rem)").matches) {
