@@ -111,7 +111,7 @@ def privacy_form(settings: TableFields) -> list[Tag]:
 
 def in_step(
     key: str, names: Sequence[str], initial: TableFields, input: Inputs, session: Session, shared: Shared
-) -> None:  # noqa: A002
+) -> None:
     """Keep the inputs of a view equal to those that were changed in another one.
 
     What the visitor changes in the view that is open goes to the others; what an address or a default holds does not.

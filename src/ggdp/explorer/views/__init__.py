@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ggdp.explorer.views.attacker import ATTACKER
 from ggdp.explorer.views.noise import NOISE
 
 if TYPE_CHECKING:
@@ -11,4 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS"]
 
-VIEWS: tuple[View, ...] = (NOISE,)
+VIEWS: tuple[View, ...] = (NOISE, ATTACKER)
