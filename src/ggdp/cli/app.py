@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp.cli.account import account
+from ggdp.cli.belief import belief
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.check import check
 from ggdp.cli.demo import demo
@@ -36,6 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(account)
+app.command()(belief)
 app.command()(calibrate)
 app.command()(check)
 app.command()(demo)

@@ -73,7 +73,7 @@ def law_points(laws: Sequence[NoiseLaw]) -> NDArray[np.float64]:
     Examples
     --------
     >>> law_points([NoiseLaw(order=2.0, scale=2.0, support="integer")])[[0, -1]].tolist()
-    [-5.0, 5.0]
+    [-4.0, 4.0]
     """
     end = max(_half_width(law, _SHOWN) for law in laws)
     if laws[0].support == "real":

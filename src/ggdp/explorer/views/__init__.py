@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ggdp.explorer.views.attacker import ATTACKER
 from ggdp.explorer.views.budget import BUDGET
 from ggdp.explorer.views.cells_per_unit import CELLS_PER_UNIT
 from ggdp.explorer.views.noise import NOISE
@@ -15,4 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS"]
 
-VIEWS: tuple[View, ...] = (NOISE, TABLE, CELLS_PER_UNIT, BUDGET, RELEASE)
+VIEWS: tuple[View, ...] = (NOISE, ATTACKER, TABLE, CELLS_PER_UNIT, BUDGET, RELEASE)

@@ -136,30 +136,28 @@ def release_server(
     offered: Background[Offer] = Background(shared.long, make_offer, arguments, session)
 
     @reactive.effect
-    def _dialog() -> None:
+    async def _dialog() -> None:
         found = offered.result()
         if found is None:
             return
         offer = shared.desk.numbered(found)
         problem.set(None)
         pending.set(None if offer.refusal is not None else offer)
-        ui.modal_show(_dialog_of(offer))
+        await session.send_custom_message("dialog", str(_dialog_of(offer, session)))
 
     @reactive.effect
     @reactive.event(input.cancel)
     def _cancelled() -> None:
         pending.set(None)
-        ui.modal_remove()
 
     @reactive.effect
     @reactive.event(input.confirm)
     def _confirmed() -> None:
         offer = pending()
-        if offer is None:
-            # A second click on the same button.
+        if offer is None or offer.number != input.confirm():
+            # A second click, or a dialog that another one has replaced.
             return
         pending.set(None)
-        ui.modal_remove()
         releasing.set(True)
         problem.set(None)
         task = asyncio.create_task(release(offer))
@@ -241,10 +239,10 @@ def release_server(
     return settings
 
 
-def _dialog_of(offer: Offer) -> Tag:
+def _dialog_of(offer: Offer, session: Session) -> Tag:
     """Return the dialog that says what a release spends, and asks for a confirmation if it fits."""
-    title = tags.span("This release does not fit" if offer.refusal else "Release once, and spend", id="spend-title")
-    body: list[Any] = []
+    title = "This release does not fit" if offer.refusal else "Release once?"
+    body: list[Any] = [tags.h2(title, id="dialog-title")]
     if offer.refusal is None:
         body.append(
             tags.p(tags.strong(offer.cost), " of the privacy of everybody in ", tags.strong(offer.asked.name), ".")
@@ -259,10 +257,24 @@ def _dialog_of(offer: Offer) -> Tag:
     body += [tags.p(warning, class_="problem") for warning in offer.warnings]
     body.append(tags.p("There is no way to take it back: what is released stays spent."))
     body.append(facts(offer.rows, "What is released"))
-    buttons: list[Tag] = [ui.input_action_button("cancel", "Close" if offer.refusal else "Cancel")]
-    if offer.refusal is None:
-        buttons.append(ui.input_action_button("confirm", f"Release and spend {offer.cost}", class_="btn-danger"))
-    return ui.modal(*body, title=title, footer=tags.div(*buttons), easy_close=False, size="l")
+    cancel = tags.button(
+        "Close" if offer.refusal else "Cancel",
+        type="button",
+        class_="btn btn-default",
+        data_cancel="",
+        data_answer=session.ns("cancel"),
+        data_number=str(offer.number),
+        autofocus="",
+    )
+    confirm = tags.button(
+        f"Release and spend {offer.cost}",
+        type="button",
+        class_="btn btn-danger",
+        data_answer=session.ns("confirm"),
+        data_number=str(offer.number),
+    )
+    buttons = [cancel] if offer.refusal else [cancel, confirm]
+    return tags.div(*body, tags.div(*buttons, class_="buttons"))
 
 
 def _shown(found: Published) -> TagList:
