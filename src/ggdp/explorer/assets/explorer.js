@@ -103,11 +103,11 @@
     });
 
     // A question that takes the page until it is answered; a button of it answers once.
-    Shiny.addCustomMessageHandler("dialog", (html) => {
+    Shiny.addCustomMessageHandler("dialog", (asked) => {
       const dialog = document.body.appendChild(document.createElement("dialog"));
       dialog.className = "dialog";
       dialog.setAttribute("aria-labelledby", "dialog-title");
-      dialog.innerHTML = html;
+      dialog.innerHTML = asked.html;
       function answer(button) {
         if (!dialog.open) return;
         Shiny.setInputValue(button.dataset.answer, Number(button.dataset.number), { priority: "event" });

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from htmltools import Tag, TagList, tags
-from shiny import Inputs, Outputs, Session, module, reactive, render, req, ui
+from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
@@ -143,7 +143,7 @@ def release_server(
         offer = shared.desk.numbered(found)
         problem.set(None)
         pending.set(None if offer.refusal is not None else offer)
-        await session.send_custom_message("dialog", str(_dialog_of(offer, session)))
+        await session.send_custom_message("dialog", {"html": str(_dialog_of(offer, session))})
 
     @reactive.effect
     @reactive.event(input.cancel)
@@ -217,12 +217,15 @@ def release_server(
         except GgdpError:
             return None
 
+    def made() -> dict[str, bytes]:
+        found = published()
+        return {} if found is None else found.files
+
     def file(suffix: str) -> bytes:
-        found = req(published())
-        return next(content for name, content in found.files.items() if name.endswith(suffix))
+        return next(content for name, content in made().items() if name.endswith(suffix))
 
     def named(suffix: str) -> str:
-        return next(name for name in req(published()).files if name.endswith(suffix))
+        return next(name for name in made() if name.endswith(suffix))
 
     @render.download_link(filename=lambda: named(".csv"), media_type="text/csv")
     def csv() -> Iterator[bytes]:
@@ -244,9 +247,8 @@ def _dialog_of(offer: Offer, session: Session) -> Tag:
     title = "This release does not fit" if offer.refusal else "Release once?"
     body: list[Any] = [tags.h2(title, id="dialog-title")]
     if offer.refusal is None:
-        body.append(
-            tags.p(tags.strong(offer.cost), " of the privacy of everybody in ", tags.strong(offer.asked.name), ".")
-        )
+        spent, where = tags.strong(offer.cost), tags.strong(offer.asked.name)
+        body.append(tags.p("It spends ", spent, " of the privacy of everybody in ", where, "."))
     else:
         body.append(tags.p(message_of(PageError(offer.refusal)), ".", class_="problem"))
     if offer.remaining is not None:
@@ -297,7 +299,7 @@ def _shown(found: Published) -> TagList:
             class_="downloads",
         ),
         shown(found.picture),
-        text_table(found.columns, found.rows, f"The released table{more}", numbers_from=_first_number(found)),
+        text_table(*_without_covers(found), f"The released table{more}", numbers_from=found.columns.index("count")),
         tags.h4("To be published with it"),
         tags.p(found.statement, class_="statement"),
         tags.details(
@@ -308,8 +310,10 @@ def _shown(found: Published) -> TagList:
     )
 
 
-def _first_number(found: Published) -> int:
-    return found.columns.index("count")
+def _without_covers(found: Published) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows without what the intervals cover, which is the same in every row and said in the figure."""
+    kept = [place for place, name in enumerate(found.columns) if name != "covers"]
+    return tuple(found.columns[place] for place in kept), [tuple(row[place] for place in kept) for row in found.rows]
 
 
 def _same(settings: ReleaseSettings, name: str, ledger: str | None) -> Equivalents:
