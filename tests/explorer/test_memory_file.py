@@ -1,5 +1,6 @@
 """Uploads stay in memory, and are read as files are."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def test_a_closed_file_leaves_nothing_behind() -> None:
 def test_a_file_that_is_too_large_is_refused_by_name_and_limit() -> None:
     with MemoryFile("people.csv", most=3 * 2**20) as people:
         people.write(bytes(3 * 2**20))
-        with pytest.raises(GgdpError, match=r"people\.csv.*larger than 3 MiB.*ggdp explore FILE"):
+        with pytest.raises(GgdpError, match=r"people\.csv.*larger than 3 MB.*ggdp explore FILE"):
             people.write(b"1")
 
 
@@ -81,3 +82,11 @@ def test_a_system_without_files_in_memory_says_what_to_do(monkeypatch: pytest.Mo
     monkeypatch.delattr(os, "memfd_create")
     with pytest.raises(GgdpError, match="ggdp explore FILE"):
         MemoryFile("people.csv", most=MOST)
+
+
+def test_the_memory_is_freed_with_the_last_reference() -> None:
+    people = MemoryFile("people.csv", most=MOST)
+    directory = people.path.parent
+    del people
+    gc.collect()
+    assert not directory.exists()

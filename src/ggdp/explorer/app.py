@@ -9,7 +9,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
 from ggdp.explorer.guard import Guard
-from ggdp.explorer.page import inline_scripts, page
+from ggdp.explorer.page import page
+from ggdp.explorer.releasing import ReleaseDesk
 from ggdp.explorer.settings import query_string
 from ggdp.explorer.uploads import Source, Uploads
 from ggdp.explorer.view import Shared
@@ -47,7 +48,7 @@ def application(
     loopback : bool, default True
         Whether only this machine reaches it; then it answers to the names of loopback addresses only.
     """
-    quick, long, uploads = Worker(), Worker(reports=True), Uploads()
+    quick, long, uploads, desk = Worker(), Worker(reports=True), Uploads(), ReleaseDesk()
 
     def interface(request: Request) -> Any:  # noqa: ANN401
         return page(VIEWS, request.query_params)
@@ -60,6 +61,9 @@ def application(
             uploads=uploads,
             ledger=ledger,
             file=file,
+            typed=reactive.Value({}),
+            desk=desk,
+            charged=reactive.Value(0),
         )
         settings = {view.key: view.server(view.key, shared) for view in VIEWS}
 
@@ -83,4 +87,4 @@ def application(
     long.warm_up()
     routes = [Route("/upload/{ticket}", uploads.receive, methods=["POST"]), Mount("/", app=shiny)]
     whole = Starlette(routes=routes, lifespan=shiny.starlette_app.router.lifespan_context)
-    return Guard(whole, token=token, loopback=loopback, scripts=inline_scripts(VIEWS))
+    return Guard(whole, token=token, loopback=loopback)

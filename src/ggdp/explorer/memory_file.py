@@ -9,13 +9,15 @@ and holds no data. The memory is freed when the file is closed, or the process e
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from pathlib import Path, PurePath
 from typing import Self
 
 from ggdp.errors import ArgumentError, GgdpError
 
-__all__ = ["SUFFIXES", "MemoryFile"]
+__all__ = ["SUFFIXES", "MemoryFile", "too_large"]
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 _PACKED = (".gz", ".zst")
@@ -45,27 +47,29 @@ class MemoryFile:
         if not hasattr(os, "memfd_create"):
             message = "this system has no files in memory, so no upload is read; start the page with the file instead"
             raise GgdpError(f"{message}: ggdp explore FILE")
-        self._descriptor: int | None = os.memfd_create("ggdp-upload", os.MFD_CLOEXEC)
-        self._directory = tempfile.TemporaryDirectory(prefix="ggdp-link-")
-        self.path = Path(self._directory.name) / f"upload{suffix}"
-        self.path.symlink_to(f"/proc/{os.getpid()}/fd/{self._descriptor}")
+        descriptor = os.memfd_create("ggdp-upload", os.MFD_CLOEXEC)
+        directory = tempfile.mkdtemp(prefix="ggdp-link-")
+        self._descriptor = descriptor
+        self._closed = weakref.finalize(self, _freed, descriptor, directory)
+        self.path = Path(directory) / f"upload{suffix}"
+        self.path.symlink_to(f"/proc/{os.getpid()}/fd/{descriptor}")
+
+    def has_room(self, number: int) -> bool:
+        """Return whether so many more bytes fit."""
+        return self.size + number <= self._most
 
     def write(self, chunk: bytes) -> None:
         """Append bytes, or raise if the file becomes too large."""
-        assert self._descriptor is not None
-        self.size += len(chunk)
-        if self.size > self._most:
+        if not self.has_room(len(chunk)):
             raise ArgumentError("file", self.name, too_large(self._most))
+        self.size += len(chunk)
         view = memoryview(chunk)
         while view:
             view = view[os.write(self._descriptor, view) :]
 
     def close(self) -> None:
-        """Free the memory."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-            self._directory.cleanup()
+        """Free the memory; also done when nothing refers to the file any more."""
+        self._closed()
 
     def __enter__(self) -> Self:
         return self
@@ -74,9 +78,17 @@ class MemoryFile:
         self.close()
 
 
+def _freed(descriptor: int, directory: str) -> None:
+    os.close(descriptor)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def too_large(most: int) -> str:
-    """Return what is said of a file that is too large."""
-    return f"is larger than {most / 2**20:,.0f} MiB; start the page with the file instead: ggdp explore FILE"
+    """Return what to do with a file over the limit."""
+    return (
+        f"The file is larger than {most // 2**20:,} MB, which is the most that the page takes. Start the page with the "
+        "file instead: ggdp explore FILE"
+    )
 
 
 def _suffix(name: str) -> str:

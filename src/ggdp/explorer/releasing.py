@@ -21,14 +21,15 @@ from attrs import evolve, frozen
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import CertificateError, GgdpError
+from ggdp.explorer.figures import Picture, drawn
 from ggdp.explorer.typed_table import PageError, TypedTable, in_words_of_the_page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ggdp.ledger.budgets import Balance
 
-__all__ = ["Asked", "Offer", "Published", "ReleaseDesk", "make_offer", "publish", "read_safely"]
+__all__ = ["Asked", "Offer", "Published", "ReleaseDesk", "balance_in_words", "make_offer", "publish", "read_safely"]
 
 # Rows that the page shows; the files have all.
 _SHOWN_ROWS = 200
@@ -111,11 +112,14 @@ class Published:
         What the certificate proves.
     refuted : str, optional
         Why the certificate does not hold; None if it was proved again.
+    picture : Picture
+        The table as a figure of the page.
     entry : str, optional
         The entry of the ledger, and what remains.
     """
 
     files: dict[str, bytes]
+    picture: Picture
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     more: int
@@ -180,7 +184,7 @@ class ReleaseDesk:
                 self._is_busy = False
 
 
-def make_offer(asked: Asked) -> Offer:
+def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = None) -> Offer:
     """Return what a release would spend; nothing is charged and no data are read.
 
     Examples
@@ -191,6 +195,8 @@ def make_offer(asked: Asked) -> Offer:
     """
     from ggdp.tables.plan_summary import summary_rows
 
+    if progress is not None:
+        progress(0, 1)
     plan = asked.table.plan()
     delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
     offer: dict[str, Any] = {
@@ -211,12 +217,16 @@ def make_offer(asked: Asked) -> Offer:
     return Offer(**offer)
 
 
-def publish(offer: Offer) -> Published:
+def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None) -> Published:
     """Carry out a release: charge it, read the data, draw the noise; and check its certificate again."""
+    from ggdp.plots.tables import plot_table
     from ggdp.tables.pictures import picture
     from ggdp.tables.writing import contents, digests, targets
 
+    tell = progress or (lambda _, __: None)
+    tell(0, 3)
     asked, plan = offer.asked, offer.asked.table.plan()
+    tell(1, 3)
     with read_safely(asked):
         _require_unchanged(offer)
         release: Any = plan.run(asked.path, ledger=asked.ledger, analyst=asked.analyst)
@@ -226,11 +236,16 @@ def publish(offer: Offer) -> Published:
         found[svg] = picture(release, 0, ".svg")
         if release.charge is not None:
             release.charge.published(digests({Path(name): content for name, content in found.items()}))
+        tell(2, 3)
+        title = f"The released table, {release.guarantee}"
+        said = f"Each released number of {PurePath(asked.name).name} with its 95% interval; the table below has them."
+        figure = drawn(plot_table(release), "released", title, said)
     manifest = json.loads(found[files[-1].name])
     table = release.tables[0].to_arrow()
     shown = table.slice(0, _SHOWN_ROWS).to_pylist()
     return Published(
         files=found,
+        picture=figure,
         columns=tuple(table.column_names),
         rows=tuple(tuple(_cell(value) for value in row.values()) for row in shown),
         more=max(table.num_rows - _SHOWN_ROWS, 0),

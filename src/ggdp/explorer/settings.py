@@ -18,10 +18,11 @@ from ggdp.errors import ArgumentError, GgdpError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["choice", "from_address", "from_inputs", "integer", "number", "query_string", "text"]
+__all__ = ["LONG", "SHORT", "choice", "from_address", "from_inputs", "integer", "number", "query_string", "text"]
 
 _T = TypeVar("_T")
-_LONGEST = 200
+# Characters of a name, and of lines of declarations.
+SHORT, LONG = 200, 5_000
 
 
 def number(default: float, *, low: float, high: float) -> Any:  # noqa: ANN401 - a field, whose type the class declares
@@ -46,13 +47,13 @@ def choice(default: str, *among: str) -> Any:  # noqa: ANN401
     return _field(default, lambda name, value: _validate.choice(among=(default, *among), **{name: value}))
 
 
-def text(default: str = "") -> Any:  # noqa: ANN401
-    """Return a field for a short text, such as the name of a column."""
+def text(default: str = "", *, longest: int = SHORT) -> Any:  # noqa: ANN401
+    """Return a field for a text, such as the name of a column."""
 
     def check(name: str, value: object) -> str:
         found = "" if value is None else str(value)
-        if len(found) > _LONGEST:
-            raise ArgumentError(name, f"{found[:20]}...", f"must have at most {_LONGEST} characters")
+        if len(found) > longest:
+            raise ArgumentError(name, f"{found[:20]}...", f"must have at most {longest:,} characters")
         return found
 
     return _field(default, check)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from htmltools import Tag, tags
-from shiny import render, ui
+from shiny import reactive, render, ui
 
-from ggdp.explorer.uploads import LARGEST, too_large
+from ggdp.explorer.memory_file import too_large
+from ggdp.explorer.uploads import LARGEST
 
 if TYPE_CHECKING:
     from shiny import Session
@@ -27,8 +28,6 @@ def file_server(session: Session, shared: Shared) -> None:
     """Take the files that are chosen; the views see them as `Shared.source`."""
 
     async def arrived(source: Source) -> None:
-        from shiny import reactive
-
         async with reactive.lock():
             shared.source.set(source)
             await reactive.flush()

@@ -287,12 +287,11 @@ def budget_results(
     from ggdp.ledger.export import exported
     from ggdp.plots.ledgers import plot_burn_down
 
-    progress(0, 3)
+    progress(0, 1)
     with in_words_of_the_page():
         ledger = Ledger(url)
         entries = ledger.entries()
-        mechanism = _counts_of(ledger, epsilon, delta, max_cells)
-        progress(1, 3)
+        mechanism = _counts_of(ledger, epsilon, delta, max_cells, progress)
         what_if = ledger.what_if(mechanism, analyst)
         remaining = ledger.remaining(analyst)
     left = ledger.burn_down()
@@ -302,7 +301,6 @@ def budget_results(
         further = ", ".join(rounded_text(number) for number in what_if.left[:5])
         description += f" Dashed, what further releases would leave: {further}{', ...' if what_if.fitting > 5 else ''}."
     pictures = [drawn(plot_burn_down(ledger, what_if=what_if), "burn-down", "Burn-down of the budget", description)]
-    progress(2, 3)
     pictures += _composition(entries)
     rows: list[tuple[str, str]] = [
         ("protects", f"one {ledger.unit}, {ledger.neighbours} neighbours"),
@@ -323,14 +321,15 @@ def budget_results(
     )
 
 
-def _counts_of(ledger: Any, epsilon: float, delta: float | None, max_cells: int) -> Any:  # noqa: ANN401
-    """Return the mechanism of a table of counts, for the neighbours of a ledger."""
+def _counts_of(ledger: Any, epsilon: float, delta: float | None, max_cells: int, progress: Progress) -> Any:  # noqa: ANN401
+    """Return the mechanism of a table of counts, of the best order, for the neighbours of a ledger."""
     from ggdp.mechanisms import Mechanism
+    from ggdp.planning import plan
     from ggdp.privacy import ApproxDP, PureDP, Sensitivity
-    from ggdp.tables.noise import table_noise
 
     goal = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
-    return Mechanism(table_noise(goal, Sensitivity.histogram(ledger.neighbours, max_cells), None))
+    moves = Sensitivity.histogram(ledger.neighbours, max_cells)
+    return Mechanism(plan(goal, moves, support="integer", progress=progress).calibration)
 
 
 def _answer(what_if: WhatIf) -> str:

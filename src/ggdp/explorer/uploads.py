@@ -1,12 +1,13 @@
 """Tables that a browser sends: kept in memory, never written, and limited in size.
 
 Shiny would write an upload to a file. Here the page posts it to an address of our own, with a ticket that only this
-visitor's page knows, and it is read into an Arrow table.
+visitor's page knows, and its bytes stay in memory (`ggdp.explorer.memory_file`). It is read by the engines that read
+files: other parsers of CSV are not known to treat every record as one row.
 """
 
 from __future__ import annotations
 
-import io
+import asyncio
 import secrets
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,17 @@ from attrs import field, frozen
 from starlette.responses import JSONResponse
 
 from ggdp.errors import GgdpError, SourceError
+from ggdp.explorer.memory_file import MemoryFile, too_large
+from ggdp.explorer.typed_table import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    import pyarrow as pa
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["LARGEST", "Source", "Uploads", "table_of"]
+__all__ = ["LARGEST", "Source", "Uploads", "require_table"]
 
 # Bytes of an upload; a larger file is named on the command line instead, and read in pieces from where it is.
 LARGEST = 50 * 2**20
@@ -31,18 +33,21 @@ LARGEST = 50 * 2**20
 
 @frozen(kw_only=True)
 class Source:
-    """The table that a visitor looks at: a file on this machine, or a table in memory.
+    """The table that a visitor looks at: a file on this machine, or in memory.
 
     Attributes
     ----------
     name : str
         What the visitor calls it.
-    data : path or pyarrow.Table
-        What `ggdp.release_table` and its like take.
+    data : Path
+        Where it is.
+    file : MemoryFile, optional
+        The file in memory, which is freed with the last reference to it.
     """
 
     name: str
-    data: Path | pa.Table = field(repr=False)
+    data: Path = field(repr=False)
+    file: MemoryFile | None = field(default=None, repr=False)
 
 
 class Uploads:
@@ -66,53 +71,45 @@ class Uploads:
         arrived = self._waiting.get(request.path_params["ticket"])
         if arrived is None:
             return _refused(404, "This page is no longer connected. Reload it and choose the file again.")
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST:
-                return _refused(413, too_large(LARGEST))
-        name = request.query_params.get("name", "table")[:200]
         try:
-            source = Source(name=name, data=table_of(name, bytes(body)))
+            file = MemoryFile(request.query_params.get("name", "table")[:200], most=LARGEST)
         except GgdpError as refused:
-            return _refused(400, str(refused))
+            return _refused(400, message_of(refused))
+        try:
+            async for chunk in request.stream():
+                if not file.has_room(len(chunk)):
+                    file.close()
+                    return _refused(413, too_large(LARGEST))
+                file.write(chunk)
+            source = Source(name=file.name, data=file.path, file=file)
+            await asyncio.to_thread(require_table, source)
+        except GgdpError as refused:
+            file.close()
+            return _refused(400, message_of(refused))
+        except BaseException:
+            # The browser went away before all of it had come.
+            file.close()
+            raise
         await arrived(source)
-        return JSONResponse({"message": f"{name} is loaded."})
+        return JSONResponse({"message": f"{source.name} is loaded."})
 
 
-def too_large(limit: int) -> str:
-    """Return what to do with a file over the limit."""
-    return (
-        f"The file is larger than {limit // 2**20} MB, which is the most that the page takes. Start the page with the "
-        "file instead: ggdp explore FILE"
-    )
+def require_table(source: Source) -> None:
+    """Raise if a file has no header or schema; no record is read, and nothing that the file holds is quoted."""
+    from ggdp.tables.engines.files import found_files
 
-
-def table_of(name: str, content: bytes) -> pa.Table:
-    """Return the table in the bytes of a CSV or Parquet file; cells of a CSV file stay text.
-
-    Raises
-    ------
-    SourceError
-        If it is no such file. Nothing that the file holds is quoted.
-    """
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    if not content:
-        message = f"{name} is empty; choose a CSV or Parquet file with a header and rows"
+    if source.data.stat().st_size == 0:
+        message = f"{source.name} is empty; choose a file with a header and rows"
         raise SourceError(message)
     try:
-        if content[:4] == b"PAR1":
-            return parquet.read_table(pa.BufferReader(content))
-        if b"\0" in content[:4096]:
-            raise pa.ArrowInvalid
-        header = csv.open_csv(io.BytesIO(content)).schema.names
-        types = csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False)
-        return csv.read_csv(io.BytesIO(content), convert_options=types)
-    except (pa.ArrowException, UnicodeDecodeError, OSError, ValueError):
-        message = f"{name} is not a CSV file (in UTF-8, with a header line) or a Parquet file; choose another one"
-        raise SourceError(message) from None
+        files = found_files(source.data)
+        if files.format == "parquet":
+            import pyarrow.parquet as pq
+
+            pq.read_schema(source.data)
+    except Exception:
+        message = f"{source.name} is not a table that can be read: its header or schema is damaged, or it is not UTF-8"
+        raise SourceError(f"{message}; choose another file") from None
 
 
 def _refused(status: int, message: str) -> Response:

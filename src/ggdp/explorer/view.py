@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from htmltools import Tag
     from shiny import reactive
 
+    from ggdp.explorer.releasing import ReleaseDesk
     from ggdp.explorer.uploads import Source, Uploads
     from ggdp.explorer.workers import Worker
 
@@ -35,6 +36,12 @@ class Shared:
         Address of the ledger, as given to the command.
     file : Path, optional
         The FILE of the command.
+    typed : reactive value of dict
+        What was typed of a table in one of the views, by the names of its inputs.
+    desk : ReleaseDesk
+        Where releases are confirmed; one for all visitors.
+    charged : reactive value of int
+        How many releases this visitor has made.
     """
 
     quick: Worker
@@ -43,6 +50,9 @@ class Shared:
     uploads: Uploads
     ledger: str | None
     file: Path | None
+    typed: reactive.Value[dict[str, Any]]
+    desk: ReleaseDesk
+    charged: reactive.Value[int]
 
 
 @frozen(kw_only=True)
