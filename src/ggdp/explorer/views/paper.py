@@ -78,9 +78,7 @@ def paper_server(
         found = run.result()
         if found is None:
             return None
-        tally = tags.ul(
-            *(tags.li(tags.strong(f"{number}"), f" {words}") for number, words in found.tally), class_="tally"
-        )
+        numbers = (tags.li(tags.strong(f"{number}"), f" {words}") for number, words in found.tally)
         return tags.div(
             tags.h3(f"{sum(number for number, _ in found.tally)} claims of the paper"),
             tags.ul(*numbers, class_="tally"),
