@@ -65,7 +65,7 @@ def test_cases_at_or_below_zero_are_hollow_and_counted():
     assert below.get_facecolor().size == 0
     assert axes.get_title(loc="left") == "births: 1, 2 of 5 at or below 0"
     assert axes.get_xlabel() == "count of patients"
-    assert dots_in_words(cell).endswith("at or below 0 in 2")
+    assert dots_in_words(cell).endswith("2 of 5 at or below 0")
 
 
 def test_wrong_arguments_are_refused():

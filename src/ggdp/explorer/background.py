@@ -29,7 +29,8 @@ INTERNAL = (
 class Background(Generic[_T]):
     """The result of a function of a worker, for the arguments of now. Made in the server function of a view.
 
-    What was computed last stays until there is something newer, so that the page does not flicker.
+    It is computed while the view is open. What was computed last stays until there is something newer, so that the page
+    does not flicker.
 
     Parameters
     ----------
@@ -55,18 +56,27 @@ class Background(Generic[_T]):
         self._error: reactive.Value[str | None] = reactive.Value(None)
         self._steps: reactive.Value[tuple[int, int] | None] = reactive.Value(None)
         self._task: asyncio.Task[None] | None = None
+        # What the result is of.
+        self._known: tuple[Any, ...] | None = None
         session.on_ended(self._drop)
 
         @reactive.effect
         def _started() -> None:
-            self._drop()
+            if session.root_scope().input.view() != str(session.ns):
+                # Nobody looks: others need the process.
+                self._drop()
+                return
             try:
                 found = arguments()
             except GgdpError as refused:
-                self._finish(None, message_of(refused))
+                self._drop()
+                self._finish(None, None, message_of(refused))
                 return
+            if found is not None and found == self._known:
+                return
+            self._drop()
             if found is None:
-                self._finish(None, None)
+                self._finish(None, None, None)
                 return
             self._steps.set((0, 0))
             self._task = asyncio.create_task(self._compute(found))
@@ -81,8 +91,11 @@ class Background(Generic[_T]):
         if steps is not None:
             done, expected = steps
             share = {"value": str(done), "max": str(expected)} if expected else {}
+            # Shown at once when some of it is done; before that, only if it takes longer than a moment.
             return tags.div(
-                tags.progress(aria_label="Computing", **share), tags.span("Computing ..."), class_="computing"
+                tags.progress(aria_label="Computing", **share),
+                tags.span("Computing ..."),
+                class_="computing under-way" if done else "computing",
             )
         return tags.div() if error is None else tags.p(error, class_="problem")
 
@@ -97,10 +110,11 @@ class Background(Generic[_T]):
         except Exception:  # its text might quote the data
             error = INTERNAL
         async with reactive.lock():
-            self._finish(result, error)
+            self._finish(arguments, result, error)
             await reactive.flush()
 
-    def _finish(self, result: _T | None, error: str | None) -> None:
+    def _finish(self, arguments: tuple[Any, ...] | None, result: _T | None, error: str | None) -> None:
+        self._known = arguments
         self._steps.set(None)
         self._result.set(result)
         self._error.set(error)
@@ -118,3 +132,4 @@ class Background(Generic[_T]):
         if self._task is not None:
             self._task.cancel()
             self._task = None
+            self._known = None

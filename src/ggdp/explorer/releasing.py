@@ -47,6 +47,8 @@ class Asked:
         Where the file is, and what its user calls it.
     ledger, analyst : str, optional
         The ledger, and who asks.
+    click : int
+        Which click asked for it: the same again is asked for by another one.
     """
 
     table: TypedTable
@@ -54,6 +56,7 @@ class Asked:
     name: str
     ledger: str | None = None
     analyst: str | None = None
+    click: int = 0
 
 
 @frozen(kw_only=True)

@@ -11,17 +11,15 @@ from shiny import reactive, ui
 from shiny.module import resolve_id
 
 from ggdp.explorer import settings as fields
-from ggdp.explorer.inputs import choices, quantity
+from ggdp.explorer.inputs import choices, quantity, when
 from ggdp.explorer.typed_table import LABELS, TypedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shiny import Inputs, Session
 
     from ggdp.explorer.view import Shared
 
-__all__ = ["TableFields", "columns_form", "group", "in_step", "privacy_form", "statistics_form", "units_form"]
+__all__ = ["TableFields", "columns_form", "in_step", "privacy_form", "statistics_form", "units_form"]
 
 
 @frozen(kw_only=True)
@@ -58,11 +56,6 @@ class TableFields:
         )
 
 
-def group(title: str, *inputs: Any, opened: bool = True) -> Tag:  # noqa: ANN401 - tags
-    """Return inputs under a title, which can be folded."""
-    return tags.details(tags.summary(title), *inputs, class_="group", open="open" if opened else None)
-
-
 def columns_form(settings: TableFields) -> list[Tag]:
     """Return the inputs of the columns that are counted by."""
     return [
@@ -87,14 +80,15 @@ def statistics_form(settings: TableFields) -> list[Tag]:
 
 def units_form(settings: TableFields, *, limited: bool = True) -> list[Tag]:
     """Return the inputs of units; with the number of cells that one is counted in, if it is `limited`."""
-    found = [
-        _text("unit", LABELS["--unit"], settings.unit, "patient", "Column whose values are the people protected; "
-              "without it each row is one."),
-    ]  # fmt: skip
+    hint = "Column whose values are the people protected; without it each row is one."
+    found = [_text("unit", LABELS["--unit"], settings.unit, "patient", hint)]
     if limited:
         hint = "Most cells that one unit is counted in; the noise grows with it."
-        found.append(quantity("max_cells", LABELS["--max-cells"], settings.max_cells, low=1, high=1000, scale="log",
-                              whole=True, hint=hint))  # fmt: skip
+        most = {"low": 1, "high": 1000, "scale": "log", "whole": True}
+        found += [
+            quantity("max_cells", LABELS["--max-cells"], settings.max_cells, hint=hint, **most),  # type: ignore[arg-type]
+            _text("unit_name", LABELS["--unit-name"], settings.unit_name, "patients", "In statements and figures."),
+        ]
     return found
 
 
@@ -104,27 +98,28 @@ def privacy_form(settings: TableFields) -> list[Tag]:
     return [
         quantity("epsilon", LABELS["--epsilon"], settings.epsilon, low=0.01, high=20.0, scale="log"),
         choices("notion", "Notion", among, settings.notion),
-        quantity("delta", LABELS["--delta"], settings.delta, low=1e-12, high=1e-2, scale="log",
-                 hint="Only for approximate privacy."),
+        when(
+            "notion",
+            ["approximate"],
+            quantity("delta", LABELS["--delta"], settings.delta, low=1e-12, high=1e-2, scale="log"),
+        ),
     ]  # fmt: skip
 
 
-def in_step(
-    key: str, names: Sequence[str], initial: TableFields, input: Inputs, session: Session, shared: Shared
-) -> None:
-    """Keep the inputs of a view equal to those that were changed in another one.
+def in_step(inputs: Inputs, session: Session, shared: Shared, initial: TableFields, *names: str) -> None:
+    """Keep the inputs of a view, all of a table or those that are named, equal to those changed in another view.
 
     What the visitor changes in the view that is open goes to the others; what an address or a default holds does not.
     """
-    kept = [field.name for field in attrs.fields(TableFields) if field.name in names]
+    kept = list(names) or [field.name for field in attrs.fields(TableFields)]
     root = session.root_scope()
 
     @reactive.effect
     def _gives() -> None:
-        typed = {name: input[name]() for name in kept}
+        typed = {name: inputs[name]() for name in kept}
         with reactive.isolate():
             before = {name: getattr(initial, name) for name in kept}
-            if root.input.view() != key or any(value is None for value in typed.values()):
+            if root.input.view() != str(session.ns) or any(value is None for value in typed.values()):
                 return
             known = shared.typed()
             if typed != before | {name: known[name] for name in kept if name in known}:
@@ -134,10 +129,10 @@ def in_step(
     def _takes() -> None:
         typed = shared.typed()
         with reactive.isolate():
-            if root.input.view() == key:
+            if root.input.view() == str(session.ns):
                 return
             for name in kept:
-                if name in typed and typed[name] != input[name]():
+                if name in typed and typed[name] != inputs[name]():
                     session.send_input_message(name, {"value": typed[name]})
 
 

@@ -190,7 +190,8 @@ def _beside(shown: ShownTable, column: str) -> Picture:
     )
     if known.any():
         error = np.abs(noisy - original)[known]
-        said += f" The largest error is {rounded_text(float(error.max()))}, the median {rounded_text(float(np.median(error)))}."
+        largest, median = (rounded_text(float(number)) for number in (error.max(), np.median(error)))
+        said += f" The largest error is {largest}, the median {median}."
     return drawn(figure, "table-beside", f"{what[0].upper()}{what[1:]}, {shown.origin} and noisy", said)
 
 
@@ -255,7 +256,7 @@ def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
         "chosen by what is known of such data, not by this look at them.",
     ]
     description = "; ".join(
-        f"{choice['max_cells']:,} cells: noise plus-minus {choice['plus_minus']:,}, {rounded_text(choice['cut'])} cut off"
+        f"{choice['max_cells']:,} cells: plus-minus {choice['plus_minus']:,}, {rounded_text(choice['cut'])} cut off"
         for choice in table["choices"]
     )
     rows = tuple(
@@ -280,7 +281,14 @@ def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
 
 
 def budget_results(
-    url: str, epsilon: float, delta: float | None, max_cells: int, analyst: str | None, *, progress: Progress
+    url: str,
+    epsilon: float,
+    delta: float | None,
+    max_cells: int,
+    analyst: str | None,
+    times: int = 0,  # noqa: ARG001 - how often the ledger was to be read again
+    *,
+    progress: Progress,
 ) -> BudgetResults:
     """Return a ledger at a glance, and what tables of counts would leave of it."""
     from ggdp.ledger import Ledger
@@ -335,10 +343,7 @@ def _counts_of(ledger: Any, epsilon: float, delta: float | None, max_cells: int,
 def _answer(what_if: WhatIf) -> str:
     if what_if.remaining is None:
         return f"It does not fit: {what_if.refusal}."
-    if what_if.refusal is None:
-        number = f"{what_if.fitting:,} or more"
-    else:
-        number = f"{what_if.fitting:,}"
+    number = f"{what_if.fitting:,}{' or more' if what_if.refusal is None else ''}"
     fit = "1 such release fits" if number == "1" else f"{number} such releases fit"
     return f"It would leave {balance_in_words(what_if.remaining)}. {fit}, one after another."
 

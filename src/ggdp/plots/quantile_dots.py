@@ -98,11 +98,10 @@ def dots_in_words(cell: CountDots) -> str:
     Examples
     --------
     >>> dots_in_words(CountDots("births", 2, (0, 1, 2, 2, 3)))
-    'births: noisy count 2; the true count is from 0 to 3 in 5 of 5 equally likely cases, at or below 0 in 1'
+    'births: noisy count 2, dots from 0 to 3, 1 of 5 at or below 0'
     """
-    total = len(cell.cases)
-    said = f"{cell.name}: noisy count {cell.noisy:,}; the true count is from {cell.cases[0]:,} to {cell.cases[-1]:,} in"
-    return f"{said} {total} of {total} equally likely cases, at or below 0 in {cell.at_most_zero}"
+    low = f", {cell.at_most_zero} of {len(cell.cases)} at or below 0" if cell.at_most_zero else ""
+    return f"{cell.name}: noisy count {cell.noisy:,}, dots from {cell.cases[0]:,} to {cell.cases[-1]:,}{low}"
 
 
 def placed(cases: Sequence[int], width: float) -> list[Dot]:

@@ -14,7 +14,7 @@ from ggdp.explorer import settings as fields
 from ggdp.explorer.background import Background
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents, written
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, panel, quantity
+from ggdp.explorer.inputs import choices, group, panel, quantity, when
 from ggdp.explorer.table_results import BudgetResults, budget_results
 from ggdp.explorer.text_tables import facts, headline, text_table
 from ggdp.explorer.view import View
@@ -51,17 +51,17 @@ def budget_ui(settings: BudgetSettings) -> Tag:
     """Return the inputs and the places for results."""
     return panel(
         [
-            tags.p("What if a table of counts were released?", class_="question"),
+            group("What if a table of counts were released?",
             quantity("epsilon", "Epsilon", settings.epsilon, low=0.001, high=20.0, scale="log"),
             choices("notion", "Notion", _NOTIONS, settings.notion),
-            quantity("delta", "Delta", settings.delta, low=1e-14, high=1e-2, scale="log",
-                     hint="Only for approximate privacy."),
+            when("notion", ["approximate"],
+                 quantity("delta", "Delta", settings.delta, low=1e-14, high=1e-2, scale="log")),
             quantity("max_cells", "Cells per unit", settings.max_cells, low=1, high=1000, scale="log", whole=True),
-            ui.input_text("analyst", "Analyst", settings.analyst, placeholder="only if the ledger has caps"),
+            ui.input_text("analyst", "Analyst", settings.analyst, placeholder="only if the ledger has caps")),
             ui.input_action_button("again", "Read the ledger again"),
         ],
         [
-            tags.div(ui.output_ui("status"), role="status", class_="status"),
+            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
             ui.output_ui("results"),
             ui.output_ui("downloads"),
             ui.output_ui("equivalents"),
@@ -86,12 +86,12 @@ def budget_server(
             return None
 
     def arguments() -> tuple[Any, ...] | None:
-        input.again()
-        shared.charged()
-        if shared.ledger is None or session.root_scope().input.view() != "budget":
+        # Read again after a release, or if somebody asks.
+        times = input.again() + shared.charged()
+        if shared.ledger is None:
             return None
         found = fields.from_inputs(BudgetSettings, input)
-        return shared.ledger, found.epsilon, found.asked_delta, found.max_cells, found.analyst.strip() or None
+        return shared.ledger, found.epsilon, found.asked_delta, found.max_cells, found.analyst.strip() or None, times
 
     computed: Background[BudgetResults] = Background(shared.long, budget_results, arguments, session)
 
@@ -124,9 +124,9 @@ def budget_server(
         found = computed.result()
         if found is None:
             return None
-        buttons = [ui.download_button("csv", "Entries (CSV)"), ui.download_button("svg", "Burn-down (SVG)")]
+        buttons = [ui.download_link("csv", "Entries (CSV)"), ui.download_link("svg", "Burn-down (SVG)")]
         if len(found.pictures) > 1:
-            buttons.append(ui.download_button("composition_svg", "Composition curve (SVG)"))
+            buttons.append(ui.download_link("composition_svg", "Composition curve (SVG)"))
         return tags.div(*buttons, class_="downloads")
 
     @render.ui
@@ -134,15 +134,15 @@ def budget_server(
         found = settings()
         return None if found is None else shown_equivalents(_same(shared.ledger or "people.ledger", found))
 
-    @render.download_button(filename="ledger.csv", media_type="text/csv")
+    @render.download_link(filename="ledger.csv", media_type="text/csv")
     def csv() -> Iterator[bytes]:
         yield req(computed.result()).csv
 
-    @render.download_button(filename="burn-down.svg", media_type="image/svg+xml")
+    @render.download_link(filename="burn-down.svg", media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
         yield req(computed.result()).pictures[0].file()
 
-    @render.download_button(filename="composition.svg", media_type="image/svg+xml")
+    @render.download_link(filename="composition.svg", media_type="image/svg+xml")
     def composition_svg() -> Iterator[bytes]:
         yield req(computed.result()).pictures[-1].file()
 
@@ -173,13 +173,14 @@ def _same(url: str, settings: BudgetSettings) -> Equivalents:
         f"ledger = ggdp.Ledger({named!r})",
         "print(ledger.remaining())",
         f"moves = ggdp.Sensitivity.histogram(ledger.neighbours, max_cells={settings.max_cells})",
-        f"plan = ggdp.plan({goal}, moves, support=\"integer\")",
+        f'plan = ggdp.plan({goal}, moves, support="integer")',
         f"print(ledger.what_if(ggdp.Mechanism(plan.calibration){analyst}))",
     ]
     return Equivalents(command=f"ggdp ledger show {shlex.quote(named)}", python="\n".join(python))
 
 
 def without_password(url: str) -> str:
+    """Return the address of a ledger as it may be shown."""
     from sqlalchemy.engine import make_url
 
     return make_url(url).render_as_string(hide_password=True) if "://" in url else url

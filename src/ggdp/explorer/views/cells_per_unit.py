@@ -13,10 +13,10 @@ from ggdp.explorer import settings as fields
 from ggdp.explorer.background import Background
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import panel, quantity
+from ggdp.explorer.inputs import group, panel, quantity
 from ggdp.explorer.releasing import Asked
 from ggdp.explorer.source_input import file_input, file_server
-from ggdp.explorer.table_form import TableFields, columns_form, group, in_step, units_form
+from ggdp.explorer.table_form import TableFields, columns_form, in_step, units_form
 from ggdp.explorer.table_results import CheckResults, check_results
 from ggdp.explorer.text_tables import headline, text_table
 from ggdp.explorer.typed_table import LABELS, PageError, TypedTable
@@ -66,7 +66,7 @@ def cells_ui(settings: CellsPerUnitSettings) -> Tag:
         ],
         [
             tags.p(tags.strong("Not private. "), _WARNING, class_="warning"),
-            tags.div(ui.output_ui("status"), role="status", class_="status"),
+            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
             ui.output_ui("results"),
             ui.output_ui("downloads"),
             ui.output_ui("equivalents"),
@@ -83,7 +83,7 @@ def cells_server(
 ) -> Callable[[], CellsPerUnitSettings | None]:
     """Show what each number of cells costs and cuts off."""
     file_server(session, shared)
-    in_step("cells", ["by", "levels", "bins", "unit", "epsilon"], TableFields(), input, session, shared)
+    in_step(input, session, shared, TableFields(), "by", "levels", "bins", "unit", "epsilon")
 
     @reactive.calc
     def settings() -> CellsPerUnitSettings | None:
@@ -92,6 +92,7 @@ def cells_server(
         except GgdpError:
             return None
 
+    @reactive.calc
     @reactive.event(input.look)
     def arguments() -> tuple[Any, ...] | None:
         found = fields.from_inputs(CellsPerUnitSettings, input)
@@ -102,7 +103,7 @@ def cells_server(
             raise PageError("Unit: name the column whose values are the people who are protected")
         table = found.typed()
         table.checked()
-        return (Asked(table=table, path=str(source.data), name=source.name),)
+        return (Asked(table=table, path=str(source.data), name=source.name, click=input.look()),)
 
     computed: Background[CheckResults] = Background(shared.long, check_results, arguments, session)
 
@@ -130,8 +131,8 @@ def cells_server(
         if computed.result() is None:
             return None
         return tags.div(
-            ui.download_button("csv", "Not private: numbers (CSV)"),
-            ui.download_button("svg", "Not private: figure (SVG)"),
+            ui.download_link("csv", "Not private: numbers (CSV)"),
+            ui.download_link("svg", "Not private: figure (SVG)"),
             class_="downloads",
         )
 
@@ -149,14 +150,14 @@ def cells_server(
             return None
         return shown_equivalents(same)
 
-    @render.download_button(filename="not-private-cells-per-unit.csv", media_type="text/csv")
+    @render.download_link(filename="not-private-cells-per-unit.csv", media_type="text/csv")
     def csv() -> Iterator[str]:
         found = req(computed.result())
         yield f"# {found.notice}\n" + ",".join(_HEADER) + "\n"
         for row in found.rows:
             yield ",".join(cell.replace(",", "") for cell in row) + "\n"
 
-    @render.download_button(filename="not-private-cells-per-unit.svg", media_type="image/svg+xml")
+    @render.download_link(filename="not-private-cells-per-unit.svg", media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
         yield req(computed.result()).picture.file()
 

@@ -54,7 +54,7 @@ def paper_server(
     session: Session,
     shared: Shared,
 ) -> Callable[[], PaperSettings | None]:
-    """Show the part that is chosen, once the view is opened."""
+    """Show the part that is chosen."""
 
     @reactive.calc
     def settings() -> PaperSettings | None:
@@ -65,7 +65,7 @@ def paper_server(
 
     def arguments() -> tuple[Any, ...] | None:
         found = settings()
-        return None if found is None or session.clientdata.output_hidden("figures") else (found,)
+        return None if found is None else (found,)
 
     run = Background(shared.long, paper_results, arguments, session)
 

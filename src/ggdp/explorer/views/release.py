@@ -20,20 +20,19 @@ from ggdp.explorer import settings as fields
 from ggdp.explorer.background import INTERNAL, Background
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, panel
+from ggdp.explorer.inputs import choices, group, panel
 from ggdp.explorer.releasing import Asked, Offer, Published, make_offer, publish
 from ggdp.explorer.source_input import file_input, file_server
 from ggdp.explorer.table_form import (
     TableFields,
     columns_form,
-    group,
     in_step,
     privacy_form,
     statistics_form,
     units_form,
 )
 from ggdp.explorer.text_tables import facts, text_table
-from ggdp.explorer.typed_table import LABELS, PageError, message_of
+from ggdp.explorer.typed_table import PageError, message_of
 from ggdp.explorer.view import View
 from ggdp.explorer.workers import StoppedError
 
@@ -74,7 +73,6 @@ def release_ui(settings: ReleaseSettings) -> Tag:
             group("Table", *columns_form(settings)),
             group("Statistics", *statistics_form(settings), opened=bool(settings.statistics)),
             group("Units", *units_form(settings),
-                  ui.input_text("unit_name", LABELS["--unit-name"], settings.unit_name, placeholder="patients"),
                   opened=bool(settings.unit or settings.unit_name)),
             group("Privacy", *privacy_form(settings),
                   choices("neighbours", "Neighbouring tables", _NEIGHBOURS, settings.neighbours)),
@@ -87,7 +85,7 @@ def release_ui(settings: ReleaseSettings) -> Tag:
         ],
         [
             ui.output_ui("ledger"),
-            tags.div(ui.output_ui("status"), role="status", class_="status"),
+            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
             ui.output_ui("results"),
             ui.output_ui("equivalents"),
         ],
@@ -103,8 +101,7 @@ def release_server(
 ) -> Callable[[], ReleaseSettings | None]:
     """Offer a release, and carry it out once it is confirmed."""
     file_server(session, shared)
-    in_step("release", [name for name in dir(TableFields) if not name.startswith("_")], ReleaseSettings(), input, session,
-            shared)  # fmt: skip
+    in_step(input, session, shared, ReleaseSettings())
     # The offer in the dialog, which the first click takes away; what was released; what went wrong; what is going on.
     pending: reactive.Value[Offer | None] = reactive.Value(None)
     published: reactive.Value[Published | None] = reactive.Value(None)
@@ -119,9 +116,9 @@ def release_server(
         except GgdpError:
             return None
 
+    @reactive.calc
     @reactive.event(input.ask)
     def arguments() -> tuple[Any, ...] | None:
-        problem.set(None)
         source = shared.source()
         if source is None:
             raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
@@ -132,6 +129,7 @@ def release_server(
             name=source.name,
             ledger=shared.ledger,
             analyst=found.analyst.strip() or None,
+            click=input.ask(),
         )
         return (asked,)
 
@@ -143,6 +141,7 @@ def release_server(
         if found is None:
             return
         offer = shared.desk.numbered(found)
+        problem.set(None)
         pending.set(None if offer.refusal is not None else offer)
         ui.modal_show(_dialog_of(offer))
 
@@ -227,15 +226,15 @@ def release_server(
     def named(suffix: str) -> str:
         return next(name for name in req(published()).files if name.endswith(suffix))
 
-    @render.download_button(filename=lambda: named(".csv"), media_type="text/csv")
+    @render.download_link(filename=lambda: named(".csv"), media_type="text/csv")
     def csv() -> Iterator[bytes]:
         yield file(".csv")
 
-    @render.download_button(filename=lambda: named(".manifest.json"), media_type="application/json")
+    @render.download_link(filename=lambda: named(".manifest.json"), media_type="application/json")
     def manifest() -> Iterator[bytes]:
         yield file(".manifest.json")
 
-    @render.download_button(filename=lambda: named(".svg"), media_type="image/svg+xml")
+    @render.download_link(filename=lambda: named(".svg"), media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
         yield file(".svg")
 
@@ -247,7 +246,9 @@ def _dialog_of(offer: Offer) -> Tag:
     title = tags.span("This release does not fit" if offer.refusal else "Release once, and spend", id="spend-title")
     body: list[Any] = []
     if offer.refusal is None:
-        body.append(tags.p(tags.strong(offer.cost), " of the privacy of everybody in ", tags.strong(offer.asked.name), "."))
+        body.append(
+            tags.p(tags.strong(offer.cost), " of the privacy of everybody in ", tags.strong(offer.asked.name), ".")
+        )
     else:
         body.append(tags.p(message_of(PageError(offer.refusal)), ".", class_="problem"))
     if offer.remaining is not None:
@@ -278,9 +279,9 @@ def _shown(found: Published) -> TagList:
             class_="verified" if found.refuted is None else "problem",
         ),
         tags.div(
-            ui.download_button("csv", "Table (CSV)"),
-            ui.download_button("manifest", "Manifest (JSON)"),
-            ui.download_button("svg", "Figure (SVG)"),
+            ui.download_link("csv", "Table (CSV)"),
+            ui.download_link("manifest", "Manifest (JSON)"),
+            ui.download_link("svg", "Figure (SVG)"),
             class_="downloads",
         ),
         shown(found.picture),

@@ -13,12 +13,11 @@ from ggdp.explorer import settings as fields
 from ggdp.explorer.background import Background
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, panel, quantity
+from ggdp.explorer.inputs import choices, group, panel, quantity
 from ggdp.explorer.simulated_table import BUNDLED, MOST_ROWS, Simulation
 from ggdp.explorer.table_form import (
     TableFields,
     columns_form,
-    group,
     in_step,
     privacy_form,
     statistics_form,
@@ -53,7 +52,8 @@ class TableSettings(TableFields):
     levels: str = fields.text("ward=births, eyes, surgery", longest=fields.LONG)
     bins: str = fields.text("age=0,18,65,inf", longest=fields.LONG)
     data: str = fields.choice("simulated", *BUNDLED)
-    units: int = fields.integer(1000, low=1, high=MOST_ROWS)
+    epsilon: float = fields.number(0.5, low=0.01, high=20.0)
+    units: int = fields.integer(300, low=1, high=MOST_ROWS)
     rows: float = fields.number(1.0, low=1.0, high=50.0)
     spread: str = fields.choice("uneven", "even")
     dots: str = fields.choice("20", "50")
@@ -76,7 +76,12 @@ def table_ui(settings: TableSettings) -> Tag:
         [
             choices("data", "Show", _DATA, settings.data),
             group("Table", *columns_form(settings)),
-            group("Statistics", *statistics_form(settings), opened=bool(settings.statistics)),
+            group(
+                "Statistics",
+                *statistics_form(settings),
+                ui.input_select("column", "Numbers shown", [settings.column], selected=settings.column),
+                opened=bool(settings.statistics),
+            ),
             group("Units", *units_form(settings), opened=bool(settings.unit)),
             group("Privacy", *privacy_form(settings)),
             group(
@@ -91,13 +96,12 @@ def table_ui(settings: TableSettings) -> Tag:
             ),
         ],
         [
-            tags.div(ui.output_ui("status"), role="status", class_="status"),
+            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
             ui.output_ui("results"),
             tags.div(
-                ui.input_select("column", "Numbers shown", [settings.column]),
-                ui.download_button("csv", "Table (CSV)"),
-                ui.download_button("svg", "Figure (SVG)"),
-                ui.download_button("dots_svg", "Dots (SVG)"),
+                ui.download_link("csv", "Table (CSV)"),
+                ui.download_link("svg", "Figure (SVG)"),
+                ui.download_link("dots_svg", "Dots (SVG)"),
                 class_="downloads",
             ),
             ui.output_ui("equivalents"),
@@ -122,15 +126,12 @@ def table_server(
             return None
 
     def arguments() -> tuple[Any, ...] | None:
-        if session.root_scope().input.view() != "table":
-            return None
         found = fields.from_inputs(TableSettings, input)
         table, simulation = found.asked()
         return table, found.data, simulation, int(found.dots), found.column
 
     computed: Background[TableResults] = Background(shared.long, table_results, arguments, session)
-    in_step("table", [field for field in dir(TableFields) if not field.startswith("_")], TableSettings(), input,
-            session, shared)  # fmt: skip
+    in_step(input, session, shared, TableSettings())
 
     @reactive.effect
     def _columns() -> None:
@@ -155,10 +156,10 @@ def table_server(
             *(tags.p(warning, class_="problem") for warning in found.warnings),
             tags.div(
                 headline(found.zero, "have an interval that includes 0"),
-                headline(plus_minus.partition(" at")[0], "plus-minus at 95 %, of a count"),
+                headline(f"\N{PLUS-MINUS SIGN} {plus_minus.partition(' at')[0]}", "around a count, 95 times of 100"),
                 class_="headlines",
             ),
-            *map(shown, found.pictures),
+            tags.div(*map(shown, found.pictures), class_="pair"),
             facts(found.plan, "The plan: no data read, no budget spent"),
         )
 
@@ -174,17 +175,17 @@ def table_server(
             return None
         return shown_equivalents(same)
 
-    @render.download_button(filename="ggdp-table.csv", media_type="text/csv")
+    @render.download_link(filename="ggdp-table.csv", media_type="text/csv")
     def csv() -> Iterator[bytes]:
         found = computed.result()
         yield b"" if found is None else found.csv
 
-    @render.download_button(filename="ggdp-table.svg", media_type="image/svg+xml")
+    @render.download_link(filename="ggdp-table.svg", media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
         found = computed.result()
         yield b"" if found is None else found.pictures[0].file()
 
-    @render.download_button(filename="ggdp-dots.svg", media_type="image/svg+xml")
+    @render.download_link(filename="ggdp-dots.svg", media_type="image/svg+xml")
     def dots_svg() -> Iterator[bytes]:
         found = computed.result()
         yield b"" if found is None else found.pictures[-1].file()
