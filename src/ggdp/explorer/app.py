@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
 from ggdp.explorer.guard import Guard
-from ggdp.explorer.page import page
+from ggdp.explorer.page import inline_scripts, page
 from ggdp.explorer.releasing import ReleaseDesk
 from ggdp.explorer.settings import query_string
 from ggdp.explorer.uploads import Source, Uploads
@@ -87,4 +87,4 @@ def application(
     long.warm_up()
     routes = [Route("/upload/{ticket}", uploads.receive, methods=["POST"]), Mount("/", app=shiny)]
     whole = Starlette(routes=routes, lifespan=shiny.starlette_app.router.lifespan_context)
-    return Guard(whole, token=token, loopback=loopback)
+    return Guard(whole, token=token, loopback=loopback, scripts=inline_scripts(VIEWS))

@@ -99,8 +99,11 @@ class Background(Generic[_T]):
         if steps is not None:
             done, expected = steps
             share = {"value": str(done), "max": str(expected)} if expected else {}
+            # Shown at once when some of it is done; before that, only if it takes longer than a moment.
             return tags.div(
-                tags.progress(aria_label="Computing", **share), tags.span("Computing ..."), class_="computing"
+                tags.progress(aria_label="Computing", **share),
+                tags.span("Computing ..."),
+                class_="computing under-way" if done else "computing",
             )
         return tags.div() if error is None else tags.p(error, class_="problem")
 

@@ -54,13 +54,14 @@
   }
   document.addEventListener("change", showWhen);
 
-  function install() {
-    if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", showWhen);
+  document.addEventListener("DOMContentLoaded", () => {
     showWhen();
     // On a narrow screen only the first settings are unfolded, so that results are near.
-    if (window.matchMedia("(max-width: 52rem)").matches) {
-      for (const box of document.querySelectorAll(".group:not(:first-child)")) box.open = false;
-    }
+    if (!window.matchMedia("(max-width: 52rem)").matches) return;
+    for (const box of document.querySelectorAll(".settings .group:not(:first-child)")) box.open = false;
+  });
+
+  function install() {
     const Shiny = window.Shiny;
 
     class Quantity extends Shiny.InputBinding {

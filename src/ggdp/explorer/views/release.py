@@ -311,7 +311,7 @@ def _shown(found: Published) -> TagList:
 
 
 def _without_covers(found: Published) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return header and rows without what the intervals cover, which is the same in every row and said in the figure."""
+    """Return header and rows without what the intervals cover, which is the same in all and said in the figure."""
     kept = [place for place, name in enumerate(found.columns) if name != "covers"]
     return tuple(found.columns[place] for place in kept), [tuple(row[place] for place in kept) for row in found.rows]
 
