@@ -169,8 +169,9 @@ def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulatio
         unit = table.unit.strip()
         units = f"{simulation.units:,} values of {unit}" if unit else f"{simulation.units:,} rows"
         each = f", each with {rounded_text(simulation.rows)} rows on average" if unit else ""
-        cells = "likely as 1, 1/2, 1/3, ... in a random order" if simulation.spread == "uneven" else "equally likely"
-        said = [f"Simulated, no data are read: {units}{each}. Cells are {cells}; seed {simulation.seed}."]
+        even = simulation.spread == "even"
+        cells = "all cells equally likely" if even else "cells as likely as 1, 1/2, 1/3 and so on, in a random order"
+        said = [f"Simulated, no data are read: {units}{each}, {cells}, from seed {simulation.seed}."]
         if table.statistics.strip():
             said.append("Values are drawn from the beta(2, 5) law on their range: most of them in its lower half.")
         if any(domain.is_open for domain in shown.release.request.domains):
@@ -328,7 +329,7 @@ def budget_results(
         ("head", ledger.head.hash),
     ]
     return BudgetResults(
-        headlines=_headlines(ledger.budget, ledger.spent(analyst), remaining),
+        headlines=_headlines(ledger.analysts.get(analyst or "", ledger.budget), ledger.spent(analyst), remaining),
         ledger=tuple(rows),
         answer=_answer(what_if),
         refused=what_if.fitting == 0,

@@ -53,7 +53,7 @@ class TableSettings(TableFields):
     bins: str = fields.text("age=0,18,65,inf", longest=fields.LONG)
     data: str = fields.choice("simulated", *BUNDLED)
     epsilon: float = fields.number(0.5, low=0.01, high=20.0)
-    units: int = fields.integer(300, low=1, high=MOST_ROWS)
+    units: int = fields.integer(100, low=1, high=MOST_ROWS)
     rows: float = fields.number(1.0, low=1.0, high=50.0)
     spread: str = fields.choice("uneven", "even")
     dots: str = fields.choice("20", "50")
