@@ -94,7 +94,7 @@ class Guard:
             # Shiny's own uploads are files.
             await self._refuse(scope, receive, send, 404, "Not found.")
         else:
-            await self.inner(scope, receive, self._with_headers(send))
+            await self.inner(scope, receive, self._with_headers(send, scope["path"]))
 
     def _is_own(self, scope: Scope, headers: Headers) -> bool:
         """Return whether a websocket, or a request that changes something, comes from a page of this server."""
@@ -120,13 +120,15 @@ class Guard:
         answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
         await answer(scope, receive, self._with_headers(send))
 
-    def _with_headers(self, send: Send) -> Send:
+    def _with_headers(self, send: Send, path: str = "") -> Send:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in self.headers.items():
                     headers[name] = value
-                headers.setdefault("cache-control", "no-store")
+                # Scripts and styles have their version in their address.
+                kept = path.startswith("/lib/") and message["status"] == 200
+                headers["cache-control"] = "private, max-age=3600" if kept else "no-store"
             await send(message)
 
         return sending

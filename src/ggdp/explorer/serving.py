@@ -63,8 +63,13 @@ def serve(
     tell(address)
     if browser:
         threading.Timer(0.5, webbrowser.open, [opened]).start()
-    # Libraries print errors with their messages, which may quote data: they are not shown.
-    with listening, open(os.devnull, "w") as nothing, contextlib.redirect_stderr(nothing):
+    # Libraries print errors with their messages, which may quote data: they are not shown. Ctrl-C is how it ends.
+    with (
+        listening,
+        open(os.devnull, "w") as nothing,
+        contextlib.redirect_stderr(nothing),
+        contextlib.suppress(KeyboardInterrupt),
+    ):
         server.run([listening])
 
 

@@ -34,7 +34,9 @@ _T = TypeVar("_T")
 # How many calls that nobody waits for are remembered; more than one can hardly be queued in a process.
 _REMEMBERED = 64
 _SECONDS = 0.15
-_WARM = ("ggdp.planning", "ggdp.plots.plans", "ggdp.paper.figures.inline_svg", "matplotlib.backends.backend_svg")
+# Loaded once, in a process that the workers are forked from; where there is no such process, in each of them.
+_WARM = ("ggdp.explorer.noise_results", "ggdp.explorer.attacker_results", "matplotlib.backends.backend_svg")
+_START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 
 
 class StoppedError(GgdpError):
@@ -52,7 +54,9 @@ class Worker:
 
     def __init__(self, *, reports: bool = False) -> None:
         self.reports = reports
-        self._context = multiprocessing.get_context("spawn")
+        self._context: Any = multiprocessing.get_context(_START)
+        if _START == "forkserver":
+            self._context.set_forkserver_preload(list(_WARM))
         self._dropped = self._context.Array("q", _REMEMBERED)
         # The call that is running, the steps it has done, and about how many there are.
         self._steps = self._context.Array("q", 3)

@@ -56,6 +56,8 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     showWhen();
+    const tab = document.querySelector(".nav-link.active");
+    if (tab) tab.scrollIntoView({ block: "nearest", inline: "center" });
     // On a narrow screen only the first settings are unfolded, so that results are near.
     if (!window.matchMedia("(max-width: 52rem)").matches) return;
     for (const box of document.querySelectorAll(".settings .group:not(:first-child)")) box.open = false;

@@ -1,0 +1,130 @@
+"""The page as a whole, in a real browser: every view, accessibility, light and dark, narrow screens, two tabs."""
+
+import re
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from tests.explorer.browser.conftest import chromium
+
+from ggdp.explorer.views import VIEWS
+
+KEYS = [view.key for view in VIEWS]
+SERIOUS = ("serious", "critical")
+
+
+def opened(page, served, key):
+    page.goto(f"{served.address}?view={key}")
+    expect(page.get_by_role("tab", selected=True)).to_have_text(next(view.title for view in VIEWS if view.key == key))
+    # Shiny is connected and has shown what it can.
+    expect(page.locator(f'.tab-pane[data-value="{key}"] .results')).not_to_be_empty()
+    page.wait_for_function("window.Shiny && Shiny.shinyapp && Shiny.shinyapp.isConnected()")
+    return page
+
+
+def turned_to(page, view):
+    """The page at another view, once all is computed."""
+    page.get_by_role("tab", name=view.title, exact=True).click()
+    expect(page.get_by_role("tab", selected=True)).to_have_text(view.title)
+    # What is computed is shown within a moment, or it shows that it is under way.
+    page.wait_for_function("!document.documentElement.classList.contains('shiny-busy')")
+    expect(page.locator(".tab-pane.active .computing")).to_have_count(0)
+    return page
+
+
+def test_no_view_has_a_serious_finding_of_axe_in_light_or_dark(page, served):
+    opened(page, served, KEYS[0])
+    found = []
+    for view in VIEWS:
+        turned_to(page, view)
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            expect(page.locator("html")).to_have_attribute("data-bs-theme", theme)
+            report = Axe().run(page, options={"preload": False}).response
+            assert len(report["passes"]) > 10
+            found += [
+                (view.key, theme, one["id"], [node["html"][:160] for node in one["nodes"]])
+                for one in report["violations"]
+                if one["impact"] in SERIOUS
+            ]
+    assert found == []
+
+
+def test_nothing_is_wider_than_a_narrow_screen(watched, served):
+    page = opened(watched(viewport={"width": 390, "height": 800}), served, KEYS[-1])
+    for view in VIEWS:
+        turned_to(page, view)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, view.key
+        # The tab of the view is in sight.
+        box = page.get_by_role("tab", selected=True).bounding_box()
+        assert 0 <= box["x"] <= 390 - 20, view.key
+
+
+def test_every_input_has_a_label_and_every_figure_a_description(page, served):
+    opened(page, served, "noise")
+    expect(page.locator("#noise-laws svg")).to_be_visible()
+    for field in page.locator("#noise-summary, .tab-pane.active").locator("input:visible").all():
+        assert field.evaluate("one => (one.labels && one.labels.length) || one.getAttribute('aria-label')")
+    picture = page.locator("#noise-laws svg")
+    assert picture.get_attribute("role") == "img"
+    described = picture.get_attribute("aria-labelledby").split()[1]
+    assert "95 of 100" in page.locator(f"#{described}").text_content()
+
+
+def test_the_page_is_used_with_the_keyboard_alone(page, served):
+    opened(page, served, "noise")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    tab = page.get_by_role("tab", name="Noise")
+    tab.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", selected=True)).to_have_text("What an attacker learns")
+    expect(page.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    page.locator("#attacker-prior-number").focus()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("50")
+    expect(page.locator("#attacker-summary .headline strong")).to_have_text("50 % → 73.2 %")
+
+
+def test_the_switch_is_kept(watched, served):
+    page = watched(color_scheme="light")
+    opened(page, served, "attacker")
+    page.get_by_role("button", name="Light or dark").click()
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
+    page.get_by_role("button", name="Light or dark").click()
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "light")
+
+
+def test_two_tabs_have_settings_of_their_own(watched, served):
+    first, second = watched(), watched()
+    opened(first, served, "attacker")
+    opened(second, served, "attacker")
+    first.locator("#attacker-epsilon-number").fill("0.1")
+    expect(first.locator("#attacker-summary .headline strong")).to_have_text("10 % → 11 %")
+    expect(second.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    expect(second.locator("#attacker-epsilon-number")).to_have_value("1")
+
+
+def test_a_view_of_a_colleague_is_opened_by_its_address(page, watched, served):
+    opened(page, served, "attacker")
+    page.locator("#attacker-epsilon-number").fill("2")
+    expect(page).to_have_url(re.compile("epsilon=2"))
+    shown = page.locator("#attacker-summary .headline strong")
+    expect(shown).to_have_text("10 % → 45.1 %")
+    other = watched()
+    other.goto(page.url)
+    expect(other.locator("#attacker-summary .headline strong")).to_have_text("10 % → 45.1 %")
+
+
+def test_the_paper_shows_its_figures_with_verdicts(page, served):
+    opened(page, served, "paper")
+    expect(page.locator("#paper-figures")).to_contain_text("Densities of the generalized Gaussian family")
+    expect(page.locator("#paper-figures .verdict.holds").first).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="All figures").click()
+    assert waiting.value.suggested_filename == "figures.zip"
+
+
+def test_a_browser_is_looked_for_by_name():
+    assert chromium() is None or "chrom" in chromium()
