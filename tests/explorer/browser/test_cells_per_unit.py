@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from tests.explorer.browser.accessibility import findings
 
 from ggdp.explorer.uploads import LARGEST
-
-from .accessibility import findings
 
 TABLE = "by=ward&levels=ward%3Dbirths,eyes,surgery&unit=patient"
 SECRET = "Jane Doe of Oxford"
@@ -37,8 +36,8 @@ def written_files():
     return [path for path in found if SECRET.encode() in path.read_bytes()]
 
 
-def test_an_upload_is_looked_at_and_stays_in_memory(watched, served):
-    page = opened(watched(bypass_csp=True), served)
+def test_an_upload_is_looked_at_and_stays_in_memory(page, served):
+    opened(page, served)
     expect(uploaded(page, "visits.csv", VISITS.encode())).to_have_text("Looking at visits.csv.")
     page.get_by_role("button", name="Look at the data").click()
     expect(page.locator("#cells-results figure")).to_be_visible()

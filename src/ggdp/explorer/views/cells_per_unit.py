@@ -25,6 +25,7 @@ from ggdp.explorer.view import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Shared
 
 __all__ = ["CELLS_PER_UNIT", "CellsPerUnitSettings"]
@@ -92,6 +93,8 @@ def cells_server(
         except GgdpError:
             return None
 
+    kept: dict[str, Source] = {}
+
     @reactive.calc
     @reactive.event(input.look)
     def arguments() -> tuple[Any, ...] | None:
@@ -103,6 +106,8 @@ def cells_server(
             raise PageError("Unit: name the column whose values are the people who are protected")
         table = found.typed()
         table.checked()
+        # Another upload must not free its memory before it is read.
+        kept["asked"] = source
         return (Asked(table=table, path=str(source.data), name=source.name, click=input.look()),)
 
     computed: Background[CheckResults] = Background(shared.long, check_results, arguments, session)

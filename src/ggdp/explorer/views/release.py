@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ggdp.explorer.typed_table import TypedTable
+    from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Shared
 
 __all__ = ["RELEASE", "ReleaseSettings"]
@@ -108,6 +109,8 @@ def release_server(
     problem: reactive.Value[str | None] = reactive.Value(None)
     releasing: reactive.Value[bool] = reactive.Value(False)
     running: set[asyncio.Task[None]] = set()
+    # The file that was asked about: another upload must not free its memory before it is read.
+    kept: dict[str, Source] = {}
 
     @reactive.calc
     def settings() -> ReleaseSettings | None:
@@ -123,6 +126,7 @@ def release_server(
         if source is None:
             raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
         found = fields.from_inputs(ReleaseSettings, input)
+        kept["asked"] = source
         asked = Asked(
             table=found.table(),
             path=str(source.data),
@@ -160,12 +164,12 @@ def release_server(
         pending.set(None)
         releasing.set(True)
         problem.set(None)
-        task = asyncio.create_task(release(offer))
+        task = asyncio.create_task(release(offer, kept["asked"]))
         # It goes on if the page is closed: what is charged is also published.
         running.add(task)
         task.add_done_callback(running.discard)
 
-    async def release(offer: Offer) -> None:
+    async def release(offer: Offer, source: Source) -> None:  # noqa: ARG001 - held until the release is made
         found, wrong = None, None
         try:
             with shared.desk.taken(offer):
