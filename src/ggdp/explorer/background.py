@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from htmltools import Tag, tags
 from shiny import reactive
+from shiny.types import SilentException
 
 from ggdp.errors import GgdpError
 from ggdp.explorer.typed_table import message_of
@@ -84,6 +85,13 @@ class Background(Generic[_T]):
     def result(self) -> _T | None:
         """Return what was computed last; None if there is nothing."""
         return self._result()
+
+    def required(self) -> _T:
+        """Return what was computed last; whoever asks gets nothing if there is nothing."""
+        found = self._result()
+        if found is None:
+            raise SilentException
+        return found
 
     def status(self) -> Tag:
         """Return what is wrong, or that something is being computed; for a region that screen readers follow."""

@@ -46,6 +46,8 @@ def file_server(session: Session, shared: Shared) -> None:
             tags.input(
                 id=key,
                 type="file",
+                # Shiny would upload it too, to a file.
+                data_shiny_no_bind_input="",
                 accept=".csv,.tsv,.parquet,.jsonl,.ndjson,.json,.gz,.zst",
                 data_ticket=ticket,
                 data_largest=str(LARGEST),

@@ -109,7 +109,7 @@ def privacy_form(settings: TableFields) -> list[Tag]:
 def in_step(inputs: Inputs, session: Session, shared: Shared, initial: TableFields, *names: str) -> None:
     """Keep the inputs of a view, all of a table or those that are named, equal to those changed in another view.
 
-    What the visitor changes in the view that is open goes to the others; what an address or a default holds does not.
+    What differs from the defaults in the view that is open goes to the others, from an address or by a change.
     """
     kept = list(names) or [field.name for field in attrs.fields(TableFields)]
     root = session.root_scope()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ggdp.explorer.typed_table import TypedTable, in_words_of_the_page
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ggdp.ledger.budgets import Balance
     from ggdp.ledger.readable_ledger import WhatIf
 
     Progress = Callable[[int, int], None]
@@ -44,8 +44,8 @@ class TableResults:
     ----------
     plan : tuple of (str, str)
         The plan, a name and a text in each.
-    zero : str
-        The share of cells whose interval includes 0, in words.
+    zero : tuple of (str, str)
+        How many counts have an interval that includes 0, and what that number is.
     said : tuple of str
         What is simulated or public, and what is left out.
     pictures : tuple of Picture
@@ -59,7 +59,7 @@ class TableResults:
     """
 
     plan: tuple[tuple[str, str], ...]
-    zero: str
+    zero: tuple[str, str]
     said: tuple[str, ...]
     pictures: tuple[Picture, ...]
     csv: bytes
@@ -84,6 +84,8 @@ class BudgetResults:
 
     Attributes
     ----------
+    headlines : tuple of (str, str)
+        What remains and what was spent: a number, and what it is.
     ledger : tuple of (str, str)
         The ledger at a glance.
     answer : str
@@ -98,6 +100,7 @@ class BudgetResults:
         All entries.
     """
 
+    headlines: tuple[tuple[str, str], ...]
     ledger: tuple[tuple[str, str], ...]
     answer: str
     refused: bool
@@ -114,8 +117,8 @@ def of_bundled(table: TypedTable, name: str) -> TypedTable:
     names = [column.strip() for column in table.by.split(",") if column.strip() in whole.columns]
     by = names or list(whole.columns[:2])
     levels = "\n".join(f"{column}={','.join(whole.levels(column))}" for column in by)
-    plain = {"bins": "", "statistics": "", "ranges": "", "unit": "", "max_cells": None}
-    return evolve(table, by=", ".join(by), levels=levels, **plain)
+    named = ", ".join(by)
+    return evolve(table, by=named, levels=levels, bins="", statistics="", ranges="", unit="", max_cells=None)
 
 
 def table_results(
@@ -146,11 +149,16 @@ def table_results(
     )
 
 
-def _zero(shown: ShownTable) -> str:
-    if math.isnan(shown.including_zero):
-        return "no cell would be published"
-    share, cells = shown.including_zero, len(shown.names)
-    return f"{round(100 * share)} % of {cells:,} {'cell' if cells == 1 else 'cells'}"
+def _zero(shown: ShownTable) -> tuple[str, str]:
+    """Return how many intervals of counts include 0, and what that number is."""
+    cells = len(shown.names)
+    if not cells:
+        return "no cell", "would be published"
+    share = round(100 * shown.including_zero)
+    return (
+        f"{round(shown.including_zero * cells):,} of {cells:,}",
+        f"counts ({share} %) have an interval that includes 0",
+    )
 
 
 def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulation) -> list[str]:
@@ -161,8 +169,9 @@ def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulatio
         unit = table.unit.strip()
         units = f"{simulation.units:,} values of {unit}" if unit else f"{simulation.units:,} rows"
         each = f", each with {rounded_text(simulation.rows)} rows on average" if unit else ""
-        cells = "likely as 1, 1/2, 1/3, ... in a random order" if simulation.spread == "uneven" else "equally likely"
-        said = [f"Simulated, no data are read: {units}{each}. Cells are {cells}; seed {simulation.seed}."]
+        even = simulation.spread == "even"
+        cells = "all cells equally likely" if even else "cells as likely as 1, 1/2, 1/3 and so on, in a random order"
+        said = [f"Simulated, no data are read: {units}{each}, {cells}, from seed {simulation.seed}."]
         if table.statistics.strip():
             said.append("Values are drawn from the beta(2, 5) law on their range: most of them in its lower half.")
         if any(domain.is_open for domain in shown.release.request.domains):
@@ -235,6 +244,7 @@ def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
     from ggdp.plots.max_cells import plot_max_cells
     from ggdp.tables import check_table
     from ggdp.tables.check_result import NOTICE
+    from ggdp.tables.unit_descriptions import number_of
 
     progress(0, 2)
     arguments = asked.table.checked()
@@ -248,9 +258,8 @@ def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
     said = [
         f"{found.units.units:,} different values of {found.units.column} in {found.rows:,} rows; "
         f"{found.units.null_rows:,} rows have none and are not counted.",
-        "Cells of a unit: "
-        + ", ".join(f"{number:,} at quantile {fraction}" for fraction, number in table["quantiles"].items())
-        + ".",
+        f"Half of them are in at most {number_of(table['quantiles']['0.5'], 'cell')}, 95 of 100 in at most "
+        f"{table['quantiles']['0.95']:,}, all in at most {table['quantiles']['1']:,}.",
         f"Noise and what is cut off together are least at {table['recommended']:,} cells per unit, where "
         f"{100 * share['kept']:.3g} % of what there is to count is kept. A number that will be published should be "
         "chosen by what is known of such data, not by this look at them.",
@@ -320,6 +329,7 @@ def budget_results(
         ("head", ledger.head.hash),
     ]
     return BudgetResults(
+        headlines=_headlines(ledger.analysts.get(analyst or "", ledger.budget), ledger.spent(analyst), remaining),
         ledger=tuple(rows),
         answer=_answer(what_if),
         refused=what_if.fitting == 0,
@@ -338,6 +348,13 @@ def _counts_of(ledger: Any, epsilon: float, delta: float | None, max_cells: int,
     goal = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
     moves = Sensitivity.histogram(ledger.neighbours, max_cells)
     return Mechanism(plan(goal, moves, support="integer", progress=progress).calibration)
+
+
+def _headlines(budget: Balance, spent: Balance, remaining: Balance) -> tuple[tuple[str, str], ...]:
+    if remaining.epsilon is None or spent.epsilon is None or budget.epsilon is None:
+        return ((balance_in_words(remaining), "remain"), (balance_in_words(spent), "were used"))
+    left, used, whole = (rounded_text(float(part), 4) for part in (remaining.epsilon, spent.epsilon, budget.epsilon))
+    return ((left, f"of epsilon = {whole} remains"), (used, "was spent"))
 
 
 def _answer(what_if: WhatIf) -> str:

@@ -70,28 +70,28 @@ class Uploads:
         """Answer a request that sends a file; the answer says in words what is wrong with it."""
         arrived = self._waiting.get(request.path_params["ticket"])
         if arrived is None:
-            return _refused(404, "This page is no longer connected. Reload it and choose the file again.")
+            return _said("This page is no longer connected. Reload it and choose the file again.")
         try:
             file = MemoryFile(request.query_params.get("name", "table")[:200], most=LARGEST)
         except GgdpError as refused:
-            return _refused(400, message_of(refused))
+            return _said(message_of(refused))
         try:
             async for chunk in request.stream():
                 if not file.has_room(len(chunk)):
                     file.close()
-                    return _refused(413, too_large(LARGEST))
+                    return _said(too_large(LARGEST))
                 file.write(chunk)
             source = Source(name=file.name, data=file.path, file=file)
             await asyncio.to_thread(require_table, source)
         except GgdpError as refused:
             file.close()
-            return _refused(400, message_of(refused))
+            return _said(message_of(refused))
         except BaseException:
             # The browser went away before all of it had come.
             file.close()
             raise
         await arrived(source)
-        return JSONResponse({"message": f"{source.name} is loaded."})
+        return _said(f"{source.name} is loaded.")
 
 
 def require_table(source: Source) -> None:
@@ -112,5 +112,6 @@ def require_table(source: Source) -> None:
         raise SourceError(f"{message}; choose another file") from None
 
 
-def _refused(status: int, message: str) -> Response:
-    return JSONResponse({"message": message}, status_code=status)
+def _said(message: str) -> Response:
+    """Return an answer for the page, which shows it; a browser writes other statuses to its console as errors."""
+    return JSONResponse({"message": message})

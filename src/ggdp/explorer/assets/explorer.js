@@ -111,6 +111,29 @@
       history.replaceState(null, "", "?" + message.query);
     });
 
+    // A question that takes the page until it is answered; a button of it answers once.
+    Shiny.addCustomMessageHandler("dialog", (asked) => {
+      const dialog = document.body.appendChild(document.createElement("dialog"));
+      dialog.className = "dialog";
+      dialog.setAttribute("aria-labelledby", "dialog-title");
+      dialog.innerHTML = asked.html;
+      function answer(button) {
+        if (!dialog.open) return;
+        Shiny.setInputValue(button.dataset.answer, Number(button.dataset.number), { priority: "event" });
+        dialog.close();
+      }
+      dialog.addEventListener("click", (event) => {
+        const button = event.target.closest("button[data-answer]");
+        if (button) answer(button);
+      });
+      dialog.addEventListener("cancel", (event) => {
+        event.preventDefault();
+        answer(dialog.querySelector("button[data-cancel]"));
+      });
+      dialog.addEventListener("close", () => dialog.remove());
+      dialog.showModal();
+    });
+
     // A file goes to an address of the server that keeps it in memory.
     document.addEventListener("change", async (event) => {
       const input = event.target.closest("input[type=file][data-ticket]");

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from htmltools import Tag, TagList, tags
-from shiny import Inputs, Outputs, Session, module, reactive, render, req, ui
+from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
@@ -104,15 +104,10 @@ def budget_server(
         found = computed.result()
         if found is None:
             return None
-        known = dict(found.ledger)
         return TagList(
-            tags.div(
-                headline(known["remaining"], "remains"),
-                headline(known["spent"], f"of {known['budget']} was spent"),
-                class_="headlines",
-            ),
+            tags.div(*(headline(number, said) for number, said in found.headlines), class_="headlines"),
             tags.p(found.answer, class_="problem" if found.refused else "answer"),
-            *map(shown, found.pictures),
+            tags.div(*map(shown, found.pictures), class_="pair"),
             facts(found.ledger, "The ledger"),
             text_table(_HEADER, found.entries, "The last entries", numbers_from=len(_HEADER))
             if found.entries
@@ -136,15 +131,15 @@ def budget_server(
 
     @render.download_link(filename="ledger.csv", media_type="text/csv")
     def csv() -> Iterator[bytes]:
-        yield req(computed.result()).csv
+        yield computed.required().csv
 
     @render.download_link(filename="burn-down.svg", media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
-        yield req(computed.result()).pictures[0].file()
+        yield computed.required().pictures[0].file()
 
     @render.download_link(filename="composition.svg", media_type="image/svg+xml")
     def composition_svg() -> Iterator[bytes]:
-        yield req(computed.result()).pictures[-1].file()
+        yield computed.required().pictures[-1].file()
 
     return settings
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from htmltools import Tag, TagList, tags
-from shiny import Inputs, Outputs, Session, module, reactive, render, req, ui
+from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
@@ -121,8 +121,7 @@ def cells_server(
                 headline(f"{found.recommended:,}", "cells per unit have the least noise and loss together"),
                 class_="headlines",
             ),
-            shown(found.picture),
-            *(tags.p(sentence) for sentence in found.said),
+            tags.div(shown(found.picture), tags.div(*map(tags.p, found.said)), class_="pair"),
             text_table(_HEADER, found.rows, "NOT PRIVATE: what each number of cells per unit costs", numbers_from=0),
         )
 
@@ -152,14 +151,14 @@ def cells_server(
 
     @render.download_link(filename="not-private-cells-per-unit.csv", media_type="text/csv")
     def csv() -> Iterator[str]:
-        found = req(computed.result())
+        found = computed.required()
         yield f"# {found.notice}\n" + ",".join(_HEADER) + "\n"
         for row in found.rows:
             yield ",".join(cell.replace(",", "") for cell in row) + "\n"
 
     @render.download_link(filename="not-private-cells-per-unit.svg", media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
-        yield req(computed.result()).picture.file()
+        yield computed.required().picture.file()
 
     return settings
 

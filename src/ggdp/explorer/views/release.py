@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from htmltools import Tag, TagList, tags
-from shiny import Inputs, Outputs, Session, module, reactive, render, req, ui
+from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
@@ -136,30 +136,28 @@ def release_server(
     offered: Background[Offer] = Background(shared.long, make_offer, arguments, session)
 
     @reactive.effect
-    def _dialog() -> None:
+    async def _dialog() -> None:
         found = offered.result()
         if found is None:
             return
         offer = shared.desk.numbered(found)
         problem.set(None)
         pending.set(None if offer.refusal is not None else offer)
-        ui.modal_show(_dialog_of(offer))
+        await session.send_custom_message("dialog", {"html": str(_dialog_of(offer, session))})
 
     @reactive.effect
     @reactive.event(input.cancel)
     def _cancelled() -> None:
         pending.set(None)
-        ui.modal_remove()
 
     @reactive.effect
     @reactive.event(input.confirm)
     def _confirmed() -> None:
         offer = pending()
-        if offer is None:
-            # A second click on the same button.
+        if offer is None or offer.number != input.confirm():
+            # A second click, or a dialog that another one has replaced.
             return
         pending.set(None)
-        ui.modal_remove()
         releasing.set(True)
         problem.set(None)
         task = asyncio.create_task(release(offer))
@@ -219,12 +217,15 @@ def release_server(
         except GgdpError:
             return None
 
+    def made() -> dict[str, bytes]:
+        found = published()
+        return {} if found is None else found.files
+
     def file(suffix: str) -> bytes:
-        found = req(published())
-        return next(content for name, content in found.files.items() if name.endswith(suffix))
+        return next(content for name, content in made().items() if name.endswith(suffix))
 
     def named(suffix: str) -> str:
-        return next(name for name in req(published()).files if name.endswith(suffix))
+        return next(name for name in made() if name.endswith(suffix))
 
     @render.download_link(filename=lambda: named(".csv"), media_type="text/csv")
     def csv() -> Iterator[bytes]:
@@ -241,14 +242,13 @@ def release_server(
     return settings
 
 
-def _dialog_of(offer: Offer) -> Tag:
+def _dialog_of(offer: Offer, session: Session) -> Tag:
     """Return the dialog that says what a release spends, and asks for a confirmation if it fits."""
-    title = tags.span("This release does not fit" if offer.refusal else "Release once, and spend", id="spend-title")
-    body: list[Any] = []
+    title = "This release does not fit" if offer.refusal else "Release once?"
+    body: list[Any] = [tags.h2(title, id="dialog-title")]
     if offer.refusal is None:
-        body.append(
-            tags.p(tags.strong(offer.cost), " of the privacy of everybody in ", tags.strong(offer.asked.name), ".")
-        )
+        spent, where = tags.strong(offer.cost), tags.strong(offer.asked.name)
+        body.append(tags.p("It spends ", spent, " of the privacy of everybody in ", where, "."))
     else:
         body.append(tags.p(message_of(PageError(offer.refusal)), ".", class_="problem"))
     if offer.remaining is not None:
@@ -259,10 +259,24 @@ def _dialog_of(offer: Offer) -> Tag:
     body += [tags.p(warning, class_="problem") for warning in offer.warnings]
     body.append(tags.p("There is no way to take it back: what is released stays spent."))
     body.append(facts(offer.rows, "What is released"))
-    buttons: list[Tag] = [ui.input_action_button("cancel", "Close" if offer.refusal else "Cancel")]
-    if offer.refusal is None:
-        buttons.append(ui.input_action_button("confirm", f"Release and spend {offer.cost}", class_="btn-danger"))
-    return ui.modal(*body, title=title, footer=tags.div(*buttons), easy_close=False, size="l")
+    cancel = tags.button(
+        "Close" if offer.refusal else "Cancel",
+        type="button",
+        class_="btn btn-default",
+        data_cancel="",
+        data_answer=session.ns("cancel"),
+        data_number=str(offer.number),
+        autofocus="",
+    )
+    confirm = tags.button(
+        f"Release and spend {offer.cost}",
+        type="button",
+        class_="btn btn-danger",
+        data_answer=session.ns("confirm"),
+        data_number=str(offer.number),
+    )
+    buttons = [cancel] if offer.refusal else [cancel, confirm]
+    return tags.div(*body, tags.div(*buttons, class_="buttons"))
 
 
 def _shown(found: Published) -> TagList:
@@ -285,7 +299,7 @@ def _shown(found: Published) -> TagList:
             class_="downloads",
         ),
         shown(found.picture),
-        text_table(found.columns, found.rows, f"The released table{more}", numbers_from=_first_number(found)),
+        text_table(*_without_covers(found), f"The released table{more}", numbers_from=found.columns.index("count")),
         tags.h4("To be published with it"),
         tags.p(found.statement, class_="statement"),
         tags.details(
@@ -296,8 +310,10 @@ def _shown(found: Published) -> TagList:
     )
 
 
-def _first_number(found: Published) -> int:
-    return found.columns.index("count")
+def _without_covers(found: Published) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows without what the intervals cover, which is the same in all and said in the figure."""
+    kept = [place for place, name in enumerate(found.columns) if name != "covers"]
+    return tuple(found.columns[place] for place in kept), [tuple(row[place] for place in kept) for row in found.rows]
 
 
 def _same(settings: ReleaseSettings, name: str, ledger: str | None) -> Equivalents:

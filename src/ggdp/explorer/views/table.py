@@ -53,7 +53,7 @@ class TableSettings(TableFields):
     bins: str = fields.text("age=0,18,65,inf", longest=fields.LONG)
     data: str = fields.choice("simulated", *BUNDLED)
     epsilon: float = fields.number(0.5, low=0.01, high=20.0)
-    units: int = fields.integer(300, low=1, high=MOST_ROWS)
+    units: int = fields.integer(100, low=1, high=MOST_ROWS)
     rows: float = fields.number(1.0, low=1.0, high=50.0)
     spread: str = fields.choice("uneven", "even")
     dots: str = fields.choice("20", "50")
@@ -98,12 +98,7 @@ def table_ui(settings: TableSettings) -> Tag:
         [
             tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
             ui.output_ui("results"),
-            tags.div(
-                ui.download_link("csv", "Table (CSV)"),
-                ui.download_link("svg", "Figure (SVG)"),
-                ui.download_link("dots_svg", "Dots (SVG)"),
-                class_="downloads",
-            ),
+            ui.output_ui("downloads"),
             ui.output_ui("equivalents"),
         ],
     )  # fmt: skip
@@ -134,6 +129,16 @@ def table_server(
     in_step(input, session, shared, TableSettings())
 
     @reactive.effect
+    @reactive.event(input.data, ignore_init=True)
+    def _bundled() -> None:
+        if input.data() == "simulated":
+            return
+        found = fields.from_inputs(TableSettings, input)
+        table = of_bundled(found.typed(), found.data)
+        for name in ("by", "levels", "bins", "statistics", "ranges", "unit"):
+            session.send_input_message(name, {"value": getattr(table, name)})
+
+    @reactive.effect
     def _columns() -> None:
         found = computed.result()
         if found is not None:
@@ -155,13 +160,23 @@ def table_server(
             tags.p(*(f"{sentence} " for sentence in found.said), class_="origin"),
             *(tags.p(warning, class_="problem") for warning in found.warnings),
             tags.div(
-                headline(found.zero, "have an interval that includes 0"),
+                headline(*found.zero),
                 headline(f"\N{PLUS-MINUS SIGN} {plus_minus.partition(' at')[0]}", "around a count, 95 times of 100"),
                 class_="headlines",
             ),
             tags.div(*map(shown, found.pictures), class_="pair"),
             facts(found.plan, "The plan: no data read, no budget spent"),
         )
+
+    @render.ui
+    def downloads() -> Tag | None:
+        found = computed.result()
+        if found is None:
+            return None
+        links = [ui.download_link("csv", "Table (CSV)"), ui.download_link("svg", "Figure (SVG)")]
+        if len(found.pictures) > 1:
+            links.append(ui.download_link("dots_svg", "Dots (SVG)"))
+        return tags.div(*links, class_="downloads")
 
     @render.ui
     def equivalents() -> Tag | None:
@@ -177,18 +192,15 @@ def table_server(
 
     @render.download_link(filename="ggdp-table.csv", media_type="text/csv")
     def csv() -> Iterator[bytes]:
-        found = computed.result()
-        yield b"" if found is None else found.csv
+        yield computed.required().csv
 
     @render.download_link(filename="ggdp-table.svg", media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
-        found = computed.result()
-        yield b"" if found is None else found.pictures[0].file()
+        yield computed.required().pictures[0].file()
 
     @render.download_link(filename="ggdp-dots.svg", media_type="image/svg+xml")
     def dots_svg() -> Iterator[bytes]:
-        found = computed.result()
-        yield b"" if found is None else found.pictures[-1].file()
+        yield computed.required().pictures[-1].file()
 
     return settings
 
