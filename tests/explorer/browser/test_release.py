@@ -121,7 +121,7 @@ def test_without_a_ledger_the_page_says_so_and_errors_are_shown(page, served):
 
 @pytest.mark.parametrize(("scheme", "width"), [("dark", 1280), ("light", 390)])
 def test_dialog_release_and_budget_are_usable_without_eyes_and_on_a_phone(watched, charged, scheme, width):
-    page = watched(color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
+    page = watched(color_scheme=scheme, viewport={"width": width, "height": 900})
     asked(page, charged)
     assert findings(page) == []
     # The dialog has the focus, on the button that does no harm, and gives it back.

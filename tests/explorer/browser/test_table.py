@@ -89,7 +89,7 @@ def test_what_is_typed_in_one_view_is_there_in_the_others(page, served):
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 def test_the_view_is_usable_without_eyes_in_light_and_dark_and_on_a_phone(watched, served, scheme, width):
-    page = opened(watched(color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True), served)
+    page = opened(watched(color_scheme=scheme, viewport={"width": width, "height": 900}), served)
     assert findings(page) == []
     # Nothing is wider than the screen.
     assert page.evaluate("document.documentElement.scrollWidth") == width
