@@ -17,7 +17,7 @@ PRIORS = st.floats(1e-6, 1.0 - 1e-6)
 
 
 def coin_and_answer(epsilon, delta):
-    """The laws, on both data, of the mechanism that attains the bounds: the truth with probability delta, or an answer."""
+    """The laws, on both data, of what attains the bounds: the truth with probability delta, or else an answer."""
     odds = math.exp(epsilon)
     likely, other = (1.0 - delta) * odds / (1.0 + odds), (1.0 - delta) / (1.0 + odds)
     return {"yes": (likely, other), "no": (other, likely), "truly": (delta, 0.0), "truly not": (0.0, delta)}

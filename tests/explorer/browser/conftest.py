@@ -75,7 +75,7 @@ def shared(browser):
 
 @pytest.fixture
 def watched(browser, shared):
-    """A function that opens pages, in contexts of their own if options are given; afterwards what they did is checked."""
+    """A function that opens pages, in a context of their own with options; what they did is checked afterwards."""
     opened, wrong = [], []
 
     def new_page(**options):

@@ -54,10 +54,16 @@
   }
   document.addEventListener("change", showWhen);
 
+  // The tab of the view is in sight; not by scrollIntoView, from which the keyboard would go on.
+  function showTab() {
+    const tab = document.querySelector(".nav-link.active"), row = tab && tab.closest(".nav");
+    if (row) row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
+  }
+  document.addEventListener("shown.bs.tab", showTab);
+
   document.addEventListener("DOMContentLoaded", () => {
     showWhen();
-    const tab = document.querySelector(".nav-link.active");
-    if (tab) tab.scrollIntoView({ block: "nearest", inline: "center" });
+    showTab();
     // On a narrow screen only the first settings are unfolded, so that results are near.
     if (!window.matchMedia("(max-width: 52rem)").matches) return;
     for (const box of document.querySelectorAll(".settings .group:not(:first-child)")) box.open = false;
