@@ -40,8 +40,8 @@ SABOTAGES = [
     Sabotage(
         "an error of an engine is shown as it is",
         "explorer/releasing.py",
-        '        shown = PageError("it failed, and nothing was shown. The reason is not given, since it might reveal data")\n',
-        '        shown = PageError(f"it failed, and it might reveal data: {failed}")\n',
+        'PageError("it failed, and nothing was shown. The reason is not given, since it might reveal data")',
+        'PageError(f"it failed, and it might reveal data: {failed}")',
         (f"{RELEASING}test_an_error_without_a_text_of_ours_is_not_shown",),
     ),
     Sabotage(
