@@ -265,9 +265,10 @@ def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
     table = found.units.tables[0]
     unit = asked.table.unit_name.strip() or "units"
     share = {choice["max_cells"]: choice for choice in table["choices"]}[table["recommended"]]
+    nulls = found.units.null_rows
+    without = f"; {number_of(nulls, 'row')} without one {'is' if nulls == 1 else 'are'} not counted" if nulls else ""
     said = [
-        f"{found.units.units:,} different values of {found.units.column} in {found.rows:,} rows; "
-        f"{found.units.null_rows:,} rows have none and are not counted.",
+        f"{found.units.units:,} different values of {found.units.column} in {found.rows:,} rows{without}.",
         f"Half of them are in at most {number_of(table['quantiles']['0.5'], 'cell')}, 95 of 100 in at most "
         f"{table['quantiles']['0.95']:,}, all in at most {table['quantiles']['1']:,}.",
         f"Noise and what is cut off together are least at {table['recommended']:,} cells per unit, where "

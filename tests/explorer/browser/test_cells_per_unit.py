@@ -60,7 +60,7 @@ def test_an_upload_is_looked_at_and_stays_in_memory(page, served):
     [
         ("visits.xlsx", b"PK", "must be a table that ggdp reads"),
         ("empty.csv", b"", "is empty"),
-        ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a table that can be read"),
+        ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a Parquet file, or it is damaged"),
     ],
 )
 def test_a_wrong_file_is_refused_in_words_and_never_quoted(page, served, name, content, said):
@@ -79,6 +79,15 @@ def test_a_huge_file_is_not_sent(page, served, tmp_path):
     opened(page, served)
     page.locator("#cells-chooser").set_input_files(huge)
     expect(page.locator("#cells-chooser-words")).to_contain_text("larger than 50 MB")
+
+
+def test_a_file_with_semicolons_in_another_encoding_is_read_as_it_is_declared(page, served):
+    opened(page, served, f"view=cells&{TABLE}&delimiter=%3B&encoding=latin-1")
+    visits = VISITS.replace(",", ";").replace("Oxford", "Köln").encode("latin-1")
+    expect(uploaded(page, "visits.csv", visits)).to_have_text("Looking at visits.csv.")
+    page.get_by_role("button", name="Look at the data").click()
+    expect(page.locator("#cells-results")).to_contain_text("60 different values of patient in 120 rows")
+    expect(page.locator("#cells-equivalents")).to_contain_text("--encoding latin-1")
 
 
 def test_a_column_that_is_not_there_is_named(page, served):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 from htmltools import Tag, TagList, tags
 from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 
@@ -15,7 +15,7 @@ from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
 from ggdp.explorer.inputs import group, panel, quantity
 from ggdp.explorer.releasing import Asked
-from ggdp.explorer.source_input import file_input, file_server
+from ggdp.explorer.source_input import file_input, file_server, format_form
 from ggdp.explorer.table_form import TableFields, columns_form, in_step, units_form
 from ggdp.explorer.table_results import CheckResults, check_results
 from ggdp.explorer.text_tables import headline, text_table
@@ -46,10 +46,12 @@ class CellsPerUnitSettings:
     bins: str = fields.text(longest=fields.LONG)
     unit: str = fields.text()
     epsilon: float = fields.number(1.0, low=0.01, high=20.0)
+    delimiter: str = fields.text()
+    encoding: str = fields.text()
 
     def typed(self) -> TypedTable:
         """Return the table."""
-        return TypedTable(by=self.by, levels=self.levels, bins=self.bins, unit=self.unit, epsilon=self.epsilon)
+        return TypedTable(**asdict(self))
 
 
 @module.ui
@@ -59,6 +61,7 @@ def cells_ui(settings: CellsPerUnitSettings) -> Tag:
     return panel(
         [
             file_input(),
+            format_form(settings.delimiter, settings.encoding),
             group("Table", *columns_form(table)),
             group("Units", *units_form(table, limited=False)),
             quantity("epsilon", LABELS["--epsilon"], settings.epsilon, low=0.01, high=20.0, scale="log",

@@ -22,7 +22,7 @@ from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
 from ggdp.explorer.inputs import choices, group, panel
 from ggdp.explorer.releasing import Asked, Offer, Published, make_offer, publish
-from ggdp.explorer.source_input import file_input, file_server
+from ggdp.explorer.source_input import file_input, file_server, format_form
 from ggdp.explorer.table_form import (
     TableFields,
     columns_form,
@@ -58,11 +58,19 @@ class ReleaseSettings(TableFields):
     order: str = fields.text("auto")
     negative: str = fields.choice("no", "yes")
     analyst: str = fields.text()
+    delimiter: str = fields.text()
+    encoding: str = fields.text()
 
     def table(self) -> TypedTable:
         """Return the table."""
         order = self.order.strip() or "auto"
-        return self.typed(neighbours=self.neighbours, order=order, nonnegative=self.negative == "yes")
+        return self.typed(
+            neighbours=self.neighbours,
+            order=order,
+            nonnegative=self.negative == "yes",
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+        )
 
 
 @module.ui
@@ -71,6 +79,7 @@ def release_ui(settings: ReleaseSettings) -> Tag:
     return panel(
         [
             file_input(),
+            format_form(settings.delimiter, settings.encoding),
             group("Table", *columns_form(settings)),
             group("Statistics", *statistics_form(settings), opened=bool(settings.statistics)),
             group("Units", *units_form(settings),

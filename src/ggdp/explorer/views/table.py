@@ -13,7 +13,7 @@ from ggdp.explorer import settings as fields
 from ggdp.explorer.background import Background
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, panel, quantity
+from ggdp.explorer.inputs import choices, group, panel, quantity, when
 from ggdp.explorer.simulated_table import BUNDLED, MOST_ROWS, Simulation
 from ggdp.explorer.table_form import (
     TableFields,
@@ -93,10 +93,14 @@ def table_ui(settings: TableSettings) -> Tag:
             group("Privacy", *privacy_form(settings)),
             group(
                 "Simulation",
-                quantity("units", "People", settings.units, low=1, high=MOST_ROWS, scale="log", whole=True),
-                quantity("rows", "Rows of each, on average", settings.rows, low=1.0, high=50.0,
-                         hint="With a unit only."),
-                choices("spread", "Cells are", _SPREADS, settings.spread),
+                when(
+                    "data",
+                    ["simulated"],
+                    quantity("units", "People", settings.units, low=1, high=MOST_ROWS, scale="log", whole=True),
+                    quantity("rows", "Rows of each, on average", settings.rows, low=1.0, high=50.0,
+                             hint="With a unit only."),
+                    choices("spread", "Cells are", _SPREADS, settings.spread),
+                ),
                 choices("dots", "Dots for each cell", {"20": "20", "50": "50"}, settings.dots),
                 quantity("seed", "Seed", settings.seed, low=0, high=10_000, whole=True,
                          hint="Another seed is another table, and other noise."),
