@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
 from typing import Annotated
@@ -26,7 +27,8 @@ def explore(
         str | None, typer.Option(metavar="URL", help="Ledger that releases are charged to: a path, or postgresql://...")
     ] = None,
     token: Annotated[
-        str | None, typer.Option(help="Secret that visitors must know, at least 16 characters.", envvar="GGDP_TOKEN")
+        str | None,
+        typer.Option(help="Secret that visitors must know: 16 or more letters and digits.", envvar="GGDP_TOKEN"),
     ] = None,
 ) -> None:
     """Open a page in the browser that shows what each choice does to noise, tables and budget.
@@ -40,8 +42,8 @@ def explore(
         raise MissingExtraError(message)
     if file is not None and not file.is_file():
         raise ArgumentError("file", str(file), "is not a file; give the path of a CSV or Parquet file, or none")
-    if token is not None and len(token) < 16:
-        raise ArgumentError("token", "(secret)", "must have at least 16 characters")
+    if token is not None and not re.fullmatch(r"[\w.~-]{16,}", token, re.ASCII):
+        raise ArgumentError("token", "(secret)", "must be at least 16 letters, digits or any of - . _ ~")
     from ggdp.explorer.serving import serve
 
     serve(

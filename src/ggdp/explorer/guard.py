@@ -15,6 +15,7 @@ import hmac
 from base64 import b64encode
 from hashlib import sha256
 from http.cookies import SimpleCookie
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["COOKIE", "Guard", "is_loopback"]
 
 COOKIE = "ggdp-token"
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Pictures of matplotlib, and Shiny, have style attributes.
 _POLICY = (
     "default-src 'self'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -47,7 +47,11 @@ _HEADERS = {
 
 def is_loopback(host: str) -> bool:
     """Return whether an address is one that only this machine reaches."""
-    return host in _LOOPBACK or host.startswith("127.")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        # A name, which may point anywhere, whatever it begins with.
+        return False
 
 
 class Guard:
