@@ -147,3 +147,15 @@ def test_caps_of_analysts_are_those_of_the_ledger(tmp_path: Path) -> None:
     assert budget(ledger, 0.2, analyst="ana").headlines[0] == ("0.5", "of epsilon = 0.5 remains")
     with pytest.raises(PageError, match="no analyst was named; Analyst must be one of 'ana'"):
         budget(ledger, 0.2)
+
+
+def test_other_kinds_of_accounting_are_shown_too(tmp_path: Path) -> None:
+    renyi = ggdp.Ledger.create(tmp_path / "renyi.ledger", ggdp.ApproxDP(2.0, 1e-6), accounting="renyi")
+    assert "such releases fit" in budget(renyi, 0.1).answer
+    reserved = ggdp.Ledger.create(tmp_path / "reserved.ledger", ggdp.ApproxDP(2.0, 1e-6), accounting="reserved")
+    weekly = ggdp.calibrate(ggdp.PureDP(0.1), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    reserved.reserve([(ggdp.Mechanism(weekly), 3)])
+    found = budget(reserved, 0.1)
+    assert found.headlines[0] == ("3 uses of 1 reserved law", "remain")
+    assert "3 such releases fit" in found.answer
+    assert budget(reserved, 0.2).refused

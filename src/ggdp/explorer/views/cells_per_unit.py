@@ -19,7 +19,7 @@ from ggdp.explorer.source_input import file_input, file_server, format_form
 from ggdp.explorer.table_form import TableFields, columns_form, in_step, units_form
 from ggdp.explorer.table_results import CheckResults, check_results
 from ggdp.explorer.text_tables import headline, text_table
-from ggdp.explorer.typed_table import LABELS, PageError, TypedTable
+from ggdp.explorer.typed_table import LABELS, PageError, TypedTable, in_words_of_the_page
 from ggdp.explorer.view import View
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def cells_server(
     @reactive.calc
     @reactive.event(input.look)
     def arguments() -> tuple[Any, ...] | None:
-        found = fields.from_inputs(CellsPerUnitSettings, input)
+        with in_words_of_the_page():
+            found = fields.from_inputs(CellsPerUnitSettings, input)
         source = shared.source()
         if source is None:
             raise PageError("choose a file first, or start the page with one: ggdp explore FILE")

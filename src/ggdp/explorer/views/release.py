@@ -32,7 +32,7 @@ from ggdp.explorer.table_form import (
     units_form,
 )
 from ggdp.explorer.text_tables import facts, text_table
-from ggdp.explorer.typed_table import PageError, message_of
+from ggdp.explorer.typed_table import PageError, in_words_of_the_page, message_of
 from ggdp.explorer.view import View
 from ggdp.explorer.workers import StoppedError
 
@@ -134,7 +134,8 @@ def release_server(
         source = shared.source()
         if source is None:
             raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
-        found = fields.from_inputs(ReleaseSettings, input)
+        with in_words_of_the_page():
+            found = fields.from_inputs(ReleaseSettings, input)
         kept["asked"] = source
         asked = Asked(
             table=found.table(),

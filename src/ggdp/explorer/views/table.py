@@ -132,7 +132,8 @@ def table_server(
             return None
 
     def asked() -> tuple[Any, ...]:
-        found = fields.from_inputs(TableSettings, input)
+        with in_words_of_the_page():
+            found = fields.from_inputs(TableSettings, input)
         return (found, *found.asked())
 
     def quick() -> tuple[Any, ...] | None:
@@ -160,9 +161,9 @@ def table_server(
     @reactive.effect
     @reactive.event(input.data, ignore_init=True)
     def _bundled() -> None:
-        if input.data() == "simulated":
+        found = settings()
+        if found is None or found.data == "simulated":
             return
-        found = fields.from_inputs(TableSettings, input)
         table = of_bundled(found.typed(), found.data)
         for name in ("by", "levels", "bins", "statistics", "ranges", "unit"):
             session.send_input_message(name, {"value": getattr(table, name)})
