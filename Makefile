@@ -21,7 +21,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.all: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) 'pip>=25.1'
-	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres]' --group test --group docs
+	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres,explorer]' --group test --group docs
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core ## release a private table of bundled data into demo-output/

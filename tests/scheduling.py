@@ -11,15 +11,16 @@ from xdist.scheduler import LoadScopeScheduling
 __all__ = ["GroupScheduling", "group_of", "place_of"]
 
 # Tests that share what takes long to build run in one process: a Spark session, a PostgreSQL server, mechanisms, a
-# reproduction; and so do all tests of a file. A process has one Spark context, and tests use two: a session of ggdp's
-# own and a cluster. Their groups start first, each in its own process. Where there is one process, the cluster takes
-# the place of the session.
+# browser, a reproduction; and so do all tests of a file. A process has one Spark context, and tests use two: a session
+# of ggdp's own and a cluster. Their groups start first, each in its own process. Where there is one process, the
+# cluster takes the place of the session.
 CLUSTER = "tests/tables/engines/spark/"
 SHARED = {
     "spark": lambda name: "spark" in name and CLUSTER not in name,
     "spark cluster": lambda name: CLUSTER in name,
     "conformance": lambda name: "tests/conformance/" in name or "tests/proofs/test_kernel.py" in name,
     "postgresql": lambda name: "postgresql" in name,
+    "browser": lambda name: "tests/explorer/browser/" in name,
     "paper": lambda name: any(f"tests/paper/{part}/" in name for part in ("claims", "figures", "report")),
 }
 

@@ -18,6 +18,7 @@ SPARK = "tests/tables/engines/spark/test_counting.py::test_open_keys_are_the_sam
         ("tests/tables/test_side_door.py::test_a[spark]", "spark"),
         ("tests/ledger/test_kills.py::test_a[postgresql-publish]", "postgresql"),
         ("tests/paper/report/test_page.py::test_a", "paper"),
+        ("tests/explorer/browser/test_page.py::test_a", "browser"),
         ("tests/paper/comparisons/test_tails.py::test_a", "tests/paper/comparisons/test_tails.py"),
     ],
 )

@@ -7,7 +7,7 @@ never claims more privacy, or less error, than is proved. JSON documents and the
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
 from ggdp.errors import ArgumentError
@@ -15,7 +15,7 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["rounded_text", "rounded_up", "rounded_up_text"]
+__all__ = ["rounded_down_text", "rounded_text", "rounded_up", "rounded_up_text"]
 
 # Powers of ten of the first digit at which a number is written with an exponent: below, and from here.
 _TINY, _HUGE = -4, 15
@@ -59,6 +59,24 @@ def rounded_up_text(value: float, digits: int = 3) -> str:
     if float(nearest) >= value:
         return _text(nearest)
     return _text(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+
+
+def rounded_down_text(value: float, digits: int = 3) -> str:
+    """Return a number as text with this many significant digits, rounded down if it has more; for lower bounds.
+
+    Claim: the float nearest to the text is not above the value.
+
+    Examples
+    --------
+    >>> rounded_down_text(6.0799e-07), rounded_down_text(1419.0), rounded_down_text(0.05)
+    ('6.07e-07', '1,410', '0.05')
+    """
+    if not math.isfinite(value):
+        return f"{value:g}"
+    nearest = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
+    if float(nearest) <= value:
+        return _text(nearest)
+    return _text(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(value)))
 
 
 def _text(number: Decimal) -> str:

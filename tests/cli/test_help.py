@@ -11,8 +11,8 @@ from tests.command_lines import commands, run_line
 from ggdp.cli.app import app, run
 
 ROOT = Path(__file__).parents[2]
-# They take long, and are run elsewhere.
-PARSED_ONLY = {"reproduce"}
+# They take long or serve until they are stopped, and are run elsewhere.
+PARSED_ONLY = {"explore", "reproduce"}
 
 
 def walk(command, path=()):

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp.cli.account import account
+from ggdp.cli.belief import belief
 from ggdp.cli.calibrate import calibrate
 from ggdp.cli.check import check
 from ggdp.cli.demo import demo
 from ggdp.cli.examples import example
+from ggdp.cli.explore import explore
 from ggdp.cli.ledger import ledger
 from ggdp.cli.plan import plan
 from ggdp.cli.range import private_range
@@ -38,6 +40,7 @@ app = typer.Typer(
 
 
 app.command(epilog=example("ggdp account january.manifest.json february.manifest.json --delta 1e-6"))(account)
+app.command(epilog=example("ggdp belief --epsilon 1 --delta 1e-6 --prior 0.1"))(belief)
 app.command(epilog=example("ggdp calibrate --order 3 --epsilon 1 --delta 1e-6"))(calibrate)
 app.command(
     epilog=example(
@@ -46,6 +49,7 @@ app.command(
     )
 )(check)
 app.command(epilog=example("ggdp demo --out demo-output"))(demo)
+app.command(epilog=example("ggdp explore docs/examples/visits.csv --port 8000 --no-browser"))(explore)
 app.command(epilog=example("ggdp plan --plus-minus 10 --delta 1e-6 --support integer"))(plan)
 app.command("range", epilog=example("ggdp range docs/examples/incomes.csv income --epsilon 0.2"))(private_range)
 app.command(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ggdp import _validate
 from ggdp.errors import BudgetExceededError, TamperingError
 from ggdp.ledger.accounts import Accounts, State
 from ggdp.ledger.budgets import Budget
@@ -27,7 +29,31 @@ if TYPE_CHECKING:
     from ggdp.ledger.ledger_terms import LedgerTerms
     from ggdp.privacy import Neighbours
 
-__all__ = ["ReadableLedger"]
+__all__ = ["ReadableLedger", "WhatIf"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """What releases of one kind would leave.
+
+    Attributes
+    ----------
+    left : tuple of float
+        What is left after the first, the second and so on, as `ReadableLedger.burn_down` counts it.
+    remaining : Balance or None
+        What would remain after the first, exactly; None if it does not fit.
+    refusal : str or None
+        Why the next one does not fit; None if as many fit as were asked about.
+    """
+
+    left: tuple[float, ...]
+    remaining: Balance | None
+    refusal: str | None
+
+    @property
+    def fitting(self) -> int:
+        """How many fit."""
+        return len(self.left)
 
 
 class ReadableLedger:
@@ -147,6 +173,43 @@ class ReadableLedger:
         asked, charge = self._cost(request, analyst)
         with self._reading() as present:
             present.charged(asked, charge, analyst)
+
+    def what_if(self, request: Asked, analyst: str | None = None, *, most: int = 100) -> WhatIf:
+        """Return what releases of one kind, one after another, would leave, and how many of them fit.
+
+        Nothing is charged. Other releases in between change the answer.
+
+        Parameters
+        ----------
+        request : Mechanism, TablePlan, ChargeRequest or guarantee
+            What would be released, again and again.
+        analyst : str, optional
+            Who asks.
+        most : int, default 100
+            Count up to so many.
+
+        Examples
+        --------
+        >>> import ggdp, tempfile
+        >>> ledger = ggdp.Ledger.create(tempfile.mkdtemp() + "/people.ledger", ggdp.PureDP(1.0))
+        >>> found = ledger.what_if(ggdp.PureDP(0.3, "add-remove"))
+        >>> found.fitting, str(found.remaining), [round(left, 6) for left in found.left]
+        (3, 'epsilon = 0.7, delta = 0', [0.7, 0.4, 0.1])
+        """
+        most = _validate.integer(most=most, at_least=1)
+        asked, charge = self._cost(request, analyst)
+        left: list[float] = []
+        remaining, refusal = None, None
+        with self._reading() as present:
+            state = self._accounts.protecting(present.state, asked.protects, asked.unit)
+            try:
+                for _ in range(most):
+                    state = self._accounts.charged(state, charge, analyst)
+                    remaining = remaining or self._accounts.remaining(state, analyst)
+                    left.append(self._accounts.common.left(state.common))
+            except BudgetExceededError as refused:
+                refusal = str(refused)
+        return WhatIf(left=tuple(left), remaining=remaining, refusal=refusal)
 
     def verify(self, head: str | Head | None = None) -> Head:
         """Check every column of every record, and return the head.

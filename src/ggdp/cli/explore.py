@@ -1,0 +1,55 @@
+"""``ggdp explore``: the local web page."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
+from typing import Annotated
+
+import typer
+
+from ggdp.errors import ArgumentError, MissingExtraError, install_hint
+
+__all__ = ["explore"]
+
+
+def explore(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="CSV or Parquet file to look at; none is needed.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; one other than loopback needs --token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")] = 8500,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="URL", help="Ledger that releases are charged to: a path, or postgresql://...")
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(help="Secret that visitors must know: 16 or more letters and digits.", envvar="GGDP_TOKEN"),
+    ] = None,
+) -> None:
+    """Open a page in the browser that shows what each choice does to noise, tables and budget.
+
+    The page runs on this machine and sends nothing anywhere else.
+    """
+    if find_spec("shiny") is None or find_spec("matplotlib") is None:
+        message = f"the page needs shiny and matplotlib: {install_hint('explorer')}"
+        raise MissingExtraError(message)
+    if file is not None and not file.is_file():
+        raise ArgumentError("file", str(file), "is not a file; give the path of a CSV or Parquet file, or none")
+    if token is not None and not re.fullmatch(r"[\w.~-]{16,}", token, re.ASCII):
+        raise ArgumentError("token", "(secret)", "must be at least 16 letters, digits or any of - . _ ~")
+    from ggdp.explorer.serving import serve
+
+    serve(
+        file=file,
+        ledger=ledger,
+        host=host,
+        port=port,
+        token=token,
+        browser=not no_browser,
+        tell=lambda address: typer.echo(f"The page is at {address} (stop it with Ctrl-C)"),
+    )

@@ -1,0 +1,1 @@
+"""The local web page of ``ggdp explore``; it needs the extra `explorer`."""

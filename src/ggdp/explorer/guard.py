@@ -1,0 +1,149 @@
+"""Who may talk to the page: checks before every request, and headers of every answer.
+
+==========  ==========================================================================================
+host        on a loopback address, the Host header must name it: a web site whose name is made to point to this
+            machine (DNS rebinding) has its own name there
+origin      a websocket, and whatever changes something, must come from a page of this server
+token       on another address, a secret: once in the address, from then on in a cookie, or in a header
+headers     scripts, pictures and connections from this server only; nothing is stored or framed
+==========  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64encode
+from hashlib import sha256
+from http.cookies import SimpleCookie
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["COOKIE", "Guard", "is_loopback"]
+
+COOKIE = "ggdp-token"
+# Pictures of matplotlib, and Shiny, have style attributes.
+_POLICY = (
+    "default-src 'self'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+)
+_HEADERS = {
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address is one that only this machine reaches."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        # A name, which may point anywhere, whatever it begins with.
+        return False
+
+
+class Guard:
+    """An ASGI application that lets a request through to another if it may be answered.
+
+    Parameters
+    ----------
+    inner : ASGI application
+        What answers.
+    token : str, optional
+        What visitors must know.
+    loopback : bool
+        Whether it answers to the names of loopback addresses only.
+    scripts : iterable of str
+        Scripts that may stand in a page itself; all others are files of this server.
+    """
+
+    def __init__(self, inner: ASGIApp, *, token: str | None, loopback: bool, scripts: Iterable[str] = ()) -> None:
+        digests = [b64encode(sha256(script.encode()).digest()).decode() for script in scripts]
+        policy = _POLICY.format(scripts="".join(f" 'sha256-{digest}'" for digest in digests))
+        self.headers = {"content-security-policy": policy, **_HEADERS}
+        self.inner = inner
+        self.token = token
+        self.loopback = loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.inner(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
+        if self.loopback and not is_loopback(_name(headers.get("host", ""))):
+            await self._refuse(scope, receive, send, 421, "This page answers to the name localhost only.")
+        elif not self._is_own(scope, headers):
+            await self._refuse(scope, receive, send, 403, "This request does not come from a page of this server.")
+        elif self.token is not None and not self._knows(headers, query):
+            await self._refuse(
+                scope, receive, send, 401, "Add ?token=... to the address, with the token of ggdp explore."
+            )
+        elif self.token is not None and "token" in query and scope["type"] == "http":
+            await self._remember(scope, receive, send, query)
+        elif "/upload/" in scope["path"] and not scope["path"].startswith("/upload/"):
+            # Shiny's own uploads are files.
+            await self._refuse(scope, receive, send, 404, "Not found.")
+        else:
+            await self.inner(scope, receive, self._with_headers(send, scope["path"]))
+
+    def _is_own(self, scope: Scope, headers: Headers) -> bool:
+        """Return whether a websocket, or a request that changes something, comes from a page of this server."""
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            return True
+        return urlsplit(headers.get("origin", "")).netloc == headers.get("host", "") != ""
+
+    def _knows(self, headers: Headers, query: dict[str, str]) -> bool:
+        assert self.token is not None
+        cookies = SimpleCookie(headers.get("cookie", ""))
+        scheme, _, secret = headers.get("authorization", "").partition(" ")
+        found = [query.get("token"), cookies[COOKIE].value if COOKIE in cookies else None]
+        found += [secret] if scheme.lower() == "bearer" else []
+        # Every one is compared, and each in a time that does not depend on where it differs.
+        same = [hmac.compare_digest(one.encode(), self.token.encode()) for one in found if one is not None]
+        return any(same)
+
+    async def _remember(self, scope: Scope, receive: Receive, send: Send, query: dict[str, str]) -> None:
+        """Put the token into a cookie and take it out of the address."""
+        assert self.token is not None
+        rest = urlencode({name: value for name, value in query.items() if name != "token"})
+        answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), status_code=303)
+        answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
+        await answer(scope, receive, self._with_headers(send))
+
+    def _with_headers(self, send: Send, path: str = "") -> Send:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self.headers.items():
+                    headers[name] = value
+                # Scripts and styles have their version in their address.
+                kept = path.startswith("/lib/") and message["status"] == 200
+                headers["cache-control"] = "private, max-age=3600" if kept else "no-store"
+            await send(message)
+
+        return sending
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, status: int, words: str) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": words})
+            return
+        await PlainTextResponse(words + "\n", status_code=status)(scope, receive, self._with_headers(send))
+
+
+def _name(host: str) -> str:
+    """Return the name in a Host header, without its port."""
+    return urlsplit(f"//{host}").hostname or ""

@@ -1,0 +1,333 @@
+"""One release from the page: what it would spend, said beforehand; and the release itself, once for each confirmation.
+
+A release begins with an `Offer`, which the dialog shows: the plan, what it spends, what is left. To confirm it is to
+hand the offer in at the `ReleaseDesk` of the server, which takes each offer once, one at a time, and only if nothing
+was released since it was made: a double click, a second tab with the same dialog, or a release of somebody else from
+the same ledger leads to a refusal that says so, never to a second charge.
+
+What is computed here runs in a process of its own (`ggdp.explorer.workers`), so all of it is plain values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.errors import CertificateError, GgdpError
+from ggdp.explorer.figures import Picture, drawn
+from ggdp.explorer.typed_table import PageError, TypedTable, in_words_of_the_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ggdp.ledger.budgets import Balance
+
+__all__ = ["Asked", "Offer", "Published", "ReleaseDesk", "balance_in_words", "make_offer", "publish", "read_safely"]
+
+# Rows that the page shows; the files have all.
+_SHOWN_ROWS = 200
+
+
+@frozen(kw_only=True)
+class Asked:
+    """A release that is asked for: a table of a file, and the ledger that it is charged to.
+
+    Attributes
+    ----------
+    table : TypedTable
+        The table.
+    path, name : str
+        Where the file is, and what its user calls it.
+    ledger, analyst : str, optional
+        The ledger, and who asks.
+    click : int
+        Which click asked for it: the same again is asked for by another one.
+    """
+
+    table: TypedTable
+    path: str
+    name: str
+    ledger: str | None = None
+    analyst: str | None = None
+    click: int = 0
+
+
+@frozen(kw_only=True)
+class Offer:
+    """What a release would spend, before it is confirmed; no data were read.
+
+    Attributes
+    ----------
+    asked : Asked
+        What is asked for.
+    rows : tuple of (str, str)
+        The plan, a name and a text in each.
+    cost : str
+        What it spends.
+    remaining, after : str, optional
+        What the ledger has now, and would have afterwards; None without a ledger, and `after` if it does not fit.
+    refusal : str, optional
+        Why it does not fit.
+    head : str, optional
+        Hash of the last record of the ledger.
+    warnings : tuple of str
+        What the plan warns of.
+    number : int
+        Given by the desk.
+    released : int
+        How many releases the desk had taken when the offer was made.
+    """
+
+    asked: Asked
+    rows: tuple[tuple[str, str], ...]
+    cost: str
+    remaining: str | None = None
+    after: str | None = None
+    refusal: str | None = None
+    head: str | None = None
+    warnings: tuple[str, ...] = ()
+    number: int = 0
+    released: int = 0
+
+
+@frozen(kw_only=True)
+class Published:
+    """What was released, ready to be shown and downloaded.
+
+    Attributes
+    ----------
+    files : dict of str to bytes
+        The CSV file, its manifest and a picture of it, by their names.
+    columns, rows : tuple
+        The first rows of the table.
+    more : int
+        How many rows are not among them.
+    guarantee, statement : str
+        What holds, and the paragraph that is fit to be published.
+    certificate : str
+        What the certificate proves.
+    refuted : str, optional
+        Why the certificate does not hold; None if it was proved again.
+    picture : Picture
+        The table as a figure of the page.
+    entry : str, optional
+        The entry of the ledger, and what remains.
+    """
+
+    files: dict[str, bytes]
+    picture: Picture
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    more: int
+    guarantee: str
+    statement: str
+    certificate: str
+    refuted: str | None = None
+    entry: str | None = None
+
+
+class ReleaseDesk:
+    """Takes each offer once, one at a time, and only if nothing was released since it was made.
+
+    Examples
+    --------
+    >>> desk = ReleaseDesk()
+    >>> asked = Asked(table=TypedTable(by="ward", levels="ward=a,b"), path="people.csv", name="people.csv")
+    >>> offer = desk.numbered(make_offer(asked))
+    >>> with desk.taken(offer):
+    ...     pass
+    >>> with desk.taken(offer):
+    ...     pass
+    Traceback (most recent call last):
+    ggdp.explorer.typed_table.PageError: this release was already made; ...
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._used: set[int] = set()
+        self._is_busy = False
+
+    @property
+    def released(self) -> int:
+        """How many offers were taken."""
+        return len(self._used)
+
+    def numbered(self, offer: Offer) -> Offer:
+        """Return an offer with a number of its own, which can be taken once."""
+        with self._lock:
+            return evolve(offer, number=next(self._numbers), released=len(self._used))
+
+    @contextmanager
+    def taken(self, offer: Offer) -> Iterator[None]:
+        """Take an offer for as long as it is carried out, or raise."""
+        with self._lock:
+            if offer.number in self._used:
+                message = "this release was already made; each confirmation releases once. Ask again for another one"
+                raise PageError(message)
+            if self._is_busy:
+                message = "another release is being made, perhaps in another tab; wait for it, and look again"
+                raise PageError(message)
+            if offer.released != len(self._used):
+                message = "another release was made since this was asked, perhaps in another tab; nothing was charged"
+                raise PageError(f"{message} here. Look at what remains, and ask again")
+            self._used.add(offer.number)
+            self._is_busy = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._is_busy = False
+
+
+def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = None) -> Offer:
+    """Return what a release would spend; nothing is charged and no data are read.
+
+    Examples
+    --------
+    >>> asked = Asked(table=TypedTable(by="ward", levels="ward=a,b"), path="people.csv", name="people.csv")
+    >>> make_offer(asked).cost
+    'epsilon = 1'
+    """
+    from ggdp.tables.plan_summary import summary_rows
+
+    if progress is not None:
+        progress(0, 1)
+    plan = asked.table.plan()
+    delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
+    offer: dict[str, Any] = {
+        "asked": asked,
+        "rows": tuple(summary_rows(plan)),
+        "cost": f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta}",
+        "warnings": tuple(plan.request.warnings),
+    }
+    if asked.ledger is not None:
+        from ggdp.ledger import Ledger
+
+        with in_words_of_the_page(asked.table.unit or None):
+            ledger = Ledger(asked.ledger)
+            offer["head"], offer["remaining"] = ledger.head.hash, balance_in_words(ledger.remaining(asked.analyst))
+            found = ledger.what_if(plan, asked.analyst, most=1)
+        offer["after"] = None if found.remaining is None else balance_in_words(found.remaining)
+        offer["refusal"] = found.refusal
+    return Offer(**offer)
+
+
+def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None) -> Published:
+    """Carry out a release: charge it, read the data, draw the noise; and check its certificate again."""
+    from ggdp.plots.tables import plot_table
+    from ggdp.tables.pictures import picture
+    from ggdp.tables.writing import contents, digests, targets
+
+    tell = progress or (lambda _, __: None)
+    tell(0, 3)
+    asked, plan = offer.asked, offer.asked.table.plan()
+    tell(1, 3)
+    with read_safely(asked):
+        _require_unchanged(offer)
+        release: Any = plan.run(asked.path, ledger=asked.ledger, analyst=asked.analyst)
+        files = targets(f"{PurePath(asked.name).stem}-private.csv", len(plan.request.by))
+        found = {path.name: content for path, content in contents(release, files).items()}
+        svg = f"{files[0].stem}.svg"
+        found[svg] = picture(release, 0, ".svg")
+        if release.charge is not None:
+            release.charge.published(digests({Path(name): content for name, content in found.items()}))
+        tell(2, 3)
+        title = f"The released table, {release.guarantee}"
+        said = f"Each released number of {PurePath(asked.name).name} with its 95% interval; the table below has them."
+        figure = drawn(plot_table(release), "released", title, said)
+    manifest = json.loads(found[files[-1].name])
+    table = release.tables[0].to_arrow()
+    shown = table.slice(0, _SHOWN_ROWS).to_pylist()
+    return Published(
+        files=found,
+        picture=figure,
+        columns=tuple(table.column_names),
+        rows=tuple(tuple(_cell(value) for value in row.values()) for row in shown),
+        more=max(table.num_rows - _SHOWN_ROWS, 0),
+        guarantee=str(release.guarantee),
+        statement=manifest["statement"],
+        certificate=_proved(manifest["mechanism"]["certificate"]),
+        refuted=_refuted(manifest),
+        entry=_entry(asked),
+    )
+
+
+def balance_in_words(balance: Balance) -> str:
+    """Return what remains, in few digits."""
+    if balance.epsilon is None or balance.delta is None:
+        return str(balance)
+    delta = f", delta = {rounded_text(float(balance.delta), 6)}" if balance.delta else ""
+    return f"epsilon = {rounded_text(float(balance.epsilon), 6)}{delta}"
+
+
+@contextmanager
+def read_safely(asked: Asked) -> Iterator[None]:
+    """Make errors name the file as its user does, and never quote the data."""
+    try:
+        with in_words_of_the_page(asked.table.unit or None):
+            yield
+    except GgdpError as refused:
+        shown = PageError(str(refused).replace(asked.path, asked.name))
+        notes = getattr(refused, "__notes__", ())
+    except MemoryError:
+        shown, notes = PageError("there is not enough memory for this file"), ()
+    except Exception as failed:
+        shown = PageError("it failed, and nothing was shown. The reason is not given, since it might reveal data")
+        notes = getattr(failed, "__notes__", ())
+    else:
+        return
+    for note in notes:
+        shown.add_note(note)
+    raise shown from None
+
+
+def _require_unchanged(offer: Offer) -> None:
+    """Raise if something was charged to the ledger since the offer was made."""
+    if offer.asked.ledger is None:
+        return
+    from ggdp.ledger import Ledger
+
+    if Ledger(offer.asked.ledger).head.hash != offer.head:
+        message = "the ledger has changed since this was asked: another release was made, and nothing was charged here"
+        raise PageError(f"{message}. Look at what remains, and ask again")
+
+
+def _entry(asked: Asked) -> str | None:
+    if asked.ledger is None:
+        return None
+    from ggdp.ledger import Ledger
+
+    ledger = Ledger(asked.ledger)
+    return f"entry {len(ledger.entries()):,}; {balance_in_words(ledger.remaining(asked.analyst))} remains"
+
+
+def _proved(certificate: dict[str, Any]) -> str:
+    proved = f"{certificate['quantity']} is at most {rounded_up_text(certificate['proved'], 6)}"
+    return f"{certificate['statement']}; {proved}, by {certificate['arithmetic']}"
+
+
+def _refuted(manifest: dict[str, Any]) -> str | None:
+    """Return why a certificate does not hold; None if it was proved again."""
+    from ggdp.proofs.certificate import verify
+
+    try:
+        verify(manifest["mechanism"]["certificate"])
+    except CertificateError as wrong:
+        return str(wrong)
+    return None
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return rounded_text(value, 6)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,116 @@
+"""Settings of a view: a frozen attrs record whose fields are also parameters of the page's address.
+
+A field has a converter that checks and converts what comes from an input or from the address, and a default. Only
+settings that differ from the defaults are in the address, so that addresses are short and stay valid when a setting is
+added.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode
+
+import attrs
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError, GgdpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["LONG", "SHORT", "choice", "from_address", "from_inputs", "integer", "number", "query_string", "text"]
+
+_T = TypeVar("_T")
+# Characters of a name, and of lines of declarations.
+SHORT, LONG = 200, 5_000
+
+
+def number(default: float, *, low: float, high: float) -> Any:  # noqa: ANN401 - a field, whose type the class declares
+    """Return a field for a number from `low` to `high`."""
+    return _field(default, lambda name, value: _between(name, _number(name, value), low, high))
+
+
+def integer(default: int, *, low: int, high: int) -> Any:  # noqa: ANN401
+    """Return a field for a whole number from `low` to `high`."""
+
+    def check(name: str, value: object) -> int:
+        found = _between(name, _number(name, value), low, high)
+        if found != int(found):
+            raise ArgumentError(name, value, "must be a whole number")
+        return int(found)
+
+    return _field(default, check)
+
+
+def choice(default: str, *among: str) -> Any:  # noqa: ANN401
+    """Return a field for one of a few words."""
+    return _field(default, lambda name, value: _validate.choice(among=(default, *among), **{name: value}))
+
+
+def text(default: str = "", *, longest: int = SHORT) -> Any:  # noqa: ANN401
+    """Return a field for a text, such as the name of a column."""
+
+    def check(name: str, value: object) -> str:
+        found = "" if value is None else str(value)
+        if len(found) > longest:
+            raise ArgumentError(name, f"{found[:20]}...", f"must have at most {longest:,} characters")
+        return found
+
+    return _field(default, check)
+
+
+def from_address(kind: type[_T], parameters: Mapping[str, str]) -> _T:
+    """Return the settings that an address holds; what it lacks, or has wrong, is the default."""
+    found: dict[str, Any] = {}
+    for field in attrs.fields(kind):  # type: ignore[arg-type]
+        if field.name not in parameters:
+            continue
+        try:
+            kind(**{field.name: parameters[field.name]})
+        except GgdpError:
+            continue
+        found[field.name] = parameters[field.name]
+    return kind(**found)
+
+
+def from_inputs(kind: type[_T], inputs: Any) -> _T:  # noqa: ANN401 - the inputs of a Shiny module
+    """Return the settings that the inputs of a view hold, each input by the name of its field.
+
+    Raises
+    ------
+    ArgumentError
+        If an input has no valid value.
+    """
+    return kind(**{field.name: inputs[field.name]() for field in attrs.fields(kind)})  # type: ignore[arg-type]
+
+
+def query_string(view: str, settings: object) -> str:
+    """Return the part of the address that holds a view and its settings, as ``view=noise&epsilon=0.5``."""
+    fields: tuple[Any, ...] = attrs.fields(type(settings))  # type: ignore[arg-type]
+    given = {field.name: getattr(settings, field.name) for field in fields}
+    changed = {field.name: _written(given[field.name]) for field in fields if given[field.name] != field.default}
+    return urlencode({"view": view, **changed})
+
+
+def _written(value: object) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _field(default: object, check: Callable[[str, Any], Any]) -> Any:  # noqa: ANN401
+    def convert(value: object, _: object, field: attrs.Attribute[Any]) -> object:
+        return check(field.name, value)
+
+    return attrs.field(default=default, converter=attrs.Converter(convert, takes_self=True, takes_field=True))
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        return _validate.finite(**{name: float(value)})  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ArgumentError(name, value, "must be a number") from None
+
+
+def _between(name: str, value: float, low: float, high: float) -> float:
+    if not low <= value <= high:
+        raise ArgumentError(name, value, f"must be from {low:g} to {high:g}")
+    return value

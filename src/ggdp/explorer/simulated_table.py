@@ -1,0 +1,311 @@
+"""A simulated table of the shape that a plan asks for, and what a release of it would publish.
+
+No data are read. What is simulated, of the numbers that the user types:
+
+==========  ========================================================================================================
+units       as many as were asked for, each with 1 + Poisson(a - 1) rows, where a rows on average were asked for
+cells       a row is in a cell that is drawn for it: all cells equally likely, or (uneven) likely as 1, 1/2, 1/3, ...
+            in a random order
+values      of columns of statistics: range times a draw of the beta(2, 5) law, most of it in the lower half; of a
+            column that is binned too, uniform in its bin
+levels      of columns without declared levels: 20
+==========  ========================================================================================================
+
+The noise is that of the plan, drawn by the code of a release from a seed: the same settings show the same table.
+The bundled tables are public, so their counts are shown as they are, instead of simulated ones.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from attrs import frozen
+
+from ggdp import _validate, datasets
+from ggdp.errors import ArgumentError
+from ggdp.sampling import SeededSource
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from ggdp.tables import Table, TablePlan, TableRelease
+    from ggdp.tables.column import Column
+    from ggdp.tables.statistics import Statistic
+
+__all__ = ["BUNDLED", "MOST_CELLS", "MOST_ROWS", "ShownTable", "Simulation", "bundled_table", "simulated_table"]
+
+MOST_ROWS, MOST_CELLS = 1_000_000, 20_000
+_OPEN_LEVELS = 20
+BUNDLED = {"czech": datasets.czech, "mildew": datasets.mildew}
+
+
+@frozen(kw_only=True)
+class Simulation:
+    """What is simulated.
+
+    Parameters
+    ----------
+    units : int
+        Number of units; rows, where no column of units is named.
+    rows : float
+        Rows of a unit on average, at least 1; without a column of units, 1.
+    spread : {"even", "uneven"}
+        How the rows are spread over the cells.
+    seed : int
+        Seed of the simulation and of its noise.
+    """
+
+    units: int = 10_000
+    rows: float = 1.0
+    spread: Literal["even", "uneven"] = "uneven"
+    seed: int = 1
+
+    def __attrs_post_init__(self) -> None:
+        _validate.integer(units=self.units, at_least=1)
+        _validate.integer(seed=self.seed, at_least=0)
+        if not 1.0 <= self.rows <= 1000.0:
+            raise ArgumentError("rows", self.rows, "must be from 1 to 1,000")
+        if self.units * self.rows > MOST_ROWS:
+            raise ArgumentError("units", self.units, f"must be at most {int(MOST_ROWS / self.rows):,} here")
+
+
+@frozen(kw_only=True, eq=False)
+class ShownTable:
+    """A table that is simulated or public, and what was released of it, row by row.
+
+    Attributes
+    ----------
+    release : TableRelease
+        The release; seeded, so without a guarantee.
+    names : tuple of str
+        The cell of each row.
+    original : dict of str to numpy.ndarray
+        The numbers before noise, for ``count`` and each statistic: one for each row, NaN where there is none.
+    omitted : int
+        Cells that are not empty and that the release leaves out.
+    origin : str
+        What the numbers before noise are: "simulated" or "original".
+    """
+
+    release: TableRelease
+    names: tuple[str, ...]
+    original: dict[str, NDArray[np.float64]]
+    omitted: int
+    origin: str
+
+    @property
+    def table(self) -> Table:
+        """The released table."""
+        return self.release.tables[0]
+
+    @property
+    def including_zero(self) -> float:
+        """The share of cells whose interval of the count includes 0; NaN of a table without cells."""
+        within = (self.table.lower <= 0) & (self.table.upper >= 0)
+        return float(within.mean()) if within.size else math.nan
+
+    def published(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the noisy numbers of a column and the ends of their intervals."""
+        if column == "count":
+            found = (self.table.count, self.table.lower, self.table.upper)
+        else:
+            found = next(tuple(each[1:]) for each in self.table.statistics if each.name == column)  # type: ignore[assignment]
+        return tuple(ends.astype(np.float64) for ends in found)  # type: ignore[return-value]
+
+
+def simulated_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
+    """Return a simulated table with what a run of the plan would publish of it.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> plan = ggdp.plan_table(by="ward", goal=ggdp.PureDP(1.0), domain={"ward": ["births", "eyes"]})
+    >>> shown = simulated_table(plan, Simulation(units=500))
+    >>> shown.names, int(shown.original["count"].sum()), shown.release.guarantee is None
+    (('births', 'eyes'), 500, True)
+    """
+    by = list(plan.request.domains[0])
+    generator = np.random.default_rng(simulation.seed)
+    sizes = [_OPEN_LEVELS if column.kind == "open" else column.size for column in by]
+    cells = math.prod(sizes)
+    if cells > MOST_CELLS:
+        raise ArgumentError(
+            "by", list(plan.request.by[0]), f"has {cells:,} cells; at most {MOST_CELLS:,} are simulated"
+        )
+    units = _units(plan, simulation, generator)
+    cell = generator.choice(cells, size=units.size, p=_shares(cells, simulation.spread, generator))
+    codes = np.unravel_index(cell, sizes) if sizes else ()
+    ranges = {name: _range(plan, name) for name in dict.fromkeys(each.column for each in plan.request.statistics)}
+    columns: dict[str, Any] = {}
+    for column, code in zip(by, codes, strict=True):
+        columns[column.name] = _values(column, code, ranges.get(column.name), generator)
+    for name, (low, high) in ranges.items():
+        columns.setdefault(name, low + (high - low) * generator.beta(2.0, 5.0, units.size))
+    if plan.request.unit is not None:
+        columns[plan.request.unit] = units
+    original = {"count": _counts(cell, units, cells)}
+    for statistic in plan.request.statistics:
+        original |= _statistics(plan, statistic, np.asarray(columns[statistic.column]), cell, units, cells)
+    return _shown(plan, columns, original, sizes, simulation.seed, "simulated")
+
+
+def bundled_table(plan: TablePlan, name: str, seed: int) -> ShownTable:
+    """Return a bundled table with what a run of the plan would publish of it.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> plan = ggdp.plan_table(by="smoking", goal=ggdp.PureDP(1.0), domain={"smoking": ["no", "yes"]})
+    >>> bundled_table(plan, "czech", 1).original["count"].tolist()
+    [961.0, 880.0]
+    """
+    whole = BUNDLED[name]()
+    by = list(plan.request.domains[0])
+    names = [column.name for column in by]
+    for column in by:
+        if column.name not in whole.columns:
+            raise ArgumentError("by", column.name, f"is not a column of this table: {', '.join(whole.columns)}")
+    rows = list(zip(*whole.rows(), strict=True))
+    columns = {column: rows[whole.columns.index(column)] for column in names}
+    counted = whole.margin(*names)
+    cells = np.array(
+        [
+            counted.get(tuple(str(column.labels[code]) for column, code in zip(by, key, strict=True)), 0)
+            for key in np.ndindex(*(column.size for column in by))
+        ],
+        dtype=np.float64,
+    )
+    return _shown(plan, columns, {"count": cells}, [column.size for column in by], seed, "original")
+
+
+def _shown(
+    plan: TablePlan,
+    columns: dict[str, Any],
+    original: dict[str, NDArray[np.float64]],
+    sizes: list[int],
+    seed: int,
+    origin: str,
+) -> ShownTable:
+    """Return rows with what a seeded run of the plan publishes of them."""
+    import pyarrow as pa
+
+    release: Any = plan.run(pa.table(columns), source=SeededSource(seed=seed))
+    (table,) = release.tables
+    keys = [column.to_pylist() for column in table.keys.columns]
+    codes = []
+    for column, labels in zip(table.domain, keys, strict=True):
+        known = {str(label): code for code, label in enumerate(_labels(column))}
+        codes.append([known[str(label)] for label in labels])
+    rows = np.ravel_multi_index([np.array(code, dtype=np.int64) for code in codes], sizes) if codes else np.array([0])
+    whole = original["count"] > 0
+    return ShownTable(
+        release=release,
+        names=tuple(", ".join(map(str, key)) for key in zip(*keys, strict=True)) if keys else ("all rows",),
+        original={name: numbers[rows] for name, numbers in original.items()},
+        omitted=int(whole.sum() - whole[rows].sum()),
+        origin=origin,
+    )
+
+
+def _units(plan: TablePlan, simulation: Simulation, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return the unit of each row."""
+    if plan.request.unit is None or simulation.rows == 1.0:
+        return np.arange(simulation.units)
+    return np.repeat(np.arange(simulation.units), 1 + generator.poisson(simulation.rows - 1.0, simulation.units))
+
+
+def _shares(cells: int, spread: str, generator: np.random.Generator) -> NDArray[np.float64]:
+    ranks = np.arange(1.0, cells + 1.0) if spread == "uneven" else np.ones(cells)
+    generator.shuffle(ranks)
+    shares: NDArray[np.float64] = 1.0 / ranks / (1.0 / ranks).sum()
+    return shares
+
+
+def _range(plan: TablePlan, name: str) -> tuple[float, float]:
+    found = plan.request.domain[name].values_in
+    assert found is not None
+    return float(found.low), float(found.high)
+
+
+def _labels(column: Column) -> tuple[Any, ...]:
+    """Return what is published for each code; of an open column, the levels that are simulated."""
+    return tuple(f"level {number + 1}" for number in range(_OPEN_LEVELS)) if column.kind == "open" else column.labels
+
+
+def _values(
+    column: Column, codes: NDArray[np.int64], ends: tuple[float, float] | None, generator: np.random.Generator
+) -> pa.Array | NDArray[np.float64]:
+    """Return values of a column that are counted as the codes; with a range, numbers in their bins."""
+    import pyarrow as pa
+
+    if column.edges is not None and ends is not None and not column.dated:
+        low, high = (np.clip(np.array(part, dtype=np.float64), *ends) for part in (column.edges[:-1], column.edges[1:]))
+        return low[codes] + (high - low)[codes] * generator.random(codes.size) * (1.0 - 1e-9)
+    if column.edges is None:
+        return pa.array(_labels(column)).take(pa.array(codes))
+    return pa.array([_inside(low, high) for low, high in zip(column.edges, column.edges[1:], strict=False)]).take(
+        pa.array(codes)
+    )
+
+
+def _inside(low: Any, high: Any) -> Any:  # noqa: ANN401 - numbers, or dates and times
+    """Return a value of a bin."""
+    if isinstance(low, date) or isinstance(high, date):
+        # Bins may be of dates and times, and one end may be infinite.
+        known = low if isinstance(low, date) else high - timedelta(days=1)
+        return known if isinstance(known, datetime) else datetime.combine(known, time())
+    if math.isfinite(low):
+        return float(low)
+    return float(high) - 1.0 if math.isfinite(high) else 0.0
+
+
+def _counts(cell: NDArray[np.int64], units: NDArray[np.int64], cells: int) -> NDArray[np.float64]:
+    """Return the different units of each cell."""
+    pairs = np.unique(units * cells + cell)
+    return np.bincount(pairs % cells, minlength=cells).astype(np.float64)
+
+
+def _added(values: NDArray[np.float64], place: NDArray[np.int64], places: int) -> NDArray[np.float64]:
+    """Return the sum of the values of each place."""
+    return np.bincount(place, weights=values, minlength=places).astype(np.float64)
+
+
+def _statistics(
+    plan: TablePlan,
+    statistic: Statistic,
+    values: NDArray[np.float64],
+    cell: NDArray[np.int64],
+    units: NDArray[np.int64],
+    cells: int,
+) -> dict[str, NDArray[np.float64]]:
+    """Return a statistic of each cell: of rows, or of the one value that the rows of a unit in it become."""
+    from ggdp.tables.statistics import Mean, Sum, Variance
+
+    pairs, place = np.unique(units * cells + cell, return_inverse=True)
+    added = _added(values, place, pairs.size)
+    if not isinstance(statistic, Sum):
+        added = added / np.bincount(place)
+    added, where = np.clip(added, *_range(plan, statistic.column)), pairs % cells
+    number = np.bincount(where, minlength=cells)
+    total = _added(added, where, cells)
+    if isinstance(statistic, Sum):
+        return {statistic.names[0]: total}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = total / number
+        if isinstance(statistic, Mean):
+            return {statistic.names[0]: mean}
+        if isinstance(statistic, Variance):
+            spread = _added((added - mean[where]) ** 2, where, cells)
+            return {statistic.names[0]: spread / number}
+    order = np.lexsort((added, where))
+    ends = np.cumsum(number)
+    found = {}
+    for name, fraction in zip(statistic.names, statistic.fractions, strict=True):
+        rank = np.maximum(np.ceil(fraction * number), 1).astype(np.int64) - 1
+        taken = np.minimum(ends - number + rank, max(added.size - 1, 0))
+        found[name] = np.where(number > 0, added[order][taken], math.nan)
+    return found

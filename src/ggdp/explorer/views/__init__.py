@@ -1,0 +1,20 @@
+"""The views of the page, in the order of its navigation: a new one is a module and a line here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ggdp.explorer.views.attacker import ATTACKER
+from ggdp.explorer.views.budget import BUDGET
+from ggdp.explorer.views.cells_per_unit import CELLS_PER_UNIT
+from ggdp.explorer.views.noise import NOISE
+from ggdp.explorer.views.paper import PAPER
+from ggdp.explorer.views.release import RELEASE
+from ggdp.explorer.views.table import TABLE
+
+if TYPE_CHECKING:
+    from ggdp.explorer.view import View
+
+__all__ = ["VIEWS"]
+
+VIEWS: tuple[View, ...] = (NOISE, ATTACKER, TABLE, CELLS_PER_UNIT, BUDGET, RELEASE, PAPER)

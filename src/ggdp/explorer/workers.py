@@ -1,0 +1,149 @@
+"""Computing beside the server, so that the page never waits: two processes, one for quick and one for long work.
+
+Processes and not threads: the precision of flint is one number for a whole process, guarded by a lock that long proofs
+hold, and matplotlib draws in one thread. The quick process draws what a moved slider shows; searches and proofs
+that take seconds run in the long one and never stand in its way.
+
+What is computed is a function of a module with arguments that can be pickled. A long function takes a keyword
+argument `progress`, which it calls with the steps done and about how many there are. A call that nobody waits for any
+more, because a slider has moved on, is dropped, or stopped at its next step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ggdp.errors import GgdpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+__all__ = ["StoppedError", "Worker"]
+
+_T = TypeVar("_T")
+# How many calls that nobody waits for are remembered; more than one can hardly be queued in a process.
+_REMEMBERED = 64
+_SECONDS = 0.15
+# Loaded once, in a process that the workers are forked from; where there is no such process, in each of them.
+_WARM = ("ggdp.explorer.noise_results", "ggdp.explorer.attacker_results", "matplotlib.backends.backend_svg")
+_START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+
+
+class StoppedError(GgdpError):
+    """A computation ended without a result, for no fault of its arguments."""
+
+
+class Worker:
+    """A process that computes one call after the other.
+
+    Parameters
+    ----------
+    reports : bool, default False
+        Whether its functions take `progress`.
+    """
+
+    def __init__(self, *, reports: bool = False) -> None:
+        self.reports = reports
+        self._context: Any = multiprocessing.get_context(_START)
+        if _START == "forkserver":
+            self._context.set_forkserver_preload(list(_WARM))
+        self._dropped = self._context.Array("q", _REMEMBERED)
+        # The call that is running, the steps it has done, and about how many there are.
+        self._steps = self._context.Array("q", 3)
+        self._numbers = itertools.count(1)
+        self._pool = self._started()
+
+    def _started(self) -> ProcessPoolExecutor:
+        shared = (self._dropped, self._steps)
+        return ProcessPoolExecutor(1, mp_context=self._context, initializer=_prepare, initargs=shared)
+
+    def warm_up(self) -> None:
+        """Start the process and load what it needs, without waiting for it."""
+        self._pool.submit(_load)
+
+    async def run(
+        self, function: Callable[..., _T], *arguments: object, progress: Callable[[int, int], None] | None = None
+    ) -> _T:
+        """Return what a function returns; if the caller is cancelled, the call is dropped or stopped.
+
+        Raises
+        ------
+        StoppedError
+            If the process ended, as when memory runs out.
+        """
+        number = next(self._numbers)
+        call: Future[_T] = self._submit(number, function, arguments)
+        waiting = asyncio.wrap_future(call)
+        try:
+            while True:
+                done, _ = await asyncio.wait({waiting}, timeout=None if progress is None else _SECONDS)
+                if done:
+                    return waiting.result()
+                running, steps, expected = self._steps[:]
+                if running == number and progress is not None:
+                    progress(steps, expected)
+        except asyncio.CancelledError:
+            self._dropped[number % _REMEMBERED] = number
+            call.cancel()
+            raise
+        except BrokenProcessPool:
+            self._pool = self._started()
+            message = "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
+            raise StoppedError(message) from None
+
+    def _submit(self, number: int, function: Callable[..., _T], arguments: tuple[object, ...]) -> Future[_T]:
+        try:
+            return self._pool.submit(_call, number, function, arguments, self.reports)
+        except BrokenProcessPool:
+            self._pool = self._started()
+            return self._pool.submit(_call, number, function, arguments, self.reports)
+
+    def close(self) -> None:
+        """Stop the process; calls that are running are stopped at their next step."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+_shared: dict[str, Any] = {}
+
+
+def _prepare(dropped: Any, steps: Any) -> None:  # noqa: ANN401 - arrays shared between processes
+    """Prepare a new process: it ends with its parent, and writes nothing, since an error may quote data."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    _shared.update(dropped=dropped, steps=steps)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(0)
+
+
+def _load() -> None:
+    from importlib import import_module
+
+    for name in _WARM:
+        import_module(name)
+
+
+def _call(number: int, function: Callable[..., _T], arguments: tuple[object, ...], reports: bool) -> _T:
+    def tell(done: int, expected: int) -> None:
+        if number in _shared["dropped"][:]:
+            message = "nobody waits for this any more"
+            raise StoppedError(message)
+        _shared["steps"][:] = [number, done, expected]
+
+    tell(0, 0)
+    return function(*arguments, progress=tell) if reports else function(*arguments)

@@ -1,0 +1,58 @@
+"""`ggdp explore`: what it refuses before it serves anything."""
+
+import importlib.util
+import socket
+
+import pytest
+
+from ggdp.cli.app import run
+
+
+def refused(capsys, *arguments):
+    assert run(["explore", "--no-browser", *arguments]) == 1
+    return capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_named(capsys):
+    assert "error: FILE = 'missing.csv': is not a file" in refused(capsys, "missing.csv").replace("file =", "FILE =")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
+def test_another_host_needs_a_token(capsys, host):
+    message = refused(capsys, "--host", host, "--port", "0")
+    assert f"--host = '{host}'" in message
+    assert "--token" in message
+
+
+@pytest.mark.parametrize("token", ["hunter2", "with spaces hunter2", "hünter2-hünter2-hünter2"])
+def test_a_token_that_is_short_or_does_not_fit_in_an_address_is_refused_and_not_shown(capsys, token):
+    message = refused(capsys, "--token", token)
+    assert "--token" in message
+    assert "at least 16 letters" in message
+    assert token not in message
+
+
+def test_a_port_in_use_is_named(capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        message = refused(capsys, "--port", str(port))
+    assert f"--port = {port}" in message
+    assert "choose another" in message
+
+
+def test_a_host_that_is_not_of_this_machine_is_named(capsys):
+    message = refused(capsys, "--host", "no.such.host.invalid", "--token", "x" * 16)
+    assert "--host = 'no.such.host.invalid'" in message
+
+
+def test_without_the_extra_it_says_what_to_install(capsys, monkeypatch):
+    known = importlib.util.find_spec
+    monkeypatch.setattr("ggdp.cli.explore.find_spec", lambda name: None if name == "shiny" else known(name))
+    assert "pip install 'ggdp[explorer]'" in refused(capsys)
+
+
+def test_the_help_has_an_example(capsys):
+    assert run(["explore", "--help"]) == 0
+    assert "ggdp explore people.csv" in capsys.readouterr().out

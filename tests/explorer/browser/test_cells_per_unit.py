@@ -1,0 +1,98 @@
+"""The view of cells per unit in a real browser: an upload, wrong files, and that it says it is not private."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.explorer.browser.accessibility import findings
+
+from ggdp.explorer.uploads import LARGEST
+
+TABLE = "by=ward&levels=ward%3Dbirths,eyes,surgery&unit=patient"
+SECRET = "Jane Doe of Oxford"
+VISITS = "patient,ward\n" + "".join(
+    f"{SECRET} {n},{ward}\n" for n in range(60) for ward in ("births", "eyes", "surgery")[: 1 + n % 3]
+)
+
+
+def opened(page, served, query=f"view=cells&{TABLE}"):
+    page.goto(f"{served.address}?{query}")
+    expect(page.locator("#cells-chooser")).to_be_visible()
+    return page
+
+
+def uploaded(page, name, content):
+    page.locator("#cells-chooser").set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+    return page.locator("#cells-chooser-words")
+
+
+def written_files():
+    """Return the files of uploads, in the directories that the web framework writes them to, that hold the data."""
+    found = []
+    for directory in Path("/tmp").glob("fileupload-*"):
+        found += [path for path in directory.rglob("*") if path.is_file()]
+    return [path for path in found if SECRET.encode() in path.read_bytes()]
+
+
+def test_an_upload_is_looked_at_and_stays_in_memory(page, served):
+    opened(page, served)
+    expect(uploaded(page, "visits.csv", VISITS.encode())).to_have_text("Looking at visits.csv.")
+    page.get_by_role("button", name="Look at the data").click()
+    expect(page.locator("#cells-results figure")).to_be_visible()
+    expect(page.locator(".warning").locator("visible=true")).to_contain_text("For the steward alone")
+    expect(page.locator("#cells-results")).to_contain_text("60 different values of patient in 120 rows")
+    expect(page.locator("#cells-results figure svg desc")).to_have_text(re.compile("not private"))
+    assert findings(page) == []
+    assert written_files() == []
+    # Nothing of the data is in the address, only what was typed.
+    assert "Jane" not in page.url
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Not private: numbers (CSV)").click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("# NOT PRIVATE")
+    assert text.splitlines()[1].startswith("cells per unit,")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("visits.xlsx", b"PK", "must be a table that ggdp reads"),
+        ("empty.csv", b"", "is empty"),
+        ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a Parquet file, or it is damaged"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_words_and_never_quoted(page, served, name, content, said):
+    opened(page, served)
+    words = uploaded(page, name, content)
+    expect(words).to_contain_text(said)
+    assert "Jane" not in words.text_content()
+    page.get_by_role("button", name="Look at the data").click()
+    expect(page.locator("#cells-status .problem")).to_contain_text("Choose a file first")
+
+
+def test_a_huge_file_is_not_sent(page, served, tmp_path):
+    huge = tmp_path / "huge.csv"
+    with open(huge, "wb") as file:
+        os.truncate(file.fileno(), LARGEST + 1)
+    opened(page, served)
+    page.locator("#cells-chooser").set_input_files(huge)
+    expect(page.locator("#cells-chooser-words")).to_contain_text("larger than 50 MB")
+
+
+def test_a_file_with_semicolons_in_another_encoding_is_read_as_it_is_declared(page, served):
+    opened(page, served, f"view=cells&{TABLE}&delimiter=%3B&encoding=latin-1")
+    visits = VISITS.replace(",", ";").replace("Oxford", "Köln").encode("latin-1")
+    expect(uploaded(page, "visits.csv", visits)).to_have_text("Looking at visits.csv.")
+    page.get_by_role("button", name="Look at the data").click()
+    expect(page.locator("#cells-results")).to_contain_text("60 different values of patient in 120 rows")
+    expect(page.locator("#cells-equivalents")).to_contain_text("--encoding latin-1")
+
+
+def test_a_column_that_is_not_there_is_named(page, served):
+    opened(page, served, "view=cells&by=country&levels=country%3Da,b&unit=patient")
+    expect(uploaded(page, "visits.csv", VISITS.encode())).to_have_text("Looking at visits.csv.")
+    page.get_by_role("button", name="Look at the data").click()
+    expect(page.locator("#cells-status .problem")).to_contain_text("no such column in visits.csv")
+    expect(page.locator("#cells-status .problem")).not_to_contain_text("Jane")

@@ -1,0 +1,93 @@
+"""The view of noise: what it shows is what calibrate and plan give, and so is what its texts for copying give."""
+
+import csv
+import io
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+import ggdp
+from ggdp.cli.app import run
+from ggdp.errors import UnattainableError
+from ggdp.explorer.noise_results import NoiseSettings, noise_equivalents, noise_results, plan_results
+
+CASES = [
+    NoiseSettings(),
+    NoiseSettings(notion="pure", order=1.0, neighbours="replace-one"),
+    NoiseSettings(epsilon=0.3, delta=0.01, max_cells=2, sensitivity=2.5, support="real", order=1.7),
+    NoiseSettings(notion="probabilistic", delta=0.05, support="real", order=3.0),
+]
+
+
+def rows(content):
+    return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+@pytest.mark.parametrize("settings", CASES, ids=lambda case: case.notion)
+def test_the_noise_is_that_of_calibrate_and_so_is_what_is_copied(settings, capsys):
+    found = noise_results(settings)
+    noise = ggdp.calibrate(settings.goal, settings.query, order=settings.order, support=settings.support)
+    first = rows(found.csv)[0]
+    assert float(first["scale"]) == noise.scale
+    assert dict(found.facts)["Certified scale"] == repr(noise.scale)
+    copied = noise_equivalents(settings)
+    calibrated = shlex.split(copied.command.splitlines()[0])
+    assert calibrated[0] == "ggdp"
+    assert run([*calibrated[1:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["scale"] == noise.scale
+    scope = {"print": lambda *_: None}
+    exec(copied.python, scope)
+    assert scope["noise"].scale == noise.scale
+    assert scope["plan"].calibration.goal == settings.goal
+
+
+def test_the_plus_minus_holds_95_of_100_draws_and_one_less_does_not():
+    settings = NoiseSettings(epsilon=0.5, order=2.0)
+    found = noise_results(settings)
+    half = int(float(rows(found.csv)[0]["plus_minus_95"]))
+    law = ggdp.calibrate(settings.goal, settings.query, order=2, support="integer").noise()
+    assert found.plus_minus == f"± {half}"
+    assert float(law.cdf(half) - law.cdf(-half - 1)) >= 0.95 > float(law.cdf(half - 1) - law.cdf(-half))
+
+
+def test_the_plan_is_that_of_plan_and_the_table_has_laplace_and_gaussian():
+    settings = NoiseSettings(epsilon=1.0, delta=0.05, support="real")
+    told = []
+    found = plan_results(settings, progress=lambda *steps: told.append(steps))
+    plan = ggdp.plan(settings.goal, settings.query, "quantile")
+    assert found.best == plan.best.order
+    assert [name for name, *_ in found.rows] == ["Planner's choice", "Laplace", "Gaussian"]
+    assert told
+    assert min(float(row["plus_minus_95"]) for row in rows(found.csv)) == pytest.approx(plan.best.error)
+
+
+def test_what_does_not_exist_is_said_so():
+    with pytest.raises(UnattainableError, match="pure DP"):
+        noise_results(NoiseSettings(notion="pure", order=2.0))
+    pure = noise_results(NoiseSettings(notion="pure", order=1.0))
+    assert pure.beside[-1] == ("Gaussian", "2", "not possible", "not possible")
+
+
+def test_pictures_have_words_and_files_have_the_colours_of_print():
+    picture = noise_results(NoiseSettings()).picture
+    assert "95 of 100" in picture.description
+    assert picture.svg.count("<title") == 1
+    file = picture.file().decode()
+    assert file.startswith("<?xml")
+    assert "var(" not in file
+    assert 'xmlns="http://www.w3.org/2000/svg"' in file
+
+
+def test_one_moving_cell_is_quick_and_several_are_not():
+    assert NoiseSettings().is_quick
+    assert NoiseSettings(notion="pure", max_cells=50).is_quick
+    assert not NoiseSettings(max_cells=2).is_quick
+    assert not NoiseSettings(neighbours="replace-one").is_quick
+
+
+def test_the_page_is_not_loaded_with_the_library():
+    code = "import ggdp, ggdp.cli.app, sys; sys.exit('shiny' in sys.modules or 'ggdp.explorer' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

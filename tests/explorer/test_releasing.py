@@ -1,0 +1,169 @@
+"""One confirmation is one release and one charge, whatever else happens meanwhile."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ggdp
+from ggdp.errors import GgdpError
+from ggdp.explorer.releasing import Asked, ReleaseDesk, make_offer, publish
+from ggdp.explorer.typed_table import PageError, TypedTable
+
+TABLE = TypedTable(by="ward", levels="ward=births,eyes", epsilon=0.4)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text("ward\n" + "births\n" * 30 + "eyes\n" * 12)
+    return path
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> str:
+    ggdp.Ledger.create(tmp_path / "people.ledger", ggdp.PureDP(1.0))
+    return str(tmp_path / "people.ledger")
+
+
+def asked(people: Path, ledger: str | None = None, table: TypedTable = TABLE) -> Asked:
+    return Asked(table=table, path=str(people), name="my people.csv", ledger=ledger)
+
+
+def test_an_offer_says_what_is_spent_and_left_and_charges_nothing(people: Path, ledger: str) -> None:
+    offer = make_offer(asked(people, ledger))
+    assert (offer.cost, offer.remaining, offer.after) == ("epsilon = 0.4", "epsilon = 1", "epsilon = 0.6")
+    assert offer.refusal is None
+    assert not ggdp.Ledger(ledger).entries()
+    assert make_offer(asked(people)).remaining is None
+
+
+def test_an_offer_reads_no_data(tmp_path: Path) -> None:
+    assert make_offer(asked(tmp_path / "is not there.csv")).cost == "epsilon = 0.4"
+
+
+def test_a_release_is_charged_once_and_its_files_are_recorded(people: Path, ledger: str) -> None:
+    found = publish(make_offer(asked(people, ledger)))
+    (entry,) = ggdp.Ledger(ledger).entries()
+    names = ["my people-private.csv", "my people-private.manifest.json", "my people-private.svg"]
+    assert list(found.files) == list(entry.files) == names
+    manifest = json.loads(found.files[names[1]])
+    assert manifest["guarantee"]["epsilon"] == 0.4
+    assert manifest["ledger"]["entry"] == 1
+    assert found.files[names[0]].decode().splitlines()[0] == ",".join(found.columns)
+    assert found.refuted is None
+    assert found.entry == "entry 1; epsilon = 0.6 remains"
+    assert found.guarantee == "0.4-DP under add-remove neighbours"
+    assert [row[0] for row in found.rows] == ["births", "eyes"]
+
+
+def test_a_forged_certificate_is_not_called_verified(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ggdp.tables import writing
+
+    real = writing.table_manifest
+
+    def forged(*arguments: object, **named: object) -> dict[str, object]:
+        manifest = real(*arguments, **named)
+        manifest["mechanism"]["certificate"]["proved"] = 0.1
+        return manifest
+
+    monkeypatch.setattr(writing, "table_manifest", forged)
+    assert publish(make_offer(asked(people))).refuted is not None
+
+
+def test_releases_until_the_budget_is_spent_are_refused_then(people: Path, ledger: str) -> None:
+    for _ in range(2):
+        publish(make_offer(asked(people, ledger)))
+    offer = make_offer(asked(people, ledger))
+    assert offer.after is None
+    assert "does not fit in the budget" in str(offer.refusal)
+    with pytest.raises(PageError, match="does not fit in the budget"):
+        publish(offer)
+    assert len(ggdp.Ledger(ledger).entries()) == 2
+
+
+def test_an_offer_is_taken_once(people: Path, ledger: str) -> None:
+    desk = ReleaseDesk()
+    offer = desk.numbered(make_offer(asked(people, ledger)))
+    with desk.taken(offer):
+        publish(offer)
+    with pytest.raises(PageError, match="already made"), desk.taken(offer):
+        pytest.fail("a double click has released twice")
+    assert len(ggdp.Ledger(ledger).entries()) == 1
+
+
+def test_of_two_tabs_with_the_same_dialog_one_releases(people: Path) -> None:
+    desk = ReleaseDesk()
+    first, second = (desk.numbered(make_offer(asked(people))) for _ in range(2))
+    with desk.taken(first), pytest.raises(PageError, match="another release is being made"), desk.taken(second):
+        pytest.fail("two tabs have released at once")
+    with pytest.raises(PageError, match="since this was asked"), desk.taken(second):
+        pytest.fail("two tabs have released one after the other")
+    third = desk.numbered(make_offer(asked(people)))
+    with desk.taken(third):
+        pass
+    assert desk.released == 2
+
+
+def test_a_release_that_failed_leaves_the_desk_open(people: Path) -> None:
+    desk = ReleaseDesk()
+    offer = desk.numbered(make_offer(asked(people)))
+    with pytest.raises(ZeroDivisionError), desk.taken(offer):
+        raise ZeroDivisionError
+    with desk.taken(desk.numbered(offer)):
+        pass
+
+
+def test_a_charge_of_somebody_else_in_between_is_told_and_nothing_is_charged(people: Path, ledger: str) -> None:
+    offer = make_offer(asked(people, ledger))
+    ggdp.Ledger(ledger).charge(ggdp.PureDP(0.1, "add-remove"))
+    with pytest.raises(PageError, match="the ledger has changed"):
+        publish(offer)
+    assert len(ggdp.Ledger(ledger).entries()) == 1
+
+
+def test_errors_name_the_file_as_its_user_does_and_quote_no_data(people: Path, tmp_path: Path) -> None:
+    wrong = TypedTable(by="country", levels="country=a,b")
+    with pytest.raises(PageError, match=r"there is no such column in my people\.csv") as refused:
+        publish(make_offer(asked(people, table=wrong)))
+    assert str(tmp_path) not in str(refused.value)
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 the secret of Jane Doe")
+    with pytest.raises(PageError) as refused:
+        publish(make_offer(asked(broken)))
+    assert "Jane" not in str(refused.value)
+
+
+def test_an_error_without_a_text_of_ours_is_not_shown(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise RuntimeError("the secret of Jane Doe")
+
+    monkeypatch.setattr("ggdp.tables.table_plan.release_counts", failing)
+    with pytest.raises(PageError, match="might reveal data") as refused:
+        publish(make_offer(asked(people)))
+    assert "Jane" not in str(refused.value)
+
+
+def test_what_is_left_of_a_charge_that_failed_is_said(
+    people: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*arguments: Any) -> None:
+        arguments[-1].commit()
+        raise RuntimeError("the secret of Jane Doe")
+
+    monkeypatch.setattr("ggdp.tables.table_plan.release_counts", failing)
+    with pytest.raises(PageError) as refused:
+        publish(make_offer(asked(people, ledger)))
+    assert refused.value.__notes__ == ["the charge of entry 1 stays: there is no refund"]
+
+
+def test_offers_results_and_errors_go_to_another_process_and_back(people: Path, ledger: str) -> None:
+    offer = make_offer(asked(people, ledger))
+    assert pickle.loads(pickle.dumps(offer)) == offer
+    assert pickle.loads(pickle.dumps(publish(offer))).entry == "entry 1; epsilon = 0.6 remains"
+    with pytest.raises(GgdpError) as refused:
+        make_offer(asked(people, table=TypedTable()))
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert str(again) == str(refused.value)

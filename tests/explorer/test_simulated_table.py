@@ -1,0 +1,129 @@
+"""Simulated tables have the shape, the law and the noise that the page says."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import ggdp
+from ggdp.errors import ArgumentError
+from ggdp.explorer.simulated_table import Simulation, bundled_table, simulated_table
+from ggdp.explorer.typed_table import TypedTable
+
+WARDS = TypedTable(by="ward", levels="ward=births,eyes,surgery")
+
+
+def test_counts_add_up_to_the_units_that_were_asked_for() -> None:
+    shown = simulated_table(WARDS.plan(), Simulation(units=777))
+    assert shown.original["count"].sum() == 777
+    assert shown.names == ("births", "eyes", "surgery")
+    assert shown.origin == "simulated"
+
+
+def test_a_simulation_is_never_called_private() -> None:
+    assert simulated_table(WARDS.plan(), Simulation()).release.guarantee is None
+
+
+def test_the_same_settings_show_the_same_table_and_another_seed_another() -> None:
+    one, again = (simulated_table(WARDS.plan(), Simulation(seed=4)) for _ in range(2))
+    other = simulated_table(WARDS.plan(), Simulation(seed=5))
+    assert one.table.noisy_count.tolist() == again.table.noisy_count.tolist()
+    assert one.table.noisy_count.tolist() != other.table.noisy_count.tolist()
+
+
+def test_even_cells_are_alike_and_uneven_ones_follow_their_ranks() -> None:
+    table = TypedTable(by="ward", levels="ward=1..10").plan()
+    even = simulated_table(table, Simulation(units=100_000, spread="even")).original["count"]
+    # The standard deviation of a count is below 100.
+    assert np.abs(even - 10_000).max() < 700
+    uneven = np.sort(simulated_table(table, Simulation(units=100_000)).original["count"])[::-1]
+    shares = 1.0 / np.arange(1, 11)
+    assert np.abs(uneven - 100_000 * shares / shares.sum()).max() < 1_200
+
+
+def test_cells_count_different_units() -> None:
+    table = TypedTable(by="ward", levels="ward=births,eyes", unit="person", max_cells=2)
+    shown = simulated_table(table.plan(), Simulation(units=500, rows=30.0, spread="even"))
+    # With 30 rows each, everybody is in both cells.
+    assert shown.original["count"].tolist() == [500.0, 500.0]
+    assert np.abs(shown.table.count - 500).max() < 60
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "person", "max_cells": 6}])
+def test_statistics_before_noise_are_those_that_much_budget_would_publish(unit: dict[str, object]) -> None:
+    lines = "mean income\nsum income\nvariance income\nquantile income=0.3,0.5"
+    table = TypedTable(
+        by="ward, age", levels="ward=births,eyes", bins="age=0,18,65,inf", statistics=lines, ranges="income=0:100",
+        epsilon=50_000.0, **unit,
+    )  # fmt: skip
+    shown = simulated_table(table.plan(), Simulation(units=3_000, rows=3.0 if unit else 1.0))
+    for name, original in shown.original.items():
+        noisy, lower, upper = shown.published(name)
+        # Published values are rounded to the step of the range, 1; sums add up as many roundings as there are units.
+        allowed = 1.01 if "income" in name else 0.0
+        if name == "sum_income":
+            allowed = 0.5 * 3_000
+        if name == "variance_income":
+            allowed = 12.0
+        assert np.abs(noisy - original).max() <= allowed, name
+        assert lower.size == upper.size == 6
+
+
+def test_a_column_that_is_binned_and_averaged_has_values_in_its_bins() -> None:
+    table = TypedTable(by="age", bins="age=0,18,65,120", statistics="mean age", ranges="age=0:120", epsilon=1_000.0)
+    shown = simulated_table(table.plan(), Simulation(units=9_000))
+    low, middle, high = shown.original["mean_age"]
+    assert 0 < low < 18 < middle < 65 < high < 120
+
+
+def test_small_cells_of_an_open_column_are_omitted_and_told() -> None:
+    shown = simulated_table(TypedTable(by="ward", delta=1e-6).plan(), Simulation(units=300))
+    assert shown.omitted > 0
+    assert len(shown.names) + shown.omitted <= 20
+    assert all(name.startswith("level ") for name in shown.names)
+
+
+def test_dates_are_counted_in_the_bins_that_they_were_drawn_for() -> None:
+    table = TypedTable(by="seen", bins="seen=2024-01-01:2025-01-01:quarter", epsilon=1_000.0)
+    shown = simulated_table(table.plan(), Simulation(units=400))
+    assert shown.table.noisy_count.tolist() == shown.original["count"].tolist()
+
+
+def test_the_share_of_intervals_that_include_zero_is_counted() -> None:
+    shown = simulated_table(TypedTable(by="ward", levels="ward=1..40", epsilon=0.05).plan(), Simulation(units=200))
+    table = shown.table
+    within = Counter(bool(low <= 0 <= high) for low, high in zip(table.lower, table.upper, strict=True))
+    assert shown.including_zero == within[True] / 40 > 0.5
+
+
+def test_bundled_tables_are_shown_as_they_were_published() -> None:
+    table = TypedTable(by="smoking,family_history", levels="smoking=no,yes\nfamily_history=neg,pos").plan()
+    shown = bundled_table(table, "czech", 1)
+    margin = ggdp.datasets.czech().margin("smoking", "family_history")
+    assert dict(zip(shown.names, shown.original["count"], strict=True)) == {
+        ", ".join(key): count for key, count in margin.items()
+    }
+    assert shown.origin == "original"
+    with pytest.raises(ArgumentError, match="is not a column of this table"):
+        bundled_table(WARDS.plan(), "czech", 1)
+
+
+@pytest.mark.parametrize(
+    ("simulation", "name"),
+    [({"units": 0}, "units"), ({"units": 10**7}, "units"), ({"rows": 0.5}, "rows"), ({"seed": -1}, "seed")],
+)
+def test_impossible_simulations_are_refused(simulation: dict[str, float], name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{name} = "):
+        Simulation(**simulation)
+
+
+def test_more_cells_than_can_be_shown_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="at most 20,000 are simulated"):
+        simulated_table(TypedTable(by="a,b", levels="a=1..200\nb=1..200").plan(), Simulation())
+
+
+def test_a_table_without_cells_has_no_share() -> None:
+    shown = simulated_table(TypedTable(by="ward", delta=1e-9, epsilon=0.1).plan(), Simulation(units=5))
+    assert len(shown.names) == 0
+    assert math.isnan(shown.including_zero)

@@ -1,0 +1,72 @@
+"""What is typed on the page, the command that it shows and the Python code that it shows ask for the same."""
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from ggdp.cli.app import app
+from ggdp.errors import GgdpError
+from ggdp.explorer.typed_table import TypedTable
+
+TABLES = [
+    TypedTable(by="ward", levels="ward=births, eyes"),
+    TypedTable(by="ward, age", levels="ward=births,eyes", bins="age=0,18,65,inf", epsilon=0.1, delta=1e-6, order="2"),
+    TypedTable(by="visited", bins="visited=2024-01-01,2024-07-01,2025-01-01", neighbours="replace-one"),
+    TypedTable(by="rooms", levels="rooms=1..5", unit="flat", max_cells=2, unit_name="flats", nonnegative=True),
+    TypedTable(statistics="mean income\nquantile income=0.25,0.5", ranges="income=0:200000\n"),
+    TypedTable(by="ward", delta=1e-6, unit="person", max_cells=1),
+    TypedTable(by="ward", levels="ward=births,eyes", delimiter=";", encoding="latin-1"),
+    TypedTable(by="ward", levels="ward=births,eyes", delimiter="tab"),
+    TypedTable(by='ward, "the, age"', levels="ward=births,eyes\nthe, age=1..3"),
+]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_command_asks_for_the_same(table: TypedTable) -> None:
+    words = shlex.split(table.command("people.csv", "--dry-run").replace("\\\n", " "))
+    assert words[:3] == ["ggdp", "release", "people.csv"]
+    found = CliRunner().invoke(app, [*words[1:], "--json"])
+    assert json.loads(found.stdout) == json.loads(json.dumps(table.plan().to_dict()))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_python_code_asks_for_the_same(table: TypedTable) -> None:
+    names: dict[str, Any] = {}
+    exec(table.python("plan_table"), names)
+    assert names["found"].to_dict() == table.plan().to_dict()
+
+
+def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
+    table = TypedTable(
+        by="ward", levels="ward=a,b", unit="person", max_cells=2, epsilon=0.5, nonnegative=True, delimiter=";"
+    )
+    command = shlex.split(table.command("visits.csv", name="check").replace("\\\n", " "))
+    assert (
+        shlex.join(command)
+        == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --epsilon 0.5 --delimiter ';'"
+    )
+    assert set(table.checked()) == {"by", "domain", "unit", "epsilon", "delimiter"}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (TypedTable(), r"Count by = ''.*name columns"),
+        (TypedTable(by="ward"), r"Count by = 'ward'.*Levels or Bins; or give a Delta"),
+        (TypedTable(by="ward", levels="wards=a"), r"Levels = 'wards=a'.*columns of Count by"),
+        (TypedTable(by="ward", levels="ward=a,b", unit="p"), r"Unit = 'p': needs Cells per unit"),
+        (TypedTable(by="ward", levels="ward=a,b", epsilon=-1.0), r"Epsilon = -1"),
+        (TypedTable(by="ward", levels="ward=a,b", order="many"), r"Order = 'many'"),
+        (TypedTable(statistics="median income"), r"Statistics = 'median income'.*quantile COL"),
+        (TypedTable(statistics="mean income"), r"Ranges"),
+        (TypedTable(by="ward", levels="ward=a,b", delimiter="::"), r"Delimiter = '::'"),
+        (TypedTable(by="ward", levels="ward=a,b", encoding="klingon"), r"Encoding = 'klingon'"),
+    ],
+)
+def test_errors_are_in_the_words_of_the_page(table: TypedTable, said: str) -> None:
+    with pytest.raises(GgdpError, match=said) as refused:
+        table.plan()
+    assert "--" not in str(refused.value)

@@ -1,0 +1,81 @@
+"""Workers: results, errors, progress, and calls that nobody waits for any more."""
+
+import asyncio
+import os
+
+import pytest
+
+from ggdp.errors import ArgumentError
+from ggdp.explorer.workers import StoppedError, Worker
+
+
+def doubled(number):
+    return 2 * number
+
+
+def refused(value):
+    raise ArgumentError("epsilon", value, "must be larger")
+
+
+def ended():
+    os._exit(1)
+
+
+def process():
+    return os.getpid()
+
+
+def counted(steps, progress):
+    for step in range(steps):
+        sum(range(200_000))
+        progress(step + 1, steps)
+    return steps
+
+
+@pytest.fixture(scope="module")
+def worker():
+    made = Worker()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def reporting():
+    made = Worker(reports=True)
+    yield made
+    made.close()
+
+
+def test_a_call_runs_in_another_process_and_errors_come_back_as_they_are(worker):
+    assert asyncio.run(worker.run(doubled, 21)) == 42
+    assert asyncio.run(worker.run(process)) != os.getpid()
+    with pytest.raises(ArgumentError, match="epsilon = 3: must be larger"):
+        asyncio.run(worker.run(refused, 3))
+
+
+def test_a_process_that_ended_is_said_so_and_replaced(worker):
+    with pytest.raises(StoppedError, match="stopped by the system"):
+        asyncio.run(worker.run(ended))
+    assert asyncio.run(worker.run(doubled, 1)) == 2
+
+
+def test_progress_is_told(reporting):
+    told = []
+    assert asyncio.run(reporting.run(counted, 300, progress=lambda *steps: told.append(steps))) == 300
+    assert told
+    assert all(0 <= done <= 300 for done, _ in told)
+    assert told == sorted(told)
+
+
+def test_a_call_that_nobody_waits_for_is_stopped_and_the_next_one_does_not_wait(reporting):
+    async def moved_on():
+        task = asyncio.create_task(reporting.run(counted, 100_000, progress=lambda *_: begun.set()))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        # It would take many minutes.
+        return await reporting.run(counted, 1)
+
+    begun = asyncio.Event()
+    assert asyncio.run(moved_on()) == 1
