@@ -19,6 +19,7 @@ from ggdp.paper import comparisons, figures
 from ggdp.plots import plot_plan
 from ggdp.plots.ledgers import plot_burn_down
 from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, plain_ticks, show_legend
+from ggdp.privacy.beliefs import belief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,9 +33,8 @@ EXAMPLES = DOCS / "examples"
 
 
 def posterior(prior: float, epsilon: float) -> float:
-    """Return the largest belief after a release with pure DP: the odds grow by a factor of at most e^epsilon."""
-    odds = prior / (1 - prior) * np.exp(epsilon)
-    return float(odds / (1 + odds))
+    """Return the largest belief after a release with pure DP."""
+    return belief(ggdp.PureDP(epsilon), prior).highest
 
 
 def plus_minus(epsilon: float, cells: int, neighbours: str = "add-remove") -> int:
@@ -52,7 +52,7 @@ def ten_cells() -> ggdp.Plan:
 def draw_posterior() -> Figure:
     """Return what an attacker believes after a release, by epsilon."""
     figure, (axes,) = new_figure(4.6, 2.8)
-    epsilons = np.linspace(0.0, 5.0, 101)
+    epsilons = np.linspace(0.01, 5.0, 101)
     for style, prior in enumerate((0.5, 0.1, 0.01)):
         beliefs = [100 * posterior(prior, epsilon) for epsilon in epsilons]
         curve(axes, epsilons, beliefs, style, f"{100 * prior:g} % before")

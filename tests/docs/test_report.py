@@ -8,9 +8,11 @@ import pytest
 import yaml
 
 from ggdp.cli.app import run
+from ggdp.privacy import PureDP
+from ggdp.privacy.beliefs import belief
 from ggdp.reporting import read_deployment
 from ggdp.reporting.deployment import _KEYS, QUESTIONS
-from ggdp.reporting.disclosure import percent_up, posterior
+from ggdp.reporting.disclosure import percent_up
 
 PAGES = ["how-to/report.md"]
 ROOT = Path(__file__).parents[2]
@@ -48,7 +50,7 @@ def test_every_question_is_on_the_page(key):
 
 def test_beliefs_are_those_of_the_page(printed):
     for mark, epsilon in (("report-after", 1.0), ("report-after-twice", 2.0)):
-        assert percent_up(posterior(0.5, epsilon)) == f"{printed[mark]} %"
+        assert percent_up(belief(PureDP(epsilon), 0.5).highest) == f"{printed[mark]} %"
 
 
 def test_every_marked_number_is_tested(untested):

@@ -23,8 +23,7 @@ def belief(
     ] = "0.01,0.1,0.5",
     as_json: AsJson = False,
 ) -> None:
-    """Show what an attacker can come to believe of one person. Reads no data.
-    """
+    """Show what an attacker can come to believe of one person. Reads no data."""
     goal = goal_of(epsilon, delta, notion)
     priors = numbers_of("prior", prior)
     from ggdp.privacy.beliefs import belief as believed

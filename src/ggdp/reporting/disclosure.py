@@ -1,18 +1,6 @@
 """What somebody can learn about one unit from what was published, in plain words.
 
-Claim: let a person believe a fact with probability `prior` before they see a result, and let the probability of every
-result be at most e^epsilon times as large where the fact holds as where it does not. Then they believe it with a
-probability of at most prior e^epsilon / (1 - prior + prior e^epsilon) afterwards, whatever else they know.
-
-Proof: Bayes' rule multiplies the odds prior / (1 - prior) by the ratio of the two probabilities, which is at most
-e^epsilon. Other knowledge is part of the prior.
-
-Claim: with (epsilon, delta), nobody learns more than from a procedure that gives the fact away with probability delta,
-and otherwise keeps to the bound above.
-
-Proof: randomised response that reveals with probability delta, and otherwise errs with probability
-1 / (1 + e^epsilon), dominates every pair of laws that is (epsilon, delta)-indistinguishable, so that these are made
-from its result without the fact (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.1).
+What they believe afterwards is bounded, and what delta adds is proved, in `ggdp.privacy.beliefs`.
 
 Claim: under add-remove neighbours, two data sets that differ in what the records of one unit say are
 (2 epsilon, (1 + e^epsilon) delta)-indistinguishable.
@@ -28,10 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from ggdp.privacy import PureDP
+from ggdp.privacy.beliefs import belief
+
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
 
-__all__ = ["PRIORS", "Disclosure", "disclosures", "one_in", "percent_up", "posterior"]
+__all__ = ["PRIORS", "Disclosure", "disclosures", "one_in", "percent_up"]
 
 PRIORS = (0.01, 0.1, 0.5)
 # More than the error of three roundings of floats.
@@ -58,23 +49,13 @@ class Disclosure:
     @property
     def beliefs(self) -> tuple[tuple[float, float], ...]:
         """Pairs of what is believed before, and at most afterwards."""
-        return tuple((prior, posterior(prior, self.epsilon)) for prior in PRIORS)
+        guarantee = PureDP(self.epsilon)
+        return tuple((prior, belief(guarantee, prior).highest) for prior in PRIORS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values."""
         beliefs = [{"before": before, "after": after} for before, after in self.beliefs]
         return {"fact": self.fact, "epsilon": self.epsilon, "delta": self.delta, "beliefs": beliefs}
-
-
-def posterior(prior: float, epsilon: float) -> float:
-    """Return the most that a fact is believed after a result of a loss of at most epsilon. Rounding: up.
-
-    Examples
-    --------
-    >>> round(posterior(0.5, 1.0), 4), posterior(0.5, 0.0) >= 0.5
-    (0.7311, True)
-    """
-    return min(1.0, prior / (prior + (1.0 - prior) * math.exp(-min(epsilon, _MOST_EXPONENT))) * _ROUNDING)
 
 
 def disclosures(guarantee: Guarantee, unit: str) -> tuple[Disclosure, ...]:

@@ -41,9 +41,9 @@ SABOTAGES = [
     Sabotage(
         "a belief afterwards is that of half the epsilon",
         "reporting/disclosure.py",
-        "math.exp(-min(epsilon, _MOST_EXPONENT))",
-        "math.exp(-min(epsilon, _MOST_EXPONENT) / 2.0)",
-        (f"{DISCLOSURE}test_randomised_response_attains_the_bound",),
+        "PureDP(self.epsilon)",
+        "PureDP(self.epsilon / 2.0)",
+        (f"{DISCLOSURE}test_a_belief_afterwards_is_the_exact_bound_rounded_up[1.0]",),
     ),
     Sabotage(
         "what the data say of a unit is said to take one step",
