@@ -38,6 +38,9 @@ def plot_beliefs(guarantee: Guarantee, priors: Sequence[float] = (0.01, 0.1, 0.5
     'belief before the release (%)'
     """
     figure, (axes,) = new_figure(COLUMN_WIDTH, 3.1)
+    # As in `plot_noise`: the labels are known.
+    figure.set_layout_engine("none")
+    axes.set_position((0.15, 0.145, 0.82, 0.83))
     # Closer together at the ends, where the curves bend.
     prior = 50.0 * (1.0 - np.cos(np.linspace(0.0, np.pi, _POINTS)))
     fall = np.exp(-guarantee.epsilon)
