@@ -11,7 +11,7 @@ import ggdp
 from ggdp.errors import GgdpError
 from ggdp.explorer.releasing import Asked
 from ggdp.explorer.simulated_table import Simulation, simulated_table
-from ggdp.explorer.table_results import budget_results, check_results, of_bundled, table_results
+from ggdp.explorer.table_results import budget_results, check_results, dots_results, of_bundled, table_results
 from ggdp.explorer.typed_table import PageError, TypedTable
 
 WARDS = TypedTable(by="ward", levels="ward=births,eyes,surgery", epsilon=0.2)
@@ -27,7 +27,7 @@ def rows_of(content: bytes) -> list[dict[str, str]]:
 
 def test_a_simulated_table_is_shown_with_both_figures_and_as_a_file() -> None:
     simulation = Simulation(units=40)
-    found = table_results(WARDS, "simulated", simulation, 20, "count", progress=quiet)
+    found = table_results(WARDS, "simulated", simulation, "count")
     shown = simulated_table(WARDS.plan(), simulation)
     assert [float(row["simulated_count"]) for row in rows_of(found.csv)] == shown.original["count"].tolist()
     assert [int(row["noisy_count"]) for row in rows_of(found.csv)] == shown.table.noisy_count.tolist()
@@ -36,8 +36,8 @@ def test_a_simulated_table_is_shown_with_both_figures_and_as_a_file() -> None:
         f"{round(3 * shown.including_zero)} of 3",
         f"counts ({share} %) have an interval that includes 0",
     )
-    beside, dots = found.pictures
-    assert beside.description.startswith("The count of 3 cells, simulated and noisy")
+    dots = dots_results(WARDS, "simulated", simulation, 20, progress=quiet)
+    assert found.picture.description.startswith("The count of 3 cells, simulated and noisy")
     assert dots.description.count("noisy count") == 3
     assert found.said[0].startswith("Simulated, no data are read: 40 rows, cells as likely as 1, 1/2, 1/3")
     assert ("guarantee", "0.2-DP under add-remove neighbours") in found.plan
@@ -46,22 +46,22 @@ def test_a_simulated_table_is_shown_with_both_figures_and_as_a_file() -> None:
 
 def test_statistics_are_shown_without_dots_of_counts() -> None:
     table = TypedTable(by="ward", levels="ward=births,eyes", statistics="mean income", ranges="income=0:100")
-    found = table_results(table, "simulated", Simulation(), 20, "mean_income", progress=quiet)
-    (only,) = found.pictures
-    assert only.title == "Mean income, simulated and noisy"
+    found = table_results(table, "simulated", Simulation(), "mean_income", progress=quiet)
+    assert dots_results(table, "simulated", Simulation(), 20) is None
+    assert found.picture.title == "Mean income, simulated and noisy"
     assert found.columns == ("count", "mean_income")
     assert any("beta(2, 5)" in sentence for sentence in found.said)
 
 
 def test_a_column_that_is_not_there_any_more_is_shown_as_the_count() -> None:
-    found = table_results(WARDS, "simulated", Simulation(), 50, "mean_income", progress=quiet)
-    assert found.pictures[0].title == "Count, simulated and noisy"
+    found = table_results(WARDS, "simulated", Simulation(), "mean_income")
+    assert found.picture.title == "Count, simulated and noisy"
 
 
 def test_bundled_tables_are_called_public_and_original() -> None:
     table = of_bundled(WARDS, "czech")
     assert table.by == "smoking, mental_work"
-    found = table_results(table, "czech", Simulation(), 20, "count", progress=quiet)
+    found = table_results(table, "czech", Simulation(), "count")
     assert sum(float(row["original_count"]) for row in rows_of(found.csv)) == 1841
     assert found.said[0].startswith("Public data: Edwards and Havranek")
     assert of_bundled(TypedTable(by="locc, nonsense"), "mildew").levels == "locc=1,2"
@@ -69,10 +69,10 @@ def test_bundled_tables_are_called_public_and_original() -> None:
 
 def test_wrong_settings_are_refused_in_the_words_of_the_page() -> None:
     with pytest.raises(PageError, match="Count by"):
-        table_results(TypedTable(), "simulated", Simulation(), 20, "count", progress=quiet)
+        table_results(TypedTable(), "simulated", Simulation(), "count")
     many = TypedTable(by="a,b", levels="a=1..200\nb=1..200")
     with pytest.raises(PageError, match=r"Count by.*at most 20,000 are simulated"):
-        table_results(many, "simulated", Simulation(), 20, "count", progress=quiet)
+        table_results(many, "simulated", Simulation(), "count")
 
 
 @pytest.fixture
@@ -147,3 +147,15 @@ def test_caps_of_analysts_are_those_of_the_ledger(tmp_path: Path) -> None:
     assert budget(ledger, 0.2, analyst="ana").headlines[0] == ("0.5", "of epsilon = 0.5 remains")
     with pytest.raises(PageError, match="no analyst was named; Analyst must be one of 'ana'"):
         budget(ledger, 0.2)
+
+
+def test_other_kinds_of_accounting_are_shown_too(tmp_path: Path) -> None:
+    renyi = ggdp.Ledger.create(tmp_path / "renyi.ledger", ggdp.ApproxDP(2.0, 1e-6), accounting="renyi")
+    assert "such releases fit" in budget(renyi, 0.1).answer
+    reserved = ggdp.Ledger.create(tmp_path / "reserved.ledger", ggdp.ApproxDP(2.0, 1e-6), accounting="reserved")
+    weekly = ggdp.calibrate(ggdp.PureDP(0.1), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    reserved.reserve([(ggdp.Mechanism(weekly), 3)])
+    found = budget(reserved, 0.1)
+    assert found.headlines[0] == ("3 uses of 1 reserved law", "remain")
+    assert "3 such releases fit" in found.answer
+    assert budget(reserved, 0.2).refused

@@ -17,7 +17,10 @@ TABLES = [
     TypedTable(by="visited", bins="visited=2024-01-01,2024-07-01,2025-01-01", neighbours="replace-one"),
     TypedTable(by="rooms", levels="rooms=1..5", unit="flat", max_cells=2, unit_name="flats", nonnegative=True),
     TypedTable(statistics="mean income\nquantile income=0.25,0.5", ranges="income=0:200000\n"),
+    TypedTable(by="rooms, floor", levels="rooms=1..300\nfloor:int=1,2,3,4,5,7"),
     TypedTable(by="ward", delta=1e-6, unit="person", max_cells=1),
+    TypedTable(by="ward", levels="ward=births,eyes", delimiter=";", encoding="latin-1"),
+    TypedTable(by="ward", levels="ward=births,eyes", delimiter="tab"),
     TypedTable(by='ward, "the, age"', levels="ward=births,eyes\nthe, age=1..3"),
 ]
 
@@ -38,10 +41,15 @@ def test_the_python_code_asks_for_the_same(table: TypedTable) -> None:
 
 
 def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
-    table = TypedTable(by="ward", levels="ward=a,b", unit="person", max_cells=2, epsilon=0.5, nonnegative=True)
+    table = TypedTable(
+        by="ward", levels="ward=a,b", unit="person", max_cells=2, epsilon=0.5, nonnegative=True, delimiter=";"
+    )
     command = shlex.split(table.command("visits.csv", name="check").replace("\\\n", " "))
-    assert shlex.join(command) == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --epsilon 0.5"
-    assert set(table.checked()) == {"by", "domain", "unit", "epsilon"}
+    assert (
+        shlex.join(command)
+        == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --epsilon 0.5 --delimiter ';'"
+    )
+    assert set(table.checked()) == {"by", "domain", "unit", "epsilon", "delimiter"}
 
 
 @pytest.mark.parametrize(
@@ -55,9 +63,15 @@ def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
         (TypedTable(by="ward", levels="ward=a,b", order="many"), r"Order = 'many'"),
         (TypedTable(statistics="median income"), r"Statistics = 'median income'.*quantile COL"),
         (TypedTable(statistics="mean income"), r"Ranges"),
+        (TypedTable(by="ward", levels="ward=a,b", delimiter="::"), r"Delimiter = '::'"),
+        (TypedTable(by="ward", levels="ward=a,b", encoding="klingon"), r"Encoding = 'klingon'"),
     ],
 )
 def test_errors_are_in_the_words_of_the_page(table: TypedTable, said: str) -> None:
     with pytest.raises(GgdpError, match=said) as refused:
         table.plan()
     assert "--" not in str(refused.value)
+
+
+def test_long_runs_of_integers_are_written_as_ranges() -> None:
+    assert "'rooms': list(range(1, 301))," in TypedTable(by="rooms", levels="rooms=1..300").python("plan_table")

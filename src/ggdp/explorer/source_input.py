@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from htmltools import Tag, tags
 from shiny import reactive, render, ui
 
+from ggdp.explorer.inputs import group
 from ggdp.explorer.memory_file import too_large
+from ggdp.explorer.typed_table import LABELS
 from ggdp.explorer.uploads import LARGEST
 
 if TYPE_CHECKING:
@@ -16,12 +18,22 @@ if TYPE_CHECKING:
     from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Shared
 
-__all__ = ["file_input", "file_server"]
+__all__ = ["file_input", "file_server", "format_form"]
 
 
 def file_input() -> Tag:
     """Return where a file is chosen."""
     return ui.output_ui("file")
+
+
+def format_form(delimiter: str, encoding: str) -> Tag:
+    """Return the inputs of how text files are read, folded unless one is set."""
+    return group(
+        "Format of the file",
+        ui.input_text("delimiter", LABELS["--delimiter"], delimiter, placeholder="a comma; or ; or tab"),
+        ui.input_text("encoding", LABELS["--encoding"], encoding, placeholder="utf-8; or latin-1"),
+        opened=bool(delimiter or encoding),
+    )
 
 
 def file_server(session: Session, shared: Shared) -> None:

@@ -27,12 +27,13 @@ __all__ = [
     "TableResults",
     "budget_results",
     "check_results",
+    "dots_results",
     "of_bundled",
     "table_results",
 ]
 
 # Cells whose dots are drawn.
-_CELLS = 4
+_CELLS = 3
 _ENTRIES = 20
 
 
@@ -48,8 +49,8 @@ class TableResults:
         How many counts have an interval that includes 0, and what that number is.
     said : tuple of str
         What is simulated or public, and what is left out.
-    pictures : tuple of Picture
-        The figures.
+    picture : Picture
+        The numbers before noise, and those that would be published.
     csv : bytes
         The table with the numbers before noise.
     columns : tuple of str
@@ -61,7 +62,7 @@ class TableResults:
     plan: tuple[tuple[str, str], ...]
     zero: tuple[str, str]
     said: tuple[str, ...]
-    pictures: tuple[Picture, ...]
+    picture: Picture
     csv: bytes
     columns: tuple[str, ...]
     warnings: tuple[str, ...] = ()
@@ -122,31 +123,40 @@ def of_bundled(table: TypedTable, name: str) -> TypedTable:
 
 
 def table_results(
-    table: TypedTable, data: str, simulation: Simulation, dots: int, column: str, *, progress: Progress
+    table: TypedTable, data: str, simulation: Simulation, column: str, *, progress: Progress = lambda _, __: None
 ) -> TableResults:
     """Return what the view of a table shows; `data` is "simulated" or the name of a bundled table."""
     from ggdp.tables.plan_summary import summary_rows
 
+    shown = _shown(table, data, simulation, progress)
+    columns = tuple(shown.original)
+    return TableResults(
+        plan=tuple(summary_rows(shown.release.plan)),
+        zero=_zero(shown),
+        said=tuple(_said(shown, table, data, simulation)),
+        picture=_beside(shown, column if column in columns else columns[0]),
+        csv=_csv(shown),
+        columns=columns,
+        warnings=tuple(shown.release.request.warnings),
+    )
+
+
+def dots_results(
+    table: TypedTable, data: str, simulation: Simulation, dots: int, *, progress: Progress = lambda _, __: None
+) -> Picture | None:
+    """Return the dots of a few cells, from the smallest count to the largest; None where counts come from sums."""
+    shown = _shown(table, data, simulation, progress)
+    return _dots(shown, dots) if shown.names and shown.release.plan.statistics is None else None
+
+
+def _shown(table: TypedTable, data: str, simulation: Simulation, progress: Progress) -> ShownTable:
     progress(0, 3)
     plan = table.plan()
     progress(1, 3)
     with in_words_of_the_page(table.unit or None):
         shown = simulated_table(plan, simulation) if data == "simulated" else bundled_table(plan, data, simulation.seed)
     progress(2, 3)
-    columns = tuple(shown.original)
-    chosen = column if column in columns else columns[0]
-    pictures = [_beside(shown, chosen)]
-    if shown.names and plan.statistics is None:
-        pictures.append(_dots(shown, dots))
-    return TableResults(
-        plan=tuple(summary_rows(plan)),
-        zero=_zero(shown),
-        said=tuple(_said(shown, table, data, simulation)),
-        pictures=tuple(pictures),
-        csv=_csv(shown),
-        columns=columns,
-        warnings=tuple(plan.request.warnings),
-    )
+    return shown
 
 
 def _zero(shown: ShownTable) -> tuple[str, str]:
@@ -186,6 +196,7 @@ def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulatio
 
 def _beside(shown: ShownTable, column: str) -> Picture:
     from ggdp.plots.original_and_noisy import plot_original_and_noisy
+    from ggdp.tables.unit_descriptions import number_of
 
     what = column.replace("_", " ", 1)
     noisy, lower, upper = shown.published(column)
@@ -194,9 +205,11 @@ def _beside(shown: ShownTable, column: str) -> Picture:
     known = np.isfinite(original) & np.isfinite(noisy)
     inside = int(((lower <= original) & (original <= upper))[known].sum())
     said = (
-        f"The {what} of {len(shown.names):,} cells, {shown.origin} and noisy, with 95% intervals; {inside:,} of "
-        f"{int(known.sum()):,} intervals cover the {shown.origin} value."
+        f"The {what} of {number_of(len(shown.names), 'cell')}, {shown.origin} and noisy, with 95% intervals; "
+        f"{inside:,} of {int(known.sum()):,} intervals cover the {shown.origin} value."
     )
+    if shown.table.covers is not None:
+        said += " They are for what is counted: people in more cells than that are missing from some."
     if known.any():
         error = np.abs(noisy - original)[known]
         largest, median = (rounded_text(float(number)) for number in (error.max(), np.median(error)))
@@ -255,9 +268,10 @@ def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
     table = found.units.tables[0]
     unit = asked.table.unit_name.strip() or "units"
     share = {choice["max_cells"]: choice for choice in table["choices"]}[table["recommended"]]
+    nulls = found.units.null_rows
+    without = f"; {number_of(nulls, 'row')} without one {'is' if nulls == 1 else 'are'} not counted" if nulls else ""
     said = [
-        f"{found.units.units:,} different values of {found.units.column} in {found.rows:,} rows; "
-        f"{found.units.null_rows:,} rows have none and are not counted.",
+        f"{found.units.units:,} different values of {found.units.column} in {found.rows:,} rows{without}.",
         f"Half of them are in at most {number_of(table['quantiles']['0.5'], 'cell')}, 95 of 100 in at most "
         f"{table['quantiles']['0.95']:,}, all in at most {table['quantiles']['1']:,}.",
         f"Noise and what is cut off together are least at {table['recommended']:,} cells per unit, where "

@@ -49,6 +49,13 @@ LABELS = {
 }
 _FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*")
 _KINDS = ("mean", "sum", "variance", "quantile")
+# Longer runs of integers are written as ranges.
+_FEW = 5
+# Flags that ``ggdp check`` has too.
+_CHECKED = (
+    *("--by", "--levels", "--bins", "--range", "--unit", "--epsilon", "--encoding", "--delimiter"),
+    *(f"--{kind}" for kind in _KINDS),
+)
 
 
 @frozen(kw_only=True)
@@ -79,6 +86,8 @@ class TypedTable:
         Order of the noise, or auto.
     nonnegative : bool
         Whether negative counts are published as 0.
+    delimiter, encoding : str
+        How text files are read, if not as CSV in UTF-8.
     """
 
     by: str = ""
@@ -94,6 +103,8 @@ class TypedTable:
     delta: float | None = None
     order: str = "auto"
     nonnegative: bool = False
+    delimiter: str = ""
+    encoding: str = ""
 
     def plan(self) -> TablePlan:
         """Return the plan of the release; no data are read. Errors are in the words of the page."""
@@ -108,7 +119,7 @@ class TypedTable:
         """Return the arguments of `ggdp.check_table` but the data. Errors are in the words of the page."""
         with in_words_of_the_page(self.unit or None):
             asked = self._arguments()
-            kept = ("by", "domain", "unit", "statistics")
+            kept = ("by", "domain", "unit", "statistics", "encoding", "delimiter")
             return {**{name: asked[name] for name in kept if name in asked}, "epsilon": self.epsilon}
 
     def flags(self) -> list[str]:
@@ -130,7 +141,9 @@ class TypedTable:
         found += ["--epsilon", _number(self.epsilon)]
         found += [] if self.delta is None else ["--delta", _number(self.delta)]
         found += [] if self.order == "auto" else ["--order", self.order]
-        return found + (["--nonnegative"] if self.nonnegative else [])
+        found += ["--nonnegative"] if self.nonnegative else []
+        found += ["--encoding", self.encoding.strip()] if self.encoding.strip() else []
+        return found + (["--delimiter", self.delimiter] if self.delimiter else [])
 
     def command(self, source: str, *more: str, name: str = "release") -> str:
         """Return the command line that does the same; a line for each flag."""
@@ -164,13 +177,13 @@ class TypedTable:
             if flag == "--nonnegative":
                 continue
             value = next(flags)
-            if flag in ("--by", "--levels", "--bins", "--range", "--unit", "--epsilon", *(f"--{k}" for k in _KINDS)):
+            if flag in _CHECKED:
                 found += [flag, value]
         return found
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of `ggdp.plan_table`, without those that have their defaults."""
-        from ggdp.cli.columns import domain_of, marginals_of
+        from ggdp.cli.columns import domain_of, marginals_of, text_of
         from ggdp.cli.query import goal_of
         from ggdp.cli.statistics import statistics_of, with_ranges
 
@@ -190,6 +203,7 @@ class TypedTable:
             "order": None if self.order == "auto" else _order(self.order),
             "nonnegative": self.nonnegative or None,
             "statistics": statistics or None,
+            **text_of(self.encoding.strip() or None, self.delimiter or None, None, no_quotes=False),
         }
         return {
             "by": marginals[0] if marginals else None,
@@ -282,6 +296,8 @@ def _literal(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
+        if len(value) > _FEW and type(value[0]) is int and value == type(value)(range(value[0], value[0] + len(value))):
+            return f"list(range({value[0]}, {value[0] + len(value)}))"
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, float):
         return f'float("{value}")' if math.isinf(value) else _number(value)

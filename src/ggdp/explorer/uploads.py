@@ -95,21 +95,21 @@ class Uploads:
 
 
 def require_table(source: Source) -> None:
-    """Raise if a file has no header or schema; no record is read, and nothing that the file holds is quoted."""
-    from ggdp.tables.engines.files import found_files
+    """Raise for an empty file, or one of Parquet that has no schema; nothing that the file holds is quoted.
 
+    Whether a text file has the right columns depends on how it is to be read, and is said when it is.
+    """
     if source.data.stat().st_size == 0:
         message = f"{source.name} is empty; choose a file with a header and rows"
         raise SourceError(message)
-    try:
-        files = found_files(source.data)
-        if files.format == "parquet":
-            import pyarrow.parquet as pq
+    if source.data.suffix == ".parquet":
+        import pyarrow.parquet as pq
 
+        try:
             pq.read_schema(source.data)
-    except Exception:
-        message = f"{source.name} is not a table that can be read: its header or schema is damaged, or it is not UTF-8"
-        raise SourceError(f"{message}; choose another file") from None
+        except Exception:
+            message = f"{source.name} is not a Parquet file, or it is damaged; choose another one"
+            raise SourceError(message) from None
 
 
 def _said(message: str) -> Response:

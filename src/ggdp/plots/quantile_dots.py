@@ -160,8 +160,7 @@ def plot_count_dots(cells: CountDots | Sequence[CountDots], *, title: str = "", 
     (2, 'count of patients')
     """
     drawn = one_or_more(CountDots, cells=cells)
-    figure, _ = new_figure(COLUMN_WIDTH, 1.0)
-    figure.clear()
+    figure, _ = new_figure(COLUMN_WIDTH, 1.0, 0)
     figure.set_layout_engine("none")
     dots = len(drawn[0].cases)
     said = f"{title}\n" if title else ""

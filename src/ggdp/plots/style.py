@@ -109,7 +109,7 @@ def new_figure(width: float, height: float, panels: int = 1, **options: Any) -> 
         message = f"plots need matplotlib: {install_hint('plots')}"
         raise MissingExtraError(message) from None
     figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0])
+    return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0]) if panels else []
 
 
 def label(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from tests.explorer.browser.accessibility import findings
 
 from ggdp.explorer.uploads import LARGEST
-
-from .accessibility import findings
 
 TABLE = "by=ward&levels=ward%3Dbirths,eyes,surgery&unit=patient"
 SECRET = "Jane Doe of Oxford"
@@ -37,8 +36,8 @@ def written_files():
     return [path for path in found if SECRET.encode() in path.read_bytes()]
 
 
-def test_an_upload_is_looked_at_and_stays_in_memory(watched, served):
-    page = opened(watched(bypass_csp=True), served)
+def test_an_upload_is_looked_at_and_stays_in_memory(page, served):
+    opened(page, served)
     expect(uploaded(page, "visits.csv", VISITS.encode())).to_have_text("Looking at visits.csv.")
     page.get_by_role("button", name="Look at the data").click()
     expect(page.locator("#cells-results figure")).to_be_visible()
@@ -61,7 +60,7 @@ def test_an_upload_is_looked_at_and_stays_in_memory(watched, served):
     [
         ("visits.xlsx", b"PK", "must be a table that ggdp reads"),
         ("empty.csv", b"", "is empty"),
-        ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a table that can be read"),
+        ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a Parquet file, or it is damaged"),
     ],
 )
 def test_a_wrong_file_is_refused_in_words_and_never_quoted(page, served, name, content, said):
@@ -80,6 +79,15 @@ def test_a_huge_file_is_not_sent(page, served, tmp_path):
     opened(page, served)
     page.locator("#cells-chooser").set_input_files(huge)
     expect(page.locator("#cells-chooser-words")).to_contain_text("larger than 50 MB")
+
+
+def test_a_file_with_semicolons_in_another_encoding_is_read_as_it_is_declared(page, served):
+    opened(page, served, f"view=cells&{TABLE}&delimiter=%3B&encoding=latin-1")
+    visits = VISITS.replace(",", ";").replace("Oxford", "Köln").encode("latin-1")
+    expect(uploaded(page, "visits.csv", visits)).to_have_text("Looking at visits.csv.")
+    page.get_by_role("button", name="Look at the data").click()
+    expect(page.locator("#cells-results")).to_contain_text("60 different values of patient in 120 rows")
+    expect(page.locator("#cells-equivalents")).to_contain_text("--encoding latin-1")
 
 
 def test_a_column_that_is_not_there_is_named(page, served):

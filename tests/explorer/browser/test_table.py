@@ -5,8 +5,6 @@ import csv
 import pytest
 from playwright.sync_api import expect
 
-from .accessibility import findings
-
 
 def opened(page, served, query="view=table"):
     page.goto(f"{served.address}?{query}")
@@ -85,15 +83,3 @@ def test_what_is_typed_in_one_view_is_there_in_the_others(page, served):
     expect(page.locator("#release-levels")).to_have_value("ward=births, eyes, surgery")
     page.get_by_role("tab", name="Cells per unit").click()
     expect(page.locator("#cells-by")).to_have_value("ward")
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
-def test_the_view_is_usable_without_eyes_in_light_and_dark_and_on_a_phone(watched, served, scheme, width):
-    page = opened(watched(color_scheme=scheme, viewport={"width": width, "height": 900}), served)
-    assert findings(page) == []
-    # Nothing is wider than the screen.
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    # The fields are reached by the keyboard alone, also those that are folded.
-    page.locator("summary", has_text="Units").locator("visible=true").press("Enter")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.id") == "table-unit"

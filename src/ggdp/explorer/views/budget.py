@@ -17,6 +17,7 @@ from ggdp.explorer.figures import shown
 from ggdp.explorer.inputs import choices, group, panel, quantity, when
 from ggdp.explorer.table_results import BudgetResults, budget_results
 from ggdp.explorer.text_tables import facts, headline, text_table
+from ggdp.explorer.typed_table import in_words_of_the_page
 from ggdp.explorer.view import View
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def budget_server(
         times = input.again() + shared.charged()
         if shared.ledger is None:
             return None
-        found = fields.from_inputs(BudgetSettings, input)
+        with in_words_of_the_page():
+            found = fields.from_inputs(BudgetSettings, input)
         return shared.ledger, found.epsilon, found.asked_delta, found.max_cells, found.analyst.strip() or None, times
 
     computed: Background[BudgetResults] = Background(shared.long, budget_results, arguments, session)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 from htmltools import Tag, TagList, tags
 from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 
@@ -15,16 +15,17 @@ from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
 from ggdp.explorer.inputs import group, panel, quantity
 from ggdp.explorer.releasing import Asked
-from ggdp.explorer.source_input import file_input, file_server
+from ggdp.explorer.source_input import file_input, file_server, format_form
 from ggdp.explorer.table_form import TableFields, columns_form, in_step, units_form
 from ggdp.explorer.table_results import CheckResults, check_results
 from ggdp.explorer.text_tables import headline, text_table
-from ggdp.explorer.typed_table import LABELS, PageError, TypedTable
+from ggdp.explorer.typed_table import LABELS, PageError, TypedTable, in_words_of_the_page
 from ggdp.explorer.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Shared
 
 __all__ = ["CELLS_PER_UNIT", "CellsPerUnitSettings"]
@@ -45,10 +46,12 @@ class CellsPerUnitSettings:
     bins: str = fields.text(longest=fields.LONG)
     unit: str = fields.text()
     epsilon: float = fields.number(1.0, low=0.01, high=20.0)
+    delimiter: str = fields.text()
+    encoding: str = fields.text()
 
     def typed(self) -> TypedTable:
         """Return the table."""
-        return TypedTable(by=self.by, levels=self.levels, bins=self.bins, unit=self.unit, epsilon=self.epsilon)
+        return TypedTable(**asdict(self))
 
 
 @module.ui
@@ -58,6 +61,7 @@ def cells_ui(settings: CellsPerUnitSettings) -> Tag:
     return panel(
         [
             file_input(),
+            format_form(settings.delimiter, settings.encoding),
             group("Table", *columns_form(table)),
             group("Units", *units_form(table, limited=False)),
             quantity("epsilon", LABELS["--epsilon"], settings.epsilon, low=0.01, high=20.0, scale="log",
@@ -92,10 +96,13 @@ def cells_server(
         except GgdpError:
             return None
 
+    kept: dict[str, Source] = {}
+
     @reactive.calc
     @reactive.event(input.look)
     def arguments() -> tuple[Any, ...] | None:
-        found = fields.from_inputs(CellsPerUnitSettings, input)
+        with in_words_of_the_page():
+            found = fields.from_inputs(CellsPerUnitSettings, input)
         source = shared.source()
         if source is None:
             raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
@@ -103,6 +110,8 @@ def cells_server(
             raise PageError("Unit: name the column whose values are the people who are protected")
         table = found.typed()
         table.checked()
+        # Another upload must not free its memory before it is read.
+        kept["asked"] = source
         return (Asked(table=table, path=str(source.data), name=source.name, click=input.look()),)
 
     computed: Background[CheckResults] = Background(shared.long, check_results, arguments, session)

@@ -22,7 +22,7 @@ from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
 from ggdp.explorer.inputs import choices, group, panel
 from ggdp.explorer.releasing import Asked, Offer, Published, make_offer, publish
-from ggdp.explorer.source_input import file_input, file_server
+from ggdp.explorer.source_input import file_input, file_server, format_form
 from ggdp.explorer.table_form import (
     TableFields,
     columns_form,
@@ -32,7 +32,7 @@ from ggdp.explorer.table_form import (
     units_form,
 )
 from ggdp.explorer.text_tables import facts, text_table
-from ggdp.explorer.typed_table import PageError, message_of
+from ggdp.explorer.typed_table import PageError, in_words_of_the_page, message_of
 from ggdp.explorer.view import View
 from ggdp.explorer.workers import StoppedError
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ggdp.explorer.typed_table import TypedTable
+    from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Shared
 
 __all__ = ["RELEASE", "ReleaseSettings"]
@@ -57,11 +58,19 @@ class ReleaseSettings(TableFields):
     order: str = fields.text("auto")
     negative: str = fields.choice("no", "yes")
     analyst: str = fields.text()
+    delimiter: str = fields.text()
+    encoding: str = fields.text()
 
     def table(self) -> TypedTable:
         """Return the table."""
         order = self.order.strip() or "auto"
-        return self.typed(neighbours=self.neighbours, order=order, nonnegative=self.negative == "yes")
+        return self.typed(
+            neighbours=self.neighbours,
+            order=order,
+            nonnegative=self.negative == "yes",
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+        )
 
 
 @module.ui
@@ -70,6 +79,7 @@ def release_ui(settings: ReleaseSettings) -> Tag:
     return panel(
         [
             file_input(),
+            format_form(settings.delimiter, settings.encoding),
             group("Table", *columns_form(settings)),
             group("Statistics", *statistics_form(settings), opened=bool(settings.statistics)),
             group("Units", *units_form(settings),
@@ -108,6 +118,8 @@ def release_server(
     problem: reactive.Value[str | None] = reactive.Value(None)
     releasing: reactive.Value[bool] = reactive.Value(False)
     running: set[asyncio.Task[None]] = set()
+    # The file that was asked about: another upload must not free its memory before it is read.
+    kept: dict[str, Source] = {}
 
     @reactive.calc
     def settings() -> ReleaseSettings | None:
@@ -122,7 +134,9 @@ def release_server(
         source = shared.source()
         if source is None:
             raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
-        found = fields.from_inputs(ReleaseSettings, input)
+        with in_words_of_the_page():
+            found = fields.from_inputs(ReleaseSettings, input)
+        kept["asked"] = source
         asked = Asked(
             table=found.table(),
             path=str(source.data),
@@ -160,12 +174,12 @@ def release_server(
         pending.set(None)
         releasing.set(True)
         problem.set(None)
-        task = asyncio.create_task(release(offer))
+        task = asyncio.create_task(release(offer, kept["asked"]))
         # It goes on if the page is closed: what is charged is also published.
         running.add(task)
         task.add_done_callback(running.discard)
 
-    async def release(offer: Offer) -> None:
+    async def release(offer: Offer, source: Source) -> None:  # noqa: ARG001 - held until the release is made
         found, wrong = None, None
         try:
             with shared.desk.taken(offer):

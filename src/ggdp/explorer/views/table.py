@@ -13,7 +13,7 @@ from ggdp.explorer import settings as fields
 from ggdp.explorer.background import Background
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, panel, quantity
+from ggdp.explorer.inputs import choices, group, panel, quantity, when
 from ggdp.explorer.simulated_table import BUNDLED, MOST_ROWS, Simulation
 from ggdp.explorer.table_form import (
     TableFields,
@@ -23,7 +23,7 @@ from ggdp.explorer.table_form import (
     statistics_form,
     units_form,
 )
-from ggdp.explorer.table_results import TableResults, of_bundled, table_results
+from ggdp.explorer.table_results import TableResults, dots_results, of_bundled, table_results
 from ggdp.explorer.text_tables import facts, headline
 from ggdp.explorer.typed_table import in_words_of_the_page
 from ggdp.explorer.view import View
@@ -41,6 +41,8 @@ _DATA = {
     "czech": "Czech autoworkers, public",
     "mildew": "barley mildew, public",
 }
+# Rows that are simulated and counted in a moment.
+_FEW = 20_000
 _SPREADS = {"uneven": "a few large cells, many small ones", "even": "alike"}
 
 
@@ -59,6 +61,11 @@ class TableSettings(TableFields):
     dots: str = fields.choice("20", "50")
     column: str = fields.text("count")
     seed: int = fields.integer(1, low=0, high=10_000)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether noise is found and the table drawn in a moment: pure DP, counts of rows, and few of them."""
+        return self.notion == "pure" and not (self.statistics.strip() or self.unit.strip()) and self.units <= _FEW
 
     def asked(self) -> tuple[TypedTable, Simulation]:
         """Return the table and what is simulated, in the words of the page."""
@@ -86,10 +93,14 @@ def table_ui(settings: TableSettings) -> Tag:
             group("Privacy", *privacy_form(settings)),
             group(
                 "Simulation",
-                quantity("units", "People", settings.units, low=1, high=MOST_ROWS, scale="log", whole=True),
-                quantity("rows", "Rows of each, on average", settings.rows, low=1.0, high=50.0,
-                         hint="With a unit only."),
-                choices("spread", "Cells are", _SPREADS, settings.spread),
+                when(
+                    "data",
+                    ["simulated"],
+                    quantity("units", "People", settings.units, low=1, high=MOST_ROWS, scale="log", whole=True),
+                    quantity("rows", "Rows of each, on average", settings.rows, low=1.0, high=50.0,
+                             hint="With a unit only."),
+                    choices("spread", "Cells are", _SPREADS, settings.spread),
+                ),
                 choices("dots", "Dots for each cell", {"20": "20", "50": "50"}, settings.dots),
                 quantity("seed", "Seed", settings.seed, low=0, high=10_000, whole=True,
                          hint="Another seed is another table, and other noise."),
@@ -120,27 +131,46 @@ def table_server(
         except GgdpError:
             return None
 
-    def arguments() -> tuple[Any, ...] | None:
-        found = fields.from_inputs(TableSettings, input)
-        table, simulation = found.asked()
-        return table, found.data, simulation, int(found.dots), found.column
+    def asked() -> tuple[Any, ...]:
+        with in_words_of_the_page():
+            found = fields.from_inputs(TableSettings, input)
+        return (found, *found.asked())
 
-    computed: Background[TableResults] = Background(shared.long, table_results, arguments, session)
+    def quick() -> tuple[Any, ...] | None:
+        found, table, simulation = asked()
+        return (table, found.data, simulation, found.column) if found.is_quick else None
+
+    def slow() -> tuple[Any, ...] | None:
+        found, table, simulation = asked()
+        return None if found.is_quick else (table, found.data, simulation, found.column)
+
+    def dotted() -> tuple[Any, ...] | None:
+        found, table, simulation = asked()
+        return None if found.statistics.strip() else (table, found.data, simulation, int(found.dots))
+
+    at_once: Background[TableResults] = Background(shared.quick, table_results, quick, session)
+    later: Background[TableResults] = Background(shared.long, table_results, slow, session)
+    dots: Background[Any] = Background(shared.long, dots_results, dotted, session)
+
+    def computed() -> Background[TableResults]:
+        found = settings()
+        return at_once if found is None or found.is_quick else later
+
     in_step(input, session, shared, TableSettings())
 
     @reactive.effect
     @reactive.event(input.data, ignore_init=True)
     def _bundled() -> None:
-        if input.data() == "simulated":
+        found = settings()
+        if found is None or found.data == "simulated":
             return
-        found = fields.from_inputs(TableSettings, input)
         table = of_bundled(found.typed(), found.data)
         for name in ("by", "levels", "bins", "statistics", "ranges", "unit"):
             session.send_input_message(name, {"value": getattr(table, name)})
 
     @reactive.effect
     def _columns() -> None:
-        found = computed.result()
+        found = computed().result()
         if found is not None:
             with reactive.isolate():
                 selected = input.column() if input.column() in found.columns else found.columns[0]
@@ -148,11 +178,11 @@ def table_server(
 
     @render.ui
     def status() -> Tag:
-        return computed.status()
+        return computed().status()
 
     @render.ui
     def results() -> TagList | None:
-        found = computed.result()
+        found = computed().result()
         if found is None:
             return None
         plus_minus = next((said for name, said in found.plan if name == "plus-minus"), "")
@@ -164,17 +194,22 @@ def table_server(
                 headline(f"\N{PLUS-MINUS SIGN} {plus_minus.partition(' at')[0]}", "around a count, 95 times of 100"),
                 class_="headlines",
             ),
-            tags.div(*map(shown, found.pictures), class_="pair"),
+            tags.div(shown(found.picture), ui.output_ui("dots_figure"), class_="pair"),
             facts(found.plan, "The plan: no data read, no budget spent"),
         )
 
     @render.ui
+    def dots_figure() -> Tag | None:
+        found = dots.result()
+        return None if found is None else shown(found)
+
+    @render.ui
     def downloads() -> Tag | None:
-        found = computed.result()
+        found = computed().result()
         if found is None:
             return None
         links = [ui.download_link("csv", "Table (CSV)"), ui.download_link("svg", "Figure (SVG)")]
-        if len(found.pictures) > 1:
+        if dots.result() is not None:
             links.append(ui.download_link("dots_svg", "Dots (SVG)"))
         return tags.div(*links, class_="downloads")
 
@@ -192,15 +227,15 @@ def table_server(
 
     @render.download_link(filename="ggdp-table.csv", media_type="text/csv")
     def csv() -> Iterator[bytes]:
-        yield computed.required().csv
+        yield computed().required().csv
 
     @render.download_link(filename="ggdp-table.svg", media_type="image/svg+xml")
     def svg() -> Iterator[bytes]:
-        yield computed.required().pictures[0].file()
+        yield computed().required().picture.file()
 
     @render.download_link(filename="ggdp-dots.svg", media_type="image/svg+xml")
     def dots_svg() -> Iterator[bytes]:
-        yield computed.required().pictures[-1].file()
+        yield dots.required().file()
 
     return settings
 

@@ -1,0 +1,103 @@
+"""Uploads arrive whole or are refused in words, and what is refused leaves nothing in memory or on disk."""
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+
+from ggdp.explorer import uploads
+from ggdp.explorer.uploads import Source, Uploads
+
+
+@pytest.fixture(autouse=True)
+def links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory that links to files in memory are in."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+class Visitor:
+    """A page that sends files."""
+
+    def __init__(self) -> None:
+        self.desk = Uploads()
+        self.sources: list[Source] = []
+        self.ticket = self.desk.ticket(self._arrived)
+
+    async def _arrived(self, source: Source) -> None:
+        self.sources.append(source)
+
+    def sends(self, name: str, *chunks: bytes, ticket: str | None = None, gone: bool = False) -> str:
+        """Return what the page is told of a file that comes in chunks; `gone` if the browser leaves before the end."""
+        body = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+        last = {"type": "http.disconnect"} if gone else {"type": "http.request", "body": b"", "more_body": False}
+        messages = iter([*body, last])
+
+        async def receive() -> dict[str, object]:
+            return next(messages)
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "headers": [],
+            "query_string": f"name={quote(name)}".encode(),
+            "path_params": {"ticket": self.ticket if ticket is None else ticket},
+        }
+        answer = asyncio.run(self.desk.receive(Request(scope, receive)))
+        assert answer.status_code == 200
+        return str(json.loads(answer.body)["message"])
+
+
+def test_a_file_arrives_whole_under_its_own_name() -> None:
+    visitor = Visitor()
+    assert visitor.sends("C:/data/my people.csv", b"ward\nbir", b"ths\n") == "my people.csv is loaded."
+    (source,) = visitor.sources
+    assert source.data.read_bytes() == b"ward\nbirths\n"
+    assert "births" not in repr(source)
+
+
+def test_a_wrong_ticket_and_one_that_was_forgotten_are_refused() -> None:
+    visitor = Visitor()
+    assert "no longer connected" in visitor.sends("people.csv", b"ward\n", ticket="guessed")
+    visitor.desk.forget(visitor.ticket)
+    assert "no longer connected" in visitor.sends("people.csv", b"ward\n")
+    assert visitor.sources == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("people.csv", b"", "is empty"),
+        ("people.xlsx", b"PK", "must be a table that ggdp reads"),
+        ("people.parquet", b"PAR1 Jane Doe", "is not a Parquet file"),
+    ],
+)
+def test_a_wrong_file_is_refused_and_freed(name: str, content: bytes, said: str, links: Path) -> None:
+    visitor = Visitor()
+    message = visitor.sends(name, content)
+    assert said in message
+    assert "Jane" not in message
+    assert visitor.sources == []
+    assert list(links.iterdir()) == []
+
+
+def test_a_file_that_is_too_large_is_refused_before_all_of_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, links: Path
+) -> None:
+    monkeypatch.setattr(uploads, "LARGEST", 2**20)
+    visitor = Visitor()
+    assert "larger than 1 MB" in visitor.sends("people.csv", bytes(2**20), b"1", b"never read" * 2**20)
+    assert visitor.sources == []
+    assert list(links.iterdir()) == []
+
+
+def test_a_browser_that_leaves_before_the_end_leaves_nothing(links: Path) -> None:
+    visitor = Visitor()
+    with pytest.raises(ClientDisconnect):
+        visitor.sends("people.csv", b"ward\n", gone=True)
+    assert visitor.sources == []
+    assert list(links.iterdir()) == []
