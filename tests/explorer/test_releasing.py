@@ -73,6 +73,31 @@ def test_a_forged_certificate_is_not_called_verified(people: Path, monkeypatch: 
     assert publish(make_offer(asked(people))).refuted is not None
 
 
+def test_a_guarantee_that_is_not_that_of_the_certificate_is_not_called_verified(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ggdp.tables import writing
+
+    real = writing.table_manifest
+
+    def forged(*arguments: object, **named: object) -> dict[str, object]:
+        manifest = real(*arguments, **named)
+        manifest["guarantee"]["epsilon"] = 0.1
+        return manifest
+
+    monkeypatch.setattr(writing, "table_manifest", forged)
+    assert "guarantee is below what its certificate proves" in str(publish(make_offer(asked(people))).refuted)
+
+
+def test_a_certificate_says_what_of_the_guarantee_it_is_not_about(tmp_path: Path) -> None:
+    incomes = tmp_path / "incomes.csv"
+    incomes.write_text("income\n" + "10\n" * 50)
+    table = TypedTable(statistics="mean income\nquantile income=0.5", ranges="income=0:100")
+    found = publish(make_offer(asked(incomes, table=table)))
+    assert found.refuted is None
+    assert "the rest of the guarantee is spent on choosing the quantiles" in found.certificate
+
+
 def test_releases_until_the_budget_is_spent_are_refused_then(people: Path, ledger: str) -> None:
     for _ in range(2):
         publish(make_offer(asked(people, ledger)))

@@ -17,6 +17,7 @@ TABLES = [
     TypedTable(by="visited", bins="visited=2024-01-01,2024-07-01,2025-01-01", neighbours="replace-one"),
     TypedTable(by="rooms", levels="rooms=1..5", unit="flat", max_cells=2, unit_name="flats", nonnegative=True),
     TypedTable(statistics="mean income\nquantile income=0.25,0.5", ranges="income=0:200000\n"),
+    TypedTable(by="rooms, floor", levels="rooms=1..300\nfloor:int=1,2,3,4,5,7"),
     TypedTable(by="ward", delta=1e-6, unit="person", max_cells=1),
     TypedTable(by="ward", levels="ward=births,eyes", delimiter=";", encoding="latin-1"),
     TypedTable(by="ward", levels="ward=births,eyes", delimiter="tab"),
@@ -70,3 +71,7 @@ def test_errors_are_in_the_words_of_the_page(table: TypedTable, said: str) -> No
     with pytest.raises(GgdpError, match=said) as refused:
         table.plan()
     assert "--" not in str(refused.value)
+
+
+def test_long_runs_of_integers_are_written_as_ranges() -> None:
+    assert "'rooms': list(range(1, 301))," in TypedTable(by="rooms", levels="rooms=1..300").python("plan_table")

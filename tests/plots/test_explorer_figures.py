@@ -50,6 +50,16 @@ def test_many_cells_are_points_against_the_original(most, scale):
     assert bottom <= lower.min() <= noisy.max() <= top
 
 
+def test_of_very_many_cells_some_of_all_sizes_are_drawn():
+    original, noisy, lower, upper = numbers(9_000, 100_000.0)
+    figure = plot_original_and_noisy([""] * 9_000, original, noisy, lower, upper)
+    points = figure.axes[0].lines[0]
+    assert len(points.get_xdata()) == 2_000
+    assert (points.get_xdata()[0], points.get_xdata()[-1]) == (0.0, 100_000.0)
+    assert np.allclose(points.get_ydata() - points.get_xdata(), 3.0)
+    assert figure.axes[0].get_xlabel() == "original count of 2,000 of 9,000 cells"
+
+
 def test_values_that_are_not_there_are_left_out():
     nan = np.array([np.nan, 2.0])
     figure = plot_original_and_noisy(["a", "b"], nan, nan, nan, nan, what="mean income")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.errors import CertificateError, GgdpError
+from ggdp.errors import ArgumentError, CertificateError, GgdpError
 from ggdp.explorer.figures import Picture, drawn
 from ggdp.explorer.typed_table import PageError, TypedTable, in_words_of_the_page
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ggdp.ledger.budgets import Balance
+    from ggdp.tables import TablePlan
 
 __all__ = ["Asked", "Offer", "Published", "ReleaseDesk", "balance_in_words", "make_offer", "publish", "read_safely"]
 
@@ -254,7 +255,7 @@ def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None)
         more=max(table.num_rows - _SHOWN_ROWS, 0),
         guarantee=str(release.guarantee),
         statement=manifest["statement"],
-        certificate=_proved(manifest["mechanism"]["certificate"]),
+        certificate=_proved(manifest["mechanism"]["certificate"], plan),
         refuted=_refuted(manifest),
         entry=_entry(asked),
     )
@@ -309,18 +310,27 @@ def _entry(asked: Asked) -> str | None:
     return f"entry {len(ledger.entries()):,}; {balance_in_words(ledger.remaining(asked.analyst))} remains"
 
 
-def _proved(certificate: dict[str, Any]) -> str:
+def _proved(certificate: dict[str, Any], plan: TablePlan) -> str:
+    """Return what a certificate proves, and what of the guarantee it is not about."""
     proved = f"{certificate['quantity']} is at most {rounded_up_text(certificate['proved'], 6)}"
-    return f"{certificate['statement']}; {proved}, by {certificate['arithmetic']}"
+    said = f"{certificate['statement']}; {proved}, by {certificate['arithmetic']}."
+    if plan.statistics is not None and plan.statistics.quantile_losses:
+        said += " This is the noise of counts and sums; the rest of the guarantee is spent on choosing the quantiles."
+    return said
 
 
 def _refuted(manifest: dict[str, Any]) -> str | None:
-    """Return why a certificate does not hold; None if it was proved again."""
+    """Return why the certificate of a manifest does not hold, or is not about its guarantee; None if both were checked.
+
+    A composition proves the certificate again, and refuses a guarantee or losses below what it proves.
+    """
+    from ggdp.composition import compose
     from ggdp.proofs.certificate import verify
 
     try:
         verify(manifest["mechanism"]["certificate"])
-    except CertificateError as wrong:
+        compose([manifest])
+    except (ArgumentError, CertificateError) as wrong:
         return str(wrong)
     return None
 

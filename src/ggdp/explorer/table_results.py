@@ -196,6 +196,7 @@ def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulatio
 
 def _beside(shown: ShownTable, column: str) -> Picture:
     from ggdp.plots.original_and_noisy import plot_original_and_noisy
+    from ggdp.tables.unit_descriptions import number_of
 
     what = column.replace("_", " ", 1)
     noisy, lower, upper = shown.published(column)
@@ -204,9 +205,11 @@ def _beside(shown: ShownTable, column: str) -> Picture:
     known = np.isfinite(original) & np.isfinite(noisy)
     inside = int(((lower <= original) & (original <= upper))[known].sum())
     said = (
-        f"The {what} of {len(shown.names):,} cells, {shown.origin} and noisy, with 95% intervals; {inside:,} of "
-        f"{int(known.sum()):,} intervals cover the {shown.origin} value."
+        f"The {what} of {number_of(len(shown.names), 'cell')}, {shown.origin} and noisy, with 95% intervals; "
+        f"{inside:,} of {int(known.sum()):,} intervals cover the {shown.origin} value."
     )
+    if shown.table.covers is not None:
+        said += " They are for what is counted: people in more cells than that are missing from some."
     if known.any():
         error = np.abs(noisy - original)[known]
         largest, median = (rounded_text(float(number)) for number in (error.max(), np.median(error)))

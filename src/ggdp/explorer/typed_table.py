@@ -49,6 +49,8 @@ LABELS = {
 }
 _FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*")
 _KINDS = ("mean", "sum", "variance", "quantile")
+# Longer runs of integers are written as ranges.
+_FEW = 5
 # Flags that ``ggdp check`` has too.
 _CHECKED = (
     *("--by", "--levels", "--bins", "--range", "--unit", "--epsilon", "--encoding", "--delimiter"),
@@ -294,6 +296,8 @@ def _literal(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
+        if len(value) > _FEW and type(value[0]) is int and value == type(value)(range(value[0], value[0] + len(value))):
+            return f"list(range({value[0]}, {value[0] + len(value)}))"
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, float):
         return f'float("{value}")' if math.isinf(value) else _number(value)

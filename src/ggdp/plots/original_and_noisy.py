@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.plots.intervals import FEW, Drawn, number_ticks, with_minus
+from ggdp.plots.intervals import FEW, MANY, Drawn, number_ticks, with_minus
 from ggdp.plots.names import level_names, one_line
 from ggdp.plots.style import BLUE, COLUMN_WIDTH, FAINT, GRID, SIZE, SKY, SMALL, VERMILION, label, new_figure
 from ggdp.plots.text import LINE, add_title, in_fonts, text_width
@@ -41,7 +41,8 @@ def plot_original_and_noisy(
 ) -> Figure:
     """Return a figure of the original value of each cell, the noisy one, and its 95 % interval.
 
-    Up to 40 cells have a row each; more are points, noisy against original, with the diagonal where both are equal.
+    Up to 40 cells have a row each; more are points, noisy against original, with the diagonal where both are equal. Of
+    more than 2,000 cells so many are drawn, from the smallest to the largest.
 
     Parameters
     ----------
@@ -103,8 +104,13 @@ def _zero(axes: Axes, drawn: Drawn, original: NDArray[np.float64]) -> None:
 
 
 def _points(names: Sequence[str], original: NDArray[np.float64], drawn: Drawn, origin: str) -> Figure:
+    cells = len(names)
+    if cells > MANY:
+        # As many of them as can be told apart, from the smallest to the largest.
+        chosen = np.argsort(original, kind="stable")[np.linspace(0, cells - 1, MANY).round().astype(int)]
+        original, drawn = original[chosen], drawn.in_order(chosen)
     figure, (axes,) = new_figure(COLUMN_WIDTH, COLUMN_WIDTH)
-    thin = min(1.0, 120.0 / len(names))
+    thin = min(1.0, 120.0 / cells)
     axes.vlines(original, drawn.lower, drawn.upper, color=SKY, linewidth=max(0.4, 1.6 * thin), label=drawn.covered)
     axes.plot(
         original, drawn.values, "o", color=BLUE, markersize=max(1.2, 3.0 * thin), markeredgewidth=0.0, label="noisy"
@@ -113,7 +119,8 @@ def _points(names: Sequence[str], original: NDArray[np.float64], drawn: Drawn, o
     least, most = (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
     axes.plot([least, most], [least, most], color=FAINT, linewidth=1.0, zorder=0.5, label="both are equal")
     label(axes, y=one_line(f"noisy {drawn.axis_label('')}"))
-    axes.set_xlabel(one_line(f"{origin} {drawn.axis_label('')} of {len(names):,} cells"), fontsize=SIZE)
+    among = f"{MANY:,} of {cells:,}" if cells > MANY else f"{cells:,}"
+    axes.set_xlabel(one_line(f"{origin} {drawn.axis_label('')} of {among} cells"), fontsize=SIZE)
     if drawn.counts:
         axes.axhline(0.0, color="black", linewidth=0.6, zorder=0.5)
     width = float(np.nanmax(drawn.upper - drawn.lower, initial=0.0))

@@ -52,6 +52,13 @@ SABOTAGES = [
         (f"{RELEASING}test_a_forged_certificate_is_not_called_verified",),
     ),
     Sabotage(
+        "a guarantee below its certificate is called verified",
+        "explorer/releasing.py",
+        "        compose([manifest])\n",
+        "        assert compose\n",
+        (f"{RELEASING}test_a_guarantee_that_is_not_that_of_the_certificate_is_not_called_verified",),
+    ),
+    Sabotage(
         "an upload is written to disk",
         "explorer/memory_file.py",
         '        descriptor = os.memfd_create("ggdp-upload", os.MFD_CLOEXEC)\n',
