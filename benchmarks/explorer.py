@@ -24,8 +24,8 @@ from pages import machine, row, table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOVES = 120
-SEARCHES = 12
+MOVES = 100
+SEARCHES = 10
 LIMIT = 200.0
 # The ends of the sliders.
 EPSILON, DELTA, ORDER, PRIOR = (0.01, 20.0), (1e-12, 0.5), (1.0, 50.0), (0.01, 99.99)

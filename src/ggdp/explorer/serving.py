@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import threading
 import webbrowser
@@ -63,6 +64,9 @@ def serve(
     tell(address)
     if browser:
         threading.Timer(0.5, webbrowser.open, [opened]).start()
+    # To be told to stop is as good as Ctrl-C: the processes that compute are stopped too.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Libraries print errors with their messages, which may quote data: they are not shown. Ctrl-C is how it ends.
     with (
         listening,

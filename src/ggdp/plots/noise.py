@@ -25,6 +25,7 @@ LEVEL = 0.95
 _SHOWN, _POINTS = 0.998, 241
 # So few whole numbers that each is a step of its own.
 _STEPS = 61
+_LEAST = 3.0
 
 
 def plot_noise(laws: Sequence[NoiseLaw], names: Sequence[str], *, unit: str = "unit of the query") -> Figure:
@@ -81,7 +82,8 @@ def law_points(laws: Sequence[NoiseLaw]) -> NDArray[np.float64]:
     end = max(_half_width(law, _SHOWN) for law in laws)
     if laws[0].support == "real":
         return np.linspace(-end, end, _POINTS)
-    # Every so many whole numbers, and always 0.
+    # A few numbers beside 0 also where noise is rare; every so many of them where there are many, and always 0.
+    end = max(end, _LEAST)
     stride = max(1, int(2 * end) // _POINTS + 1) if 2 * end + 1 > _POINTS else 1
     most = int(end) // stride
     return stride * np.arange(-most, most + 1, dtype=np.float64)

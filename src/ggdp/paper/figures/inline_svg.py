@@ -52,12 +52,15 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
     ('<svg id="densities-picture" c', True)
     """
     from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.colors import to_hex
 
     written = io.StringIO()
-    # Neither dates nor random names: the same code gives the same picture.
+    for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
+        patch.set(facecolor="none", edgecolor="none")
+    # Neither dates nor random names: the same code gives the same picture. `savefig` would draw everything twice.
     with rc_context(_SETTINGS):
-        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        FigureCanvasSVG(figure).print_svg(written, metadata={"Date": None, "Creator": None})
     text = written.getvalue()
     width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups()  # type: ignore[union-attr]
     body = text[text.index("<svg") :]

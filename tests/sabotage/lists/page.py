@@ -1,0 +1,81 @@
+"""Who may talk to the page, what an attacker learns, and what is computed beside it: changes that tests must notice."""
+
+from tests.sabotage.sabotage import Sabotage
+
+GUARD = "tests/explorer/test_guard.py::"
+WORKERS = "tests/explorer/test_workers.py::"
+BELIEFS = "tests/privacy/test_beliefs.py::"
+COMMAND = "tests/cli/test_explore.py::"
+
+SABOTAGES = [
+    Sabotage(
+        "a page on a loopback address answers to any name",
+        "explorer/guard.py",
+        'if self.loopback and not is_loopback(_name(headers.get("host", ""))):',
+        "if False:",
+        (f"{GUARD}test_a_name_that_was_made_to_point_here_is_refused",),
+    ),
+    Sabotage(
+        "a name that begins like a loopback address is one",
+        "explorer/guard.py",
+        'return host == "localhost" or ip_address(host).is_loopback',
+        'return host.startswith(("localhost", "127.")) or ip_address(host).is_loopback',
+        (f"{GUARD}test_loopback_is_what_only_this_machine_reaches",),
+    ),
+    Sabotage(
+        "a websocket may come from any page",
+        "explorer/guard.py",
+        'if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):',
+        'if scope["type"] == "websocket" or scope["method"] in ("GET", "HEAD"):',
+        (f"{GUARD}test_a_websocket_and_an_upload_come_from_a_page_of_this_server",),
+    ),
+    Sabotage(
+        "whoever sends a token knows it",
+        "explorer/guard.py",
+        "        return any(same)\n",
+        "        return bool(same)\n",
+        (f"{GUARD}test_without_the_token_nothing_is_shown",),
+    ),
+    Sabotage(
+        "uploads may go to Shiny's files",
+        "explorer/guard.py",
+        'elif "/upload/" in scope["path"] and not scope["path"].startswith("/upload/"):',
+        "elif False:",
+        (f"{GUARD}test_files_are_not_uploaded_by_shinys_own_way",),
+    ),
+    Sabotage(
+        "scripts may stand anywhere in the page",
+        "explorer/guard.py",
+        "script-src 'self'{scripts};",
+        "script-src 'self' 'unsafe-inline'{scripts};",
+        (f"{GUARD}test_answers_allow_nothing_from_elsewhere",),
+    ),
+    Sabotage(
+        "another host needs no token",
+        "explorer/serving.py",
+        "if token is None and not loopback:",
+        "if False:",
+        (f"{COMMAND}test_another_host_needs_a_token",),
+    ),
+    Sabotage(
+        "a call that nobody waits for runs to its end",
+        "explorer/workers.py",
+        "self._dropped[number % _REMEMBERED] = number",
+        "self._dropped[number % _REMEMBERED] = 0",
+        (f"{WORKERS}test_a_call_that_nobody_waits_for_is_stopped_and_the_next_one_does_not_wait",),
+    ),
+    Sabotage(
+        "the belief grows by half of epsilon",
+        "privacy/beliefs.py",
+        "(-arb(guarantee.epsilon)).exp()",
+        "(-arb(guarantee.epsilon) / 2).exp()",
+        (f"{BELIEFS}test_coin_and_answer_attain_the_bounds",),
+    ),
+    Sabotage(
+        "delta does not help to guess",
+        "privacy/beliefs.py",
+        "right = delta + (1 - delta) * answer",
+        "right = answer",
+        (f"{BELIEFS}test_coin_and_answer_attain_the_bounds",),
+    ),
+]
