@@ -349,8 +349,9 @@ def plain(text):
 def test_the_errata_are_those_of_the_documentation_and_all_in_the_page(text):
     page = (Path(__file__).parents[3] / "docs" / "explanation" / "errata.md").read_text(encoding="utf-8")
     table = page[page.index("## Formulas") : page.index("What they amount to")]
-    # The head of the table and its rule come first.
-    places = [plain(line.split("|")[1]) for line in table.splitlines() if line.startswith("|")][2:]
+    # Rows begin with the place; the head of the table comes first.
+    cells = re.findall(r"^\* - (.*?)\n  - ", table, re.MULTILINE | re.DOTALL)
+    places = [plain(" ".join(cell.split())) for cell in cells][1:]
     assert [one.place for one in errata()] == places
     section = html.unescape(text[text.index('<section id="errata"') : text.index('<section id="making"')])
     assert all(words in section for one in errata() for words in one)
