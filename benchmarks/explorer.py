@@ -17,6 +17,8 @@ os.environ["GGDP_CACHE"] = "off"
 
 from ggdp.explorer.attacker_results import AttackerSettings, attacker_results
 from ggdp.explorer.noise_results import NoiseSettings, noise_results, plan_results
+from ggdp.explorer.table_results import dots_results, table_results
+from ggdp.explorer.views.table import TableSettings
 from pages import machine, row, table
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ SEARCHES = 10
 LIMIT = 200.0
 # The ends of the sliders.
 EPSILON, DELTA, ORDER, PRIOR = (0.01, 20.0), (1e-12, 0.5), (1.0, 50.0), (0.01, 99.99)
+PEOPLE = (1.0, 20_000.0)
 
 
 def place(rng: random.Random, ends: tuple[float, float], *, logarithmic: bool = True) -> float:
@@ -65,6 +68,20 @@ def attacker(rng: random.Random) -> AttackerSettings:
     return AttackerSettings(epsilon=place(rng, EPSILON), prior=place(rng, PRIOR, logarithmic=False))
 
 
+def simulated(rng: random.Random) -> TableSettings:
+    return TableSettings(epsilon=place(rng, EPSILON), units=int(place(rng, PEOPLE)))
+
+
+def released(settings: TableSettings) -> object:
+    wanted, simulation = settings.asked()
+    return table_results(wanted, settings.data, simulation, settings.column)
+
+
+def dotted(settings: TableSettings) -> object:
+    wanted, simulation = settings.asked()
+    return dots_results(wanted, settings.data, simulation, int(settings.dots))
+
+
 def main() -> None:
     cases = [
         ("Noise, counts", noise(), noise_results),
@@ -72,6 +89,7 @@ def main() -> None:
         ("Noise, counts, pure", noise(notion="pure", order=1.0), noise_results),
         ("Noise, counts, probabilistic", noise(notion="probabilistic"), noise_results),
         ("What an attacker learns", attacker, attacker_results),
+        ("Table, simulated, 9 cells", simulated, released),
     ]
     print("# The page: CPU milliseconds of what a moved slider shows\n")
     print(
@@ -85,6 +103,7 @@ def main() -> None:
     print("\nBeside it, in a process of its own with a bar of progress, so that the page answers meanwhile:")
     print("\n".join(table("view", "median", "most")))
     slow = [
+        ("Table, quantile dots of 3 cells", simulated, dotted),
         ("Noise, error by order", noise(order=2.0), plan_results),
         ("Noise, 10 cells per person", noise(max_cells=10), noise_results),
         ("Noise, 10 cells per person, error by order", noise(max_cells=10, order=2.0), plan_results),

@@ -265,6 +265,9 @@ def _inside(low: Any, high: Any) -> Any:  # noqa: ANN401 - numbers, or dates and
 
 def _counts(cell: NDArray[np.int64], units: NDArray[np.int64], cells: int) -> NDArray[np.float64]:
     """Return the different units of each cell."""
+    if units.size == units[-1] + 1:
+        # Each has one row.
+        return np.bincount(cell, minlength=cells).astype(np.float64)
     pairs = np.unique(units * cells + cell)
     return np.bincount(pairs % cells, minlength=cells).astype(np.float64)
 
