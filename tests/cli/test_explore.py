@@ -8,6 +8,16 @@ import pytest
 from ggdp.cli.app import run
 
 
+@pytest.fixture(autouse=True)
+def not_served(monkeypatch):
+    """What should be refused would otherwise be served for ever."""
+
+    def run(*_):
+        raise AssertionError("the page was served")
+
+    monkeypatch.setattr("uvicorn.Server.run", run)
+
+
 def refused(capsys, *arguments):
     assert run(["explore", "--no-browser", *arguments]) == 1
     return capsys.readouterr().err

@@ -32,6 +32,11 @@ def counted(steps, progress):
     return steps
 
 
+def counted_to_its_end(steps, file, progress):
+    counted(steps, progress)
+    file.write_text("all of it")
+
+
 @pytest.fixture(scope="module")
 def worker():
     made = Worker()
@@ -67,15 +72,17 @@ def test_progress_is_told(reporting):
     assert told == sorted(told)
 
 
-def test_a_call_that_nobody_waits_for_is_stopped_and_the_next_one_does_not_wait(reporting):
+def test_a_call_that_nobody_waits_for_is_stopped_before_the_next_one(reporting, tmp_path):
+    file = tmp_path / "end"
+
     async def moved_on():
-        task = asyncio.create_task(reporting.run(counted, 100_000, progress=lambda *_: begun.set()))
+        begun = asyncio.Event()
+        task = asyncio.create_task(reporting.run(counted_to_its_end, 600, file, progress=lambda *_: begun.set()))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        # It would take many minutes.
         return await reporting.run(counted, 1)
 
-    begun = asyncio.Event()
     assert asyncio.run(moved_on()) == 1
+    assert not file.exists()

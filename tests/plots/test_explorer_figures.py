@@ -60,6 +60,18 @@ def test_of_very_many_cells_some_of_all_sizes_are_drawn():
     assert figure.axes[0].get_xlabel() == "original count of 2,000 of 9,000 cells"
 
 
+@pytest.mark.parametrize("name", ["$\\frac$", "Genève"])
+def test_names_are_drawn_as_they_are_in_every_script_and_never_as_formulas(name):
+    one = np.array([1.0])
+    axes = plot_original_and_noisy([name], one, one, one, one).axes[0]
+    (text,) = axes.get_yticklabels()
+    assert text.get_text() == name
+    assert not text.get_parse_math()
+    assert len(text.get_fontfamily()) > 1
+    plain = plot_original_and_noisy(["ward"], one, one, one, one).axes[0].get_yticklabels()[0]
+    assert len(plain.get_fontfamily()) == 1
+
+
 def test_values_that_are_not_there_are_left_out():
     nan = np.array([np.nan, 2.0])
     figure = plot_original_and_noisy(["a", "b"], nan, nan, nan, nan, what="mean income")

@@ -136,8 +136,8 @@ def _exception(goal: Guarantee) -> str:
         return ""
     chance = f"{rounded_up_text(goal.delta)}, that is 1 in {rounded_text(1.0 / goal.delta)}"
     return (
-        f"But for an event whose probability is at most delta ({chance}). In that event nothing is promised: think "
-        "of it as this person's data being shown."
+        f"There is one exception, an event whose probability is at most delta ({chance}). In that event nothing is "
+        "promised: think of it as this person's data being shown."
     )
 
 

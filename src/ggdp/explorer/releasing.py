@@ -242,7 +242,7 @@ def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None)
             release.charge.published(digests({Path(name): content for name, content in found.items()}))
         tell(2, 3)
         title = f"The released table, {release.guarantee}"
-        said = f"Each released number of {PurePath(asked.name).name} with its 95% interval; the table below has them."
+        said = f"What was released of {PurePath(asked.name).name}, with 95% intervals; the table below has the numbers."
         figure = drawn(plot_table(release), "released", title, said)
     manifest = json.loads(found[files[-1].name])
     table = release.tables[0].to_arrow()

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
 
 from ggdp._rounding import rounded_text
 from ggdp.explorer.figures import Picture, drawn
-from ggdp.explorer.releasing import Asked, balance_in_words, read_safely
+from ggdp.explorer.releasing import Asked, read_safely
 from ggdp.explorer.simulated_table import BUNDLED, ShownTable, Simulation, bundled_table, simulated_table
 from ggdp.explorer.typed_table import TypedTable, in_words_of_the_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ggdp.ledger.budgets import Balance
-    from ggdp.ledger.readable_ledger import WhatIf
+    from collections.abc import Callable
 
     Progress = Callable[[int, int], None]
 
 __all__ = [
-    "BudgetResults",
     "CheckResults",
     "TableResults",
-    "budget_results",
     "check_results",
     "dots_results",
     "of_bundled",
@@ -34,7 +29,6 @@ __all__ = [
 
 # Cells whose dots are drawn.
 _CELLS = 3
-_ENTRIES = 20
 
 
 @frozen(kw_only=True)
@@ -77,37 +71,6 @@ class CheckResults:
     picture: Picture
     rows: tuple[tuple[str, ...], ...]
     recommended: int
-
-
-@frozen(kw_only=True)
-class BudgetResults:
-    """A ledger, and what further releases would leave of it.
-
-    Attributes
-    ----------
-    headlines : tuple of (str, str)
-        What remains and what was spent: a number, and what it is.
-    ledger : tuple of (str, str)
-        The ledger at a glance.
-    answer : str
-        What the release that is asked about would leave, and how many more fit.
-    refused : bool
-        Whether it does not fit.
-    pictures : tuple of Picture
-        The burn-down, and the composition curve if anything was released.
-    entries : tuple
-        The last entries: number, time, analyst, guarantee, charge, files.
-    csv : bytes
-        All entries.
-    """
-
-    headlines: tuple[tuple[str, str], ...]
-    ledger: tuple[tuple[str, str], ...]
-    answer: str
-    refused: bool
-    pictures: tuple[Picture, ...]
-    entries: tuple[tuple[str, ...], ...]
-    csv: bytes
 
 
 def of_bundled(table: TypedTable, name: str) -> TypedTable:
@@ -300,111 +263,4 @@ def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
         picture=drawn(plot_max_cells(table, unit=unit), "max-cells", title, f"{title}: {description}."),
         rows=rows,
         recommended=table["recommended"],
-    )
-
-
-def budget_results(
-    url: str,
-    epsilon: float,
-    delta: float | None,
-    max_cells: int,
-    analyst: str | None,
-    times: int = 0,  # noqa: ARG001 - how often the ledger was to be read again
-    *,
-    progress: Progress,
-) -> BudgetResults:
-    """Return a ledger at a glance, and what tables of counts would leave of it."""
-    from ggdp.ledger import Ledger
-    from ggdp.ledger.export import exported
-    from ggdp.plots.ledgers import plot_burn_down
-
-    progress(0, 1)
-    with in_words_of_the_page():
-        ledger = Ledger(url)
-        entries = ledger.entries()
-        mechanism = _counts_of(ledger, epsilon, delta, max_cells, progress)
-        what_if = ledger.what_if(mechanism, analyst)
-        remaining = ledger.remaining(analyst)
-    left = ledger.burn_down()
-    burned = ", ".join(rounded_text(number) for number in left[-_ENTRIES:])
-    description = f"What is left of the budget after each of {len(entries):,} entries: {burned}."
-    if what_if.fitting:
-        further = ", ".join(rounded_text(number) for number in what_if.left[:5])
-        description += f" Dashed, what further releases would leave: {further}{', ...' if what_if.fitting > 5 else ''}."
-    pictures = [drawn(plot_burn_down(ledger, what_if=what_if), "burn-down", "Burn-down of the budget", description)]
-    pictures += _composition(entries)
-    rows: list[tuple[str, str]] = [
-        ("protects", f"one {ledger.unit}, {ledger.neighbours} neighbours"),
-        ("accounting", ledger.accounting),
-        ("budget", balance_in_words(ledger.budget)),
-        ("spent", balance_in_words(ledger.spent(analyst))),
-        ("remaining", balance_in_words(remaining)),
-        ("entries", f"{len(entries):,}"),
-        ("head", ledger.head.hash),
-    ]
-    return BudgetResults(
-        headlines=_headlines(ledger.analysts.get(analyst or "", ledger.budget), ledger.spent(analyst), remaining),
-        ledger=tuple(rows),
-        answer=_answer(what_if),
-        refused=what_if.fitting == 0,
-        pictures=tuple(pictures),
-        entries=tuple(_entry(entry) for entry in reversed(entries[-_ENTRIES:])),
-        csv=exported(ledger.records(), "csv").encode(),
-    )
-
-
-def _counts_of(ledger: Any, epsilon: float, delta: float | None, max_cells: int, progress: Progress) -> Any:  # noqa: ANN401
-    """Return the mechanism of a table of counts, of the best order, for the neighbours of a ledger."""
-    from ggdp.mechanisms import Mechanism
-    from ggdp.planning import plan
-    from ggdp.privacy import ApproxDP, PureDP, Sensitivity
-
-    goal = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
-    moves = Sensitivity.histogram(ledger.neighbours, max_cells)
-    return Mechanism(plan(goal, moves, support="integer", progress=progress).calibration)
-
-
-def _headlines(budget: Balance, spent: Balance, remaining: Balance) -> tuple[tuple[str, str], ...]:
-    if remaining.epsilon is None or spent.epsilon is None or budget.epsilon is None:
-        return ((balance_in_words(remaining), "remain"), (balance_in_words(spent), "were used"))
-    left, used, whole = (rounded_text(float(part), 4) for part in (remaining.epsilon, spent.epsilon, budget.epsilon))
-    return ((left, f"of epsilon = {whole} remains"), (used, "was spent"))
-
-
-def _answer(what_if: WhatIf) -> str:
-    if what_if.remaining is None:
-        return f"It does not fit: {what_if.refusal}."
-    number = f"{what_if.fitting:,}{' or more' if what_if.refusal is None else ''}"
-    fit = "1 such release fits" if number == "1" else f"{number} such releases fit"
-    return f"It would leave {balance_in_words(what_if.remaining)}. {fit}, one after another."
-
-
-def _composition(entries: Sequence[Any]) -> list[Picture]:
-    """Return the composition curve of what was released; nothing if nothing was."""
-    from collections import Counter
-
-    from ggdp.ledger.accounting.reserved import composition_of
-    from ggdp.ledger.overview import NOTE
-    from ggdp.plots.compositions import plot_composition
-
-    if not entries:
-        return []
-    laws = {entry.request.law: entry.request for entry in entries}
-    counts = Counter(entry.request.law for entry in entries)
-    total = composition_of([(laws[law], count) for law, count in counts.items()])
-    basic = total.basic
-    said = (
-        f"Delta against epsilon of all {len(entries):,} releases together, with each one alone and their plain sum, "
-        f"epsilon = {rounded_text(basic.epsilon)} and delta = {rounded_text(basic.delta)}. {NOTE}"
-    )
-    return [drawn(plot_composition(total), "composition", "Composition curve", said)]
-
-
-def _entry(entry: Any) -> tuple[str, ...]:  # noqa: ANN401 - an entry of a ledger
-    return (
-        str(entry.number),
-        entry.time[:16].replace("T", " "),
-        entry.analyst or "",
-        str(entry.guarantee),
-        "" if entry.files is None else ", ".join(entry.files),
     )

@@ -81,8 +81,12 @@ class Worker:
         StoppedError
             If the process ended, as when memory runs out.
         """
-        number = next(self._numbers)
-        call: Future[_T] = self._submit(number, function, arguments)
+        number, pool = next(self._numbers), self._pool
+        try:
+            call: Future[_T] = pool.submit(_call, number, function, arguments, self.reports)
+        except BrokenProcessPool:
+            pool = self._replaced(pool)
+            call = pool.submit(_call, number, function, arguments, self.reports)
         waiting = asyncio.wrap_future(call)
         try:
             while True:
@@ -97,16 +101,15 @@ class Worker:
             call.cancel()
             raise
         except BrokenProcessPool:
-            self._pool = self._started()
+            self._replaced(pool)
             message = "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
             raise StoppedError(message) from None
 
-    def _submit(self, number: int, function: Callable[..., _T], arguments: tuple[object, ...]) -> Future[_T]:
-        try:
-            return self._pool.submit(_call, number, function, arguments, self.reports)
-        except BrokenProcessPool:
+    def _replaced(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
+        """Return the process of now; a new one, if it is the one that ended and no other call has replaced it yet."""
+        if self._pool is broken:
             self._pool = self._started()
-            return self._pool.submit(_call, number, function, arguments, self.reports)
+        return self._pool
 
     def close(self) -> None:
         """Stop the process; calls that are running are stopped at their next step."""

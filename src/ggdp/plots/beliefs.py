@@ -66,5 +66,5 @@ def plot_beliefs(guarantee: Guarantee, priors: Sequence[float] = (0.01, 0.1, 0.5
     axes.set_ylim(0.0, 100.0)
     axes.set_aspect("equal")
     label(axes, "belief before the release (%)", "belief after it (%)")
-    show_legend(axes, loc="lower right")
+    show_legend(axes, loc="lower right", handlelength=1.8)
     return figure

@@ -71,11 +71,12 @@ def plot_original_and_noisy(
     )
     if title:
         add_title(figure, title)
-    return in_fonts(figure)
+    return in_fonts(figure, (*names, what, origin, title))
 
 
 def _rows(names: Sequence[str], original: NDArray[np.float64], drawn: Drawn, origin: str) -> Figure:
-    called = [level_names(names)[name] for name in names]
+    short = level_names(names)
+    called = [short[name] for name in names]
     figure, (axes,) = new_figure(COLUMN_WIDTH, 1.0)
     width = max(COLUMN_WIDTH, text_width(figure, called) + _ACROSS + 0.3)
     figure.set_size_inches(width, 0.85 + _ROW * max(len(names), 1) + LINE)

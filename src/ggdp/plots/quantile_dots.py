@@ -179,7 +179,7 @@ def plot_count_dots(cells: CountDots | Sequence[CountDots], *, title: str = "", 
         )
         _draw(axes, cell, diameter, reach)
     figure.axes[-1].set_xlabel(f"count of {one_line(unit)}", fontsize=SIZE)
-    return in_fonts(figure)
+    return in_fonts(figure, (title, unit, *(cell.name for cell in drawn)))
 
 
 def _diameter(cells: Sequence[CountDots], inches: float) -> float:

@@ -102,10 +102,16 @@ def add_title(figure: Figure, title: str) -> None:
     figure.suptitle(text, x=_INDENT / width, ha="left", fontsize=SIZE, linespacing=1.3)
 
 
-def in_fonts(figure: Figure) -> Figure:
-    """Return the figure, with fonts for characters that the usual one lacks, and no text read as a formula."""
+def in_fonts(figure: Figure, said: Iterable[str] | None = None) -> Figure:
+    """Return the figure, with fonts for characters that the usual one lacks, and no text read as a formula.
+
+    If `said` has all texts of others in the figure, and they are plain letters, nothing needs to be done: to look for
+    each text in each font takes longer than to draw it.
+    """
     from matplotlib.text import Text
 
+    if said is not None and all(text.isascii() and "$" not in text for text in said):
+        return figure
     families = _families()
     axes: Axes
     for axes in figure.axes:

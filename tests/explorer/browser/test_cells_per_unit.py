@@ -2,6 +2,7 @@
 
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def uploaded(page, name, content):
 def written_files():
     """Return the files of uploads, in the directories that the web framework writes them to, that hold the data."""
     found = []
-    for directory in Path("/tmp").glob("fileupload-*"):
+    for directory in Path(tempfile.gettempdir()).glob("fileupload-*"):
         found += [path for path in directory.rglob("*") if path.is_file()]
     return [path for path in found if SECRET.encode() in path.read_bytes()]
 

@@ -114,6 +114,10 @@ def test_without_a_ledger_the_page_says_so_and_errors_are_shown(page, served):
     expect(dialog).to_contain_text("There is no ledger")
     page.get_by_role("button", name="Release and spend epsilon = 1").click()
     expect(page.locator("#release-status .problem")).to_contain_text("there is no such column in people.csv")
+    # Another question is not hidden by the answer to an earlier one.
+    page.locator("#release-by").fill("")
+    page.get_by_role("button", name="Release ...").click()
+    expect(page.locator("#release-status .problem")).to_contain_text("Count by = ''")
     page.get_by_role("tab", name="Budget").click()
     expect(page.locator("#budget-status")).to_contain_text("ggdp ledger init")
 

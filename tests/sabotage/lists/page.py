@@ -62,7 +62,7 @@ SABOTAGES = [
         "explorer/workers.py",
         "self._dropped[number % _REMEMBERED] = number",
         "self._dropped[number % _REMEMBERED] = 0",
-        (f"{WORKERS}test_a_call_that_nobody_waits_for_is_stopped_and_the_next_one_does_not_wait",),
+        (f"{WORKERS}test_a_call_that_nobody_waits_for_is_stopped_before_the_next_one",),
     ),
     Sabotage(
         "the belief grows by half of epsilon",

@@ -12,10 +12,10 @@ from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
 from ggdp.explorer.background import Background
+from ggdp.explorer.budget_results import BudgetResults, budget_results
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents, written
 from ggdp.explorer.figures import shown
 from ggdp.explorer.inputs import choices, group, panel, quantity, when
-from ggdp.explorer.table_results import BudgetResults, budget_results
 from ggdp.explorer.text_tables import facts, headline, text_table
 from ggdp.explorer.typed_table import in_words_of_the_page
 from ggdp.explorer.view import View

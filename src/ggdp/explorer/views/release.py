@@ -150,12 +150,16 @@ def release_server(
     offered: Background[Offer] = Background(shared.long, make_offer, arguments, session)
 
     @reactive.effect
+    @reactive.event(input.ask)
+    def _asked_again() -> None:
+        problem.set(None)
+
+    @reactive.effect
     async def _dialog() -> None:
         found = offered.result()
         if found is None:
             return
         offer = shared.desk.numbered(found)
-        problem.set(None)
         pending.set(None if offer.refusal is not None else offer)
         await session.send_custom_message("dialog", {"html": str(_dialog_of(offer, session))})
 
@@ -175,7 +179,7 @@ def release_server(
         releasing.set(True)
         problem.set(None)
         task = asyncio.create_task(release(offer, kept["asked"]))
-        # It goes on if the page is closed: what is charged is also published.
+        # It goes on if the page is closed: it may be charged already.
         running.add(task)
         task.add_done_callback(running.discard)
 
@@ -312,6 +316,7 @@ def _shown(found: Published) -> TagList:
             ui.download_link("svg", "Figure (SVG)"),
             class_="downloads",
         ),
+        tags.p("The page keeps these files until it is closed or reloaded: download them now.", class_="hint"),
         shown(found.picture),
         text_table(*_without_covers(found), f"The released table{more}", numbers_from=found.columns.index("count")),
         tags.h4("To be published with it"),
