@@ -1,14 +1,17 @@
 """A private range: what it finds from noisy counts alone, what it costs, and what it refuses."""
 
 import json
+import shlex
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import ggdp
+from ggdp.cli.statistics import with_ranges
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.tables.clamping_range import plan_range
+from ggdp.tables.domain import Domain
 from ggdp.tables.range_release import EDGES, kept_buckets, noise_level
 
 GOAL = ggdp.PureDP(1.0)
@@ -28,7 +31,7 @@ def counts_of(**placed):
 
 def test_buckets_are_powers_of_two_of_both_signs_with_all_numbers_in_one():
     assert list(EDGES) == sorted(EDGES)
-    assert len(EDGES) == 2 * 96 + 3
+    assert len(EDGES) == 2 * 95 + 3
     for value in (0.0, 1.0, -1.0, 3.5, -1e300, 1e300, 2.0**-40):
         place = bucket_of(value)
         assert EDGES[place] <= value < EDGES[place + 1]
@@ -78,6 +81,27 @@ def test_a_range_is_found_whatever_the_type_and_odd_values(kind):
     assert (found.lower, found.upper) == (-64.0, 2048.0)
     assert found.flag == "--range x=-64:2048"
     assert "-64 and 2048" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("values", "flag"),
+    [
+        ([40.0], "--range 'pay rate=32:64'"),
+        # The usual steps of these would be too many for a variance, or none at all.
+        ([70_000.0, 9e6], "--range 'pay rate=65500:16777300'"),
+        ([0.001, 0.3], "--range 'pay rate=0.000976:0.5'"),
+        ([-3.0, 1e12], "--range 'pay rate=-10000000:1099520000000'"),
+        ([-1e300, 1e300], "--range 'pay rate=-4611680000000000000:4611680000000000000'"),
+    ],
+)
+def test_the_flag_of_a_range_is_one_that_every_statistic_takes(values, flag):
+    data = pa.table({"pay rate": values * 500})
+    found = ggdp.private_range(data, "pay rate", GOAL, source=ggdp.SeededSource(seed=1))
+    assert found.flag == flag
+    (text,) = shlex.split(flag)[1:]
+    declared = with_ranges(Domain({}), [text])
+    assert declared["pay rate"].values_in == found.values
+    ggdp.plan_table(None, GOAL, declared, statistics=[ggdp.Variance("pay rate")])
 
 
 def test_a_release_carries_its_guarantee_and_its_histogram():

@@ -30,6 +30,11 @@ def test_the_default_step_is_one_or_a_power_of_ten_of_which_the_ends_are_multipl
     assert found.low % found.step == 0 == found.high % found.step
 
 
+def test_whole_ends_that_are_multiples_of_nothing_larger_have_steps_of_1():
+    assert ValueRange(0, 1_234_567).step == 1
+    assert ValueRange(0, 2**31).steps == MOST_STEPS
+
+
 def test_numbers_are_the_decimals_that_they_are_written_as():
     assert ValueRange(0, 0.3, 0.1).steps == ValueRange("0", "0.3", "0.1").steps == 3
 
@@ -39,8 +44,8 @@ def test_numbers_are_the_decimals_that_they_are_written_as():
     [
         ((1, 1), "the lower end must be below the upper end"),
         ((2, 1), "the lower end must be below the upper end"),
-        ((0, 1, 0), "give a step above 0"),
-        ((0, 1, -1), "give a step above 0"),
+        ((0, 1, 0), "the step must be above 0"),
+        ((0, 1, -1), "the step must be above 0"),
         ((0, 10, 3), "both ends must be multiples of the step"),
         ((0, 1, "x"), "must be a finite number"),
         ((0, float("nan")), "must be a finite number"),
@@ -48,6 +53,8 @@ def test_numbers_are_the_decimals_that_they_are_written_as():
         ((0, True), "must be a number"),
         ((0, None), "must be a number"),
         ((0, 2**32, 1), "has more than 2,147,483,648 steps"),
+        ((0, 2**40), "no power of ten cuts it into at most 2,147,483,648 steps; give a step: LOW:HIGH:STEP"),
+        ((0.0009765625, 0.5), "no power of ten cuts it"),
         ((0, 2**70), "ends must be at most 2^62"),
     ],
 )

@@ -36,6 +36,7 @@ from ggdp.cli.statistics import (
     Range,
     SumOf,
     VarianceOf,
+    flags_of,
     require_columns_or_statistics,
     statistics_of,
     with_ranges,
@@ -81,7 +82,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
-    with named_as_flags(unit):
+    with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):
         marginals = marginals_of(by or ())
         statistics = statistics_of(mean, sum_, variance, quantile)
         require_columns_or_statistics(marginals, statistics)

@@ -17,7 +17,7 @@ from ggdp.cli.query import numbers_of
 from ggdp.errors import ArgumentError, GgdpError, LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ggdp.tables.domain import Domain
 
@@ -158,6 +158,7 @@ _FLAGS = {
     "range": "--range",
     "weights": "--weight",
     "fractions": "--quantile",
+    "goal": "--notion",
 }
 # Where a message names an argument that has several flags, or whose value must be said.
 _NAMED = _FLAGS | {
@@ -286,8 +287,11 @@ def _time(flag: str, text: str, item: str) -> date:
 
 
 @contextmanager
-def named_as_flags(unit: str | None, by: str = "--by") -> Iterator[None]:
-    """Make errors name the flag as it is typed on the command line; `by` is where the columns to count by are typed."""
+def named_as_flags(unit: str | None, by: str = "--by", statistics: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Make errors name the flag as it is typed on the command line.
+
+    `by` is where the columns to count by are typed, `statistics` which flags name a column, or a value, of statistics.
+    """
     try:
         yield
     except LedgerError as refused:
@@ -299,6 +303,8 @@ def named_as_flags(unit: str | None, by: str = "--by") -> Iterator[None]:
             # Of the columns that are read all are counted by but the one of units.
             argument = "by" if unit is None or value != unit else "unit"
         expected = _ARGUMENT.sub(_as_flag, refused.expected)
+        if argument == "statistics" and isinstance(value, str) and value in (statistics or {}):
+            raise ArgumentError((statistics or {})[value], value, expected) from None
         if argument == "by" and isinstance(value, list | tuple):
             tables = [_typed(names) for names in (value if _is_nested(value) else [value])]
             if len(tables) > 1:

@@ -55,6 +55,7 @@ from ggdp.cli.statistics import (
     SumOf,
     VarianceOf,
     Weight,
+    flags_of,
     require_columns_or_statistics,
     statistics_of,
     weights_of,
@@ -150,7 +151,7 @@ def release(
     """Count a table by public columns, and publish the counts, and statistics, under differential privacy."""
     if out is None and not dry_run:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
-    with named_as_flags(unit):
+    with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):
         from ggdp.tables import plan_table
 
         marginals = marginals_of(by or ())

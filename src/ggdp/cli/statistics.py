@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from ggdp import _validate
 from ggdp.cli.query import numbers_of
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ggdp.tables.domain import Domain
     from ggdp.tables.statistics import Statistic
@@ -23,6 +25,7 @@ __all__ = [
     "SumOf",
     "VarianceOf",
     "Weight",
+    "flags_of",
     "require_columns_or_statistics",
     "statistics_of",
     "weights_of",
@@ -77,9 +80,35 @@ def statistics_of(
     found: list[Statistic] = []
     for kind, columns in ((Mean, means), (Sum, sums), (Variance, variances)):
         found += [kind(column) for column in columns or ()]
+    fractions: dict[str, list[float]] = {}
     for text in quantiles or ():
         column, values = _split("--quantile", text, "COL=0.5")
-        found.append(Quantile(column, numbers_of("--quantile", values)))
+        with _typed("--quantile", text):
+            # Each flag is checked by itself, so that an error shows it.
+            Quantile(column, numbers_of("--quantile", values))
+        fractions.setdefault(column, []).extend(numbers_of("--quantile", values))
+    return found + [Quantile(column, values) for column, values in fractions.items()]
+
+
+def flags_of(
+    means: Sequence[str] | None,
+    sums: Sequence[str] | None,
+    variances: Sequence[str] | None,
+    quantiles: Sequence[str] | None,
+) -> dict[str, str]:
+    """Return the flags that name each column, and each published value, as they are typed.
+
+    Examples
+    --------
+    >>> flags_of(["age"], None, ["age"], None)
+    {'age': '--mean, --variance', 'mean_age': '--mean', 'variance_age': '--variance'}
+    """
+    found: dict[str, str] = {}
+    named = [text.rpartition("=")[0].strip() for text in quantiles or ()]
+    for kind, columns in (("mean", means), ("sum", sums), ("variance", variances), ("quantile", named)):
+        for column in dict.fromkeys(columns or ()):
+            found[column] = f"{found[column]}, --{kind}" if column in found else f"--{kind}"
+            found[f"{kind}_{column}"] = f"--{kind}"
     return found
 
 
@@ -106,7 +135,8 @@ def with_ranges(domain: Domain, ranges: Sequence[str] | None) -> Domain:
             raise ArgumentError(
                 "--range", text, f"{column!r} already has a range, in the domain or by another flag; keep one"
             )
-        arguments["range"] = ValueRange(*(part.strip() for part in parts), name="--range")
+        with _typed("--range", text):
+            arguments["range"] = ValueRange(*(part.strip() for part in parts))
     return Domain([Column(**arguments) for arguments in declared.values()], domain.impossible)
 
 
@@ -115,8 +145,24 @@ def weights_of(weights: Iterable[str] | None) -> dict[str, float] | None:
     found: dict[str, float] = {}
     for text in weights or ():
         column, value = _split("--weight", text, "COL=2")
-        (found[column],) = numbers_of("--weight", value)
+        if column in found:
+            raise ArgumentError("--weight", text, f"{column!r} already has a weight; keep one")
+        with _typed("--weight", text):
+            found[column] = _validate.positive(weight=numbers_of("--weight", value)[0])
+        if "," in value:
+            raise ArgumentError("--weight", text, "must be one number: COL=2")
     return found or None
+
+
+@contextmanager
+def _typed(flag: str, text: str) -> Iterator[None]:
+    """Make errors show a flag with its value as it is typed."""
+    try:
+        yield
+    except ArgumentError as refused:
+        part = refused.value if isinstance(refused.value, str) else ""
+        said = f"{part!r} {refused.expected}" if part and text.partition("=")[2] != part else refused.expected
+        raise ArgumentError(flag, text, said) from None
 
 
 def _split(flag: str, text: str, example: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """A range for the values of a column, found privately: a noisy histogram on a doubling scale.
 
 ==========  =======================================================================================================
-bucket      values between two powers of 2, from 2^-32 to 2^63, of either sign; those nearer to 0; those beyond
+bucket      values between two powers of 2, from 2^-32 to 2^62, of either sign; those nearer to 0; those beyond
 tau         what a noisy count must exceed to be taken for more than noise
 share       the share of the noisy total, over the buckets above tau, that may be outside of the range
 ==========  =======================================================================================================
@@ -188,7 +188,7 @@ def plan_range(
     >>> ggdp.plan_range("income", ggdp.PureDP(1.0))
     RangePlan: no data read, no budget spent
       column: income
-      ends: 0 and plus or minus 2^-32 to 2^63, in powers of 2: 194 buckets
+      ends: 0 and plus or minus 2^-32 to 2^62, in powers of 2: 192 buckets
       noise level: buckets with a noisy count above 8 are taken for values
       share: at most 0.01 of the values in these buckets are outside of the range
       unit: one row

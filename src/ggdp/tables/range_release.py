@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import shlex
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,7 @@ import numpy as np
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError
 from ggdp.releases.intervals import simultaneous_half_width
+from ggdp.tables.value_range import FEW_STEPS, ValueRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,10 +37,13 @@ __all__ = [
     "range_of",
 ]
 
-SMALLEST, LARGEST = -32, 63
+# The largest is that of the ends of a `ValueRange`.
+SMALLEST, LARGEST = -32, 62
 _POWERS = tuple(2.0**k for k in range(SMALLEST, LARGEST + 1))
 EDGES = (-np.inf, *(-power for power in reversed(_POWERS)), 0.0, *_POWERS, np.inf)
 _LEVEL = 0.95
+# With one more at each end they are still few.
+_MANY_STEPS = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -69,11 +77,24 @@ class RangeRelease:
         return self.histogram.guarantee
 
     @property
+    def values(self) -> ValueRange | None:
+        """The range with a step, for every statistic of `ggdp.release_table`; None if no range was found.
+
+        The ends are `lower` and `upper` where the usual step of this range is one that all statistics take. Else the
+        step is the least power of ten that cuts the range into at most a million steps, and the ends are the nearest
+        multiples of it that are not inside.
+        """
+        return None if self.lower is None or self.upper is None else _declared(self.lower, self.upper)
+
+    @property
     def flag(self) -> str | None:
         """The flag of ``ggdp release`` that uses the range."""
-        if self.lower is None or self.upper is None:
+        values = self.values
+        if values is None:
             return None
-        return f"--range {self.column}={_number(self.lower)}:{_number(self.upper)}"
+        parts = [values.low, values.high]
+        parts += [] if values == _with_usual_step(values.low, values.high) else [values.step]
+        return "--range " + shlex.quote(f"{self.column}={':'.join(map(_decimal, parts))}")
 
     @property
     def statement(self) -> str:
@@ -167,6 +188,31 @@ def json_path(path: str | Path) -> Path:
     if Path(path).suffix.lower() != ".json":
         raise ArgumentError("out", str(path), "must end in .json")
     return Path(path)
+
+
+def _declared(lower: float, upper: float) -> ValueRange:
+    """Return a range from about `lower` to `upper` with steps that are few enough for every statistic."""
+    low, high = Fraction(lower), Fraction(upper)
+    usual = _with_usual_step(low, high)
+    if usual is not None and usual.steps <= FEW_STEPS:
+        return usual
+    step = Fraction(10) ** math.ceil(math.log10((high - low) / _MANY_STEPS))
+    most = math.floor(2**LARGEST / step)
+    return ValueRange(max(math.floor(low / step), -most) * step, min(math.ceil(high / step), most) * step, step)
+
+
+def _with_usual_step(low: Fraction, high: Fraction) -> ValueRange | None:
+    try:
+        return ValueRange(low, high)
+    except ArgumentError:
+        return None
+
+
+def _decimal(value: Fraction) -> str:
+    """Return a fraction whose denominator has no factors but 2 and 5 as the decimal that it is."""
+    # Each factor of the denominator takes at most one digit, and so does each power of ten before the point.
+    with localcontext(prec=value.denominator.bit_length() + len(str(value.numerator))):
+        return f"{Decimal(value.numerator) / value.denominator:f}"
 
 
 def _finite(edge: float) -> float:

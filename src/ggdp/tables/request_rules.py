@@ -216,7 +216,7 @@ def check_statistics(request: TableRequest) -> None:
         raise ArgumentError(
             "goal",
             str(request.goal),
-            "is probabilistic DP, for which no noise of sums is proved; use ApproxDP or PureDP",
+            "is probabilistic DP, for which no noise of sums is proved; use approximate or pure DP",
         )
     for name, value, why in (
         ("count", request.count if request.count == "rows" else None, "statistics are of units"),

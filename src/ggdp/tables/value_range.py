@@ -55,8 +55,8 @@ class ValueRange:
         Ends of the range.
     step : number, optional
         Step, of which both ends are multiples. By default 1 if the ends are whole numbers at least 100 apart (or 10,
-        100, ... if that would be more than a million steps); else the largest power of ten of which both are multiples
-        and that cuts the range into at least 10,000 steps.
+        100, ... if that would be more than a million steps and both ends are multiples of it); else the largest power
+        of ten of which both are multiples and that cuts the range into at least 10,000 steps.
     name : str, default "range"
         What errors call the range.
 
@@ -83,8 +83,12 @@ class ValueRange:
         if max(abs(least), abs(most)) > 2**62:
             raise ArgumentError(name, written, "ends must be at most 2^62 in absolute value")
         size = _default_step(least, most) if step is None else _exact(name, step)
-        if size is None or size <= 0:
-            raise ArgumentError(name, written, "give a step above 0: a range is LOW:HIGH:STEP")
+        if size is None:
+            raise ArgumentError(
+                name, written, f"no power of ten cuts it into at most {MOST_STEPS:,} steps; give a step: LOW:HIGH:STEP"
+            )
+        if size <= 0:
+            raise ArgumentError(name, written, "the step must be above 0; a range is LOW:HIGH:STEP")
         if least % size or most % size:
             raise ArgumentError(
                 name, written, f"both ends must be multiples of the step; the step is {_plain(size)}, give another one"
@@ -133,9 +137,9 @@ def _default_step(low: Fraction, high: Fraction) -> Fraction | None:
             step = Fraction(10**power)
             if (high - low) / step <= FEW_STEPS and not low % step and not high % step:
                 return step
-        return None
+        return Fraction(1) if high - low <= MOST_STEPS else None
     for power in range(_LARGEST_POWER, _LEAST_POWER - 1, -1):
         step = Fraction(10) ** power
-        if (high - low) / step >= _FINE and not low % step and not high % step:
+        if _FINE <= (high - low) / step <= MOST_STEPS and not low % step and not high % step:
             return step
     return None

@@ -4,6 +4,7 @@ import pytest
 
 import ggdp
 from ggdp.cli.app import run
+from ggdp.cli.statistics import statistics_of
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 DOMAIN = {
@@ -40,7 +41,7 @@ WRONG = {
     "twice": ({"statistics": [ggdp.Mean("age"), ggdp.Mean("age")]}, "statistics = 'mean_age': is requested twice"),
     "quantiles apart": (
         {"statistics": [ggdp.Quantile("age", 0.5), ggdp.Quantile("age", 0.1)]},
-        "statistics = 'Quantile': give all quantiles",
+        "statistics = 'age': give all quantiles",
     ),
     "nothing": ({"by": None, "statistics": None}, "by = None"),
     "weights alone": ({"statistics": None, "weights": {"age": 1.0}}, "weights = .*needs `statistics`"),
@@ -69,16 +70,16 @@ def test_statistics_are_statistics(statistics):
 
 
 TYPED = {
-    "no range": (["--mean", "debt"], 1, "has no public range"),
+    "no range": (["--mean", "debt"], 1, "--mean = 'debt': has no public range"),
     "range twice": (["--mean", "age", "--range", "age=0:10", "--range", "age=0:20"], 1, "--range = 'age=0:20'"),
     "range without end": (["--mean", "age", "--range", "age=5"], 1, "--range = 'age=5'"),
-    "range the wrong way": (["--mean", "age", "--range", "age=5:1"], 1, "--range = '5:1'"),
-    "range of words": (["--mean", "age", "--range", "age=a:b"], 1, "--range = 'a'"),
+    "range the wrong way": (["--mean", "age", "--range", "age=5:1"], 1, "--range = 'age=5:1': the lower end"),
+    "range of words": (["--mean", "age", "--range", "age=a:b"], 1, "--range = 'age=a:b': 'a' must be a finite number"),
     "no equals sign": (["--mean", "age", "--range", "0:10"], 1, "--range = '0:10'"),
-    "infinite": (["--mean", "age", "--range", "age=0:inf"], 1, "--range = 'inf'"),
-    "not a number": (["--mean", "age", "--range", "age=nan:1"], 1, "--range = 'nan'"),
-    "step of 0": (["--mean", "age", "--range", "age=0:1:0"], 1, "--range = '0:1:0'"),
-    "quantile of 1": (["--range", "age=0:100", "--quantile", "age=1"], 1, "quantile"),
+    "infinite": (["--mean", "age", "--range", "age=0:inf"], 1, "--range = 'age=0:inf': 'inf' must be"),
+    "not a number": (["--mean", "age", "--range", "age=nan:1"], 1, "--range = 'age=nan:1': 'nan' must be"),
+    "step of 0": (["--mean", "age", "--range", "age=0:1:0"], 1, "--range = 'age=0:1:0': the step"),
+    "quantile of 1": (["--range", "age=0:100", "--quantile", "age=1"], 1, "--quantile = 'age=1': must be above 0"),
     "quantile of words": (["--range", "age=0:100", "--quantile", "age=x"], 1, "--quantile"),
     "per unit alone": (["--mean", "age", "--range", "age=0:100", "--per-unit", "sum"], 1, "--per-unit = 'sum'"),
     "per unit unknown": (["--mean", "age", "--range", "age=0:100", "--per-unit", "median"], 2, "--per-unit"),
@@ -93,9 +94,25 @@ TYPED = {
     "probabilistic": (
         ["--mean", "age", "--range", "age=0:100", "--delta", "1e-6", "--notion", "probabilistic"],
         1,
-        "is probabilistic DP",
+        "--notion = '(1, 1e-06)-pDP': is probabilistic DP",
     ),
-    "twice": (["--mean", "age", "--mean", "age", "--range", "age=0:100"], 1, "is requested twice"),
+    "twice": (["--mean", "age", "--mean", "age", "--range", "age=0:100"], 1, "--mean = 'mean_age': is requested twice"),
+    "quantile twice": (
+        ["--range", "age=0:100", "--quantile", "age=0.5", "--quantile", "age=0.5"],
+        1,
+        "--quantile = [0.5, 0.5]: names a fraction twice",
+    ),
+    "quantile of many digits": (
+        ["--range", "age=0:100", "--quantile", "age=0.1234567"],
+        1,
+        "--quantile = 'age=0.1234567': must have at most six decimal digits",
+    ),
+    "weight twice": (
+        ["--mean", "age", "--range", "age=0:100", "--weight", "age=2", "--weight", "age=3"],
+        1,
+        "--weight = 'age=3': 'age' already has a weight",
+    ),
+    "weight of 0": (["--mean", "age", "--range", "age=0:100", "--weight", "age=0"], 1, "--weight = 'age=0': must be"),
 }
 
 
@@ -108,6 +125,11 @@ def test_wrong_flags_are_named_as_typed(name, capsys, tmp_path):
     assert said in printed
     assert "Traceback" not in printed
     assert not list(tmp_path.iterdir())
+
+
+def test_quantiles_of_a_column_may_be_typed_one_by_one():
+    typed = statistics_of(None, None, None, ["age=0.5", "debt=0.1", "age=0.9,0.25"])
+    assert typed == [ggdp.Quantile("age", [0.25, 0.5, 0.9]), ggdp.Quantile("debt", 0.1)]
 
 
 def test_nothing_to_publish_is_a_wrong_call(capsys):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.cases import one_in
-from tests.tables.engines.zoo import ENGINES, as_csv
+from tests.tables.engines.zoo import ENGINES, FILES, as_csv
 
 import ggdp
 from ggdp.cli.app import run
@@ -178,6 +178,15 @@ def test_every_engine_releases_the_same_bits():
         table = found.tables[0].to_arrow()
         first = first or table
         assert table.equals(first), engine
+
+
+@pytest.mark.parametrize("source", [*ENGINES, *FILES])
+def test_rows_are_counted_where_no_column_is_counted_by_and_none_is_added_up(source, tmp_path):
+    data = ENGINES[source](PEOPLE) if source in ENGINES else FILES[source](PEOPLE, tmp_path)
+    quantiles = [ggdp.Quantile("age", [0.5])]
+    found = ggdp.release_table(data, by=None, goal=GOAL, domain=DOMAIN, statistics=quantiles)
+    # Noise of scale 0.4 is never 25 from 0.
+    assert found.tables[0].to_arrow()["count"].to_pylist() == pytest.approx([203], abs=25)
 
 
 def test_a_column_that_has_no_numbers_is_refused_before_the_charge(tmp_path):

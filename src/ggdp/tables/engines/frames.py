@@ -7,6 +7,7 @@ them, or differ in case alone, which some engines do not see.
 from __future__ import annotations
 
 import warnings
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import narwhals as nw
@@ -17,7 +18,7 @@ from ggdp.tables.engines.kinds import kind_of, unparsable
 from ggdp.tables.engines.text_files import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ggdp.tables.column import Column
     from ggdp.tables.engines.protocol import Dialect
@@ -102,12 +103,17 @@ def joined(frame: Frame, text: str, levels: Callable[[str], Any]) -> Frame:
     return frame.join(found, left_on=text, right_on=name, how="left")
 
 
-def declared_columns(query: CountQuery) -> dict[str, Column | None]:
-    """Return the declarations of the columns of a query; None for its unit, and for columns that are only measured."""
+def declared_columns(query: CountQuery, opened: Iterable[str] = ()) -> dict[str, Column | None]:
+    """Return the declarations of the columns of a query; None for its unit, and for columns that are only measured.
+
+    A query that names no column counts rows: it takes the first one that the source was opened with, if any.
+    """
     declared: dict[str, Column | None] = {c.name: c for marginal in query.marginals for c in marginal}
     for summed in query.measured:
         declared.setdefault(summed.measure.column)
-    return declared if query.unit is None else {**declared, query.unit: None}
+    if query.unit is not None:
+        declared = {**declared, query.unit: None}
+    return declared or dict.fromkeys(islice(opened, 1))
 
 
 def require_one_declaration(query: CountQuery, kinds: Mapping[str, str]) -> None:

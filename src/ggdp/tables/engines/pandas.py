@@ -56,7 +56,7 @@ class PandasFrame(Engine):
     def frame(self, query: CountQuery) -> Frame:
         """Return the columns of a query as Arrow, with Python objects and categories read as they are declared."""
         require_one_declaration(query, self.kinds)
-        declared = declared_columns(query)
+        declared = declared_columns(query, self.kinds)
         table = pa.table({name: _array(self._data[name], column) for name, column in declared.items()})
         frame = ArrowTable("", table, list(declared)).frame(query)
         # Python values are read as numbers beside what they are as keys.

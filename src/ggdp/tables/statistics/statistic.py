@@ -33,6 +33,8 @@ __all__ = [
 
 PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 _MOST_QUANTILES = 99
+# Of `ggdp.mechanisms.quantiles`; names of published columns have as many digits.
+_MOST_DENOMINATOR = 10**6
 
 
 def _column(column: object) -> str:
@@ -116,6 +118,8 @@ def _fractions(fractions: object) -> tuple[float, ...]:
         number = _validate.finite(fractions=fraction)
         if not 0.0 < number < 1.0:
             raise ArgumentError("fractions", fraction, "must be above 0 and below 1, such as 0.5 for the median")
+        if (Fraction(repr(number)) * _MOST_DENOMINATOR).denominator != 1:
+            raise ArgumentError("fractions", fraction, "must have at most six decimal digits")
         found.append(number)
     if len(found) > _MOST_QUANTILES:
         raise ArgumentError("fractions", f"{len(found)} of them", f"must be at most {_MOST_QUANTILES}")
@@ -193,8 +197,14 @@ def checked_statistics(statistics: object) -> tuple[Statistic, ...]:
     if sum(isinstance(statistic, Quantile) for statistic in given) > len(
         {statistic.column for statistic in given if isinstance(statistic, Quantile)}
     ):
-        raise ArgumentError("statistics", "Quantile", "give all quantiles of a column together, in one list")
+        raise ArgumentError("statistics", _twice(given), "give all quantiles of a column together, in one list")
     return tuple(given)
+
+
+def _twice(statistics: Sequence[Statistic]) -> str:
+    """Return the first column with quantiles that are not in one list."""
+    columns = [statistic.column for statistic in statistics if isinstance(statistic, Quantile)]
+    return next(column for column in columns if columns.count(column) > 1)
 
 
 def checked_per_unit(rule: object) -> PerUnit | None:

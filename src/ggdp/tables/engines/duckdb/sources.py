@@ -181,7 +181,7 @@ class DuckdbFiles(_PrivateDatabase):
         """Return the needed columns of the files."""
         if self._reads_parquet:
             return self._frame
-        declared = declared_columns(query)
+        declared = declared_columns(query, self.kinds)
         if self._files.format == "parquet":
             relation = reading.parquet_rows(self._connection, self._files, declared)
         elif self._files.format == "json":

@@ -85,7 +85,7 @@ class SparkFrame(_OnSpark):
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the frame; text that is not valid UTF-8 has no text."""
-        return framed(readable(nw.to_native(self._frame), declared_columns(query)))
+        return framed(readable(nw.to_native(self._frame), declared_columns(query, self.kinds)))
 
 
 class SparkFiles(_OnSpark):
@@ -112,4 +112,4 @@ class SparkFiles(_OnSpark):
             return self._parquet.frame(query)
         if self._files.has_header:
             require_one_declaration(query, self.kinds)
-        return framed(read_text(self._session, self._files, declared_columns(query)))
+        return framed(read_text(self._session, self._files, declared_columns(query, self.kinds)))
