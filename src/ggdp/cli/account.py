@@ -18,7 +18,7 @@ USUAL_DELTA = 1e-6
 
 
 def account(
-    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST...", help="Manifests of releases.")],
+    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
     delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Find delta at this epsilon.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
