@@ -25,7 +25,7 @@ def account(
 ) -> None:
     """Compute what several releases of the same people cost together.
 
-    The total is tight: it is proved from both sides, and it is less than the sum of all epsilons.
+    The total is tight: it is proved from both sides, and usually less than the sum of all epsilons.
     """
     if delta is not None and epsilon is not None:
         message = "give either --delta or --epsilon"

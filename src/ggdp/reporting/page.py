@@ -163,7 +163,7 @@ def _short_error(release: PublishedRelease) -> str:
     if release.is_selection:
         return "a random choice"
     if release.half_width is None:
-        return "see its intervals"
+        return "each number has its own 95 % interval"
     what = "counts" if release.request is not None else "values"
     return f"95 of 100 noisy {what} within ±{rounded_up_text(release.half_width, 6)}"
 
@@ -252,12 +252,12 @@ def _measured(table: PublishedTable, name: str) -> Iterator[str]:
     widths = table.half_widths(name)
     if not widths:
         return
-    said = name.replace("_", " ", 1)
+    said = f"{name.replace('_', ' ', 1)} {'by' if table.by else 'of'} {table.name}"
     middle, worst = rounded_up_text(widths[len(widths) // 2]), rounded_up_text(widths[-1])
     if middle == worst:
-        yield f"{said} of {table.name}: ±{worst} at 95 %."
+        yield f"{said}: ±{worst} at 95 %."
     else:
-        yield f"{said} of {table.name}: ±{middle} at 95 % in the middle cell, ±{worst} in the worst."
+        yield f"{said}: ±{middle} at 95 % in the middle cell, ±{worst} in the worst."
 
 
 def _number(value: float | None) -> str:
