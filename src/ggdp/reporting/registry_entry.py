@@ -180,7 +180,7 @@ def _public(release: PublishedRelease) -> str:
     total = None if release.request is None else release.request["total"]
     if total is not None:
         return f"The total of {total:,}, which the publisher asserts to be public."
-    return "None: every published number has noise, and levels, bins and ranges were declared without the data."
+    return "Every published number has noise; levels, bins and ranges are those that the publisher declares public."
 
 
 def _privacy_loss(report: Report) -> dict[str, Any]:
