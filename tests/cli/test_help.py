@@ -69,6 +69,14 @@ def test_the_help_shows_its_example_in_lines_that_can_be_copied(path, capsys):
     assert max(map(len, shown.splitlines())) <= 90
 
 
+@pytest.mark.parametrize("path", [(), ("ledger",)], ids=" ".join)
+def test_summaries_of_commands_are_not_cut_off(path, capsys):
+    assert run([*path, "--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0]
+    assert listed
+    assert "..." not in listed
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_an_example_is_of_its_command(path):
     assert tuple(example(path)[-1].split()[1 : len(path) + 1]) == path

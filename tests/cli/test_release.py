@@ -257,6 +257,9 @@ def test_undeclared_levels_need_delta(capsys):
     assert "error: --by = 'town': no domain is given: declare its levels or edges with " in capsys.readouterr().err
     assert release("--by", "town,age", "--levels", "town=a", "--out", "out.csv") == 1
     assert "error: --by = 'age': the domain does not declare this column: " in capsys.readouterr().err
+    Path("towns.toml").write_text('[columns.town]\nlevels = ["a"]\n', "utf-8")
+    assert release("--by", "twon", "--domain", "towns.toml", "--out", "out.csv") == 1
+    assert "the domain does not declare this column (did you mean 'town'?): " in capsys.readouterr().err
     assert release("--by", "town", "--delta", "1e-6", "--out", "out.csv") == 0
     assert "(no cell has a noisy count at or above the threshold)" in capsys.readouterr().out
 

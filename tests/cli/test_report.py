@@ -74,8 +74,3 @@ def test_what_is_no_manifest_is_named(tmp_path, capsys):
     file.write_text("smokes,count\n")
     assert run(["report", str(file), "--json"]) == 1
     assert f"error: MANIFEST = '{file}': is not a JSON file; name a manifest of ggdp" in capsys.readouterr().err
-
-
-def test_the_help_has_an_example(capsys):
-    assert run(["report", "--help"]) == 0
-    assert "Example: ggdp report" in capsys.readouterr().out

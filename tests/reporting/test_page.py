@@ -86,6 +86,7 @@ def test_the_page_says_what_was_published(made, manifest):
     assert "if the noise of each release was fixed without looking at results of the others" in said
     assert f"within ±{found.releases[0].half_width:g} of the counts without noise" in said
     assert "whether one of the people is in the data at all at most 2.7 % at most 23.2 % at most 73.2 %" in said
+    assert "Whether one of the people is in the data at all: 50 % sure before, at most 73.2 % sure after." in said
     assert "1 in 10,000,000" in said
     assert "2 of 2 proved again for this page" in said
     assert found.budget.head.hash in said
@@ -95,6 +96,15 @@ def test_the_page_says_what_was_published(made, manifest):
     for release in found.releases:
         assert release.digest in said
         assert release.statement in said
+
+
+def test_a_bound_that_says_nothing_is_not_called_one(tmp_path):
+    people = pa.table({"smokes": ["no", "yes"]})
+    domain = {"smokes": ["no", "yes"]}
+    ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(8.0), domain=domain, out=tmp_path / "loud.csv")
+    said = text_of(ggdp.report(tmp_path / "loud.manifest.json").to_html())
+    assert "50 % sure before, more than 99.9 % sure after" in said
+    assert "at most more" not in said
 
 
 def test_the_page_says_that_no_total_exists(manifest):

@@ -89,6 +89,7 @@ def test_a_ledger_proves_charges_of_all_releases_or_of_none(made, manifest):
         ("wards", "negative counts are published as 0"),
         ("visits", "only some are counted"),
         ("ages", "values outside of the public ranges are clamped"),
+        ("ages", "Values are rounded to a public grid"),
     ],
 )
 def test_what_moves_numbers_is_taken_from_the_manifest(manifest, name, said):

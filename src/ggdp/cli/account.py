@@ -18,14 +18,14 @@ USUAL_DELTA = 1e-6
 
 
 def account(
-    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST...", help="Manifests of releases.")],
+    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
     delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Find delta at this epsilon.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Compute what several releases of the same people cost together.
 
-    The total is tight: it is proved from both sides, and it is less than the sum of all epsilons.
+    The total is tight: it is proved from both sides, and usually less than the sum of all epsilons.
     """
     if delta is not None and epsilon is not None:
         message = "give either --delta or --epsilon"

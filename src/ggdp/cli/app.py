@@ -60,7 +60,13 @@ app.command(
         "    --domain docs/examples/workers.toml --epsilon 1 --out smoking.csv",
     )
 )(release)
-app.command(epilog=example("ggdp report january.manifest.json february.manifest.json --out report.html"))(report)
+app.command(
+    epilog=example(
+        "ggdp report january.manifest.json february.manifest.json --out report.html",
+        "ggdp report january.manifest.json --ledger people.ledger \\",
+        "    --deployment docs/examples/deployment.toml --out signed.html",
+    )
+)(report)
 app.command(epilog=example("ggdp reproduce all --out reproduction --quick"))(reproduce)
 app.add_typer(ledger)
 

@@ -32,7 +32,10 @@ def demo(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Release a private table of the 1,841 Czech autoworkers: printed, plotted and written to a directory."""
+    """Release a private table of bundled data.
+
+    It counts 1,841 Czech autoworkers, and is printed, plotted and written to a directory.
+    """
     targets = [out / name for name in ("czech.csv", "czech.manifest.json", "czech.png")]
     present = [target for target in targets if target.exists()]
     if present and not overwrite:

@@ -31,7 +31,7 @@ Url = Annotated[
 
 ledger = typer.Typer(
     name="ledger",
-    help="Keep the budget of one set of people: what may be released of them, and what was.",
+    help="Keep the budget of one set of people. A ledger records what may be released of them, and what was.",
     no_args_is_help=True,
     rich_markup_mode=None,
     epilog=example("ggdp ledger init people.ledger --epsilon 3 --delta 1e-6", "ggdp ledger show people.ledger"),
@@ -44,7 +44,9 @@ def init(
     epsilon: Annotated[float, typer.Option(help="Epsilon that all releases together may cost.")],
     delta: Annotated[float | None, typer.Option(help="Delta that they may cost; without it, pure DP.")] = None,
     neighbours: NeighboursFlag = "add-remove",
-    unit: Annotated[str, typer.Option(metavar="WORDS", help="Who is protected, as in --unit-name.")] = "person",
+    unit: Annotated[
+        str, typer.Option(metavar="WORDS", help="Who is protected, in the words of --unit-name of the releases.")
+    ] = "person",
     # Not a choice of words: the one that is not sound is refused with the reason.
     accounting: Annotated[
         str,
@@ -74,7 +76,7 @@ def init(
     if as_json:
         print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget.to_dict(), "head": head.hash})
         return
-    typer.echo(f"Made the ledger {made.identity} in {made.name}: {made.budget}, for one {made.unit}.")
+    typer.echo(f"Made the ledger {made.identity} in {made.name}: {made.budget}; protected unit: {made.unit}.")
     typer.echo(f"Head, to be kept elsewhere: {head.hash}")
 
 
@@ -135,12 +137,15 @@ def reserve(
     plans: Annotated[
         list[str],
         typer.Argument(
-            metavar="PLAN.json[=COUNT]...", help="Plans that ggdp release --dry-run --json printed, or manifests."
+            metavar="PLAN.json[=COUNT]", help="Plans that ggdp release --dry-run --json printed, or manifests."
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Reserve the noise of planned releases in a ledger with accounting reserved, before its first use."""
+    """Reserve the noise of planned releases, before the first one.
+
+    The ledger must have accounting reserved.
+    """
     from ggdp.ledger import Ledger
 
     opened = Ledger(url)
@@ -154,7 +159,7 @@ def reserve(
 
 @ledger.command(epilog=example("ggdp ledger upgrade people.ledger"))
 def upgrade(url: Url, as_json: AsJson = False) -> None:
-    """Migrate a ledger that an older ggdp made to the present schema; no entry changes."""
+    """Migrate a ledger of an older ggdp to the present schema. No entry changes."""
     from ggdp.ledger import Ledger
 
     opened = Ledger.upgrade(url)

@@ -35,7 +35,10 @@ def show(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier plot.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was spent and remains, the last entries, and the head to keep elsewhere."""
+    """Show what was spent and what remains.
+
+    The last entries are listed, and the head, which is to be kept elsewhere.
+    """
     from ggdp.ledger.charging import require_apart_from_ledger
 
     if plot is not None:
@@ -71,7 +74,7 @@ def show(
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("identity", found["identity"]),
-        ("protects", f"one {found['unit']}, {found['neighbours']} neighbours"),
+        ("protects", f"{found['unit']}, {found['neighbours']} neighbours"),
         ("accounting", found["accounting"]),
         ("budget", _numbers(found["budget"])),
         ("spent", _numbers(found["spent"])),

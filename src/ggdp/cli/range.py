@@ -59,7 +59,10 @@ def private_range(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find a clamping range of a column privately, on a doubling scale; it spends the budget."""
+    """Find a range to clamp a column to, privately.
+
+    The range is on a doubling scale. Finding it spends the budget.
+    """
     with named_as_flags(unit, by="COL"):
         from ggdp.tables.clamping_range import plan_range
 

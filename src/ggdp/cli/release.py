@@ -148,7 +148,10 @@ def release(
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Count a table by public columns, and publish the counts, and statistics, under differential privacy."""
+    """Publish counts and statistics under differential privacy.
+
+    A table is counted by public columns. --dry-run plans it without reading a row.
+    """
     if out is None and not dry_run:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
     with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):

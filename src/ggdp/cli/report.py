@@ -14,7 +14,7 @@ __all__ = ["report"]
 
 
 def report(
-    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST...", help="Manifests of releases.")],
+    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
     deployment: Annotated[
         Path | None,
         typer.Option(metavar="FILE.toml", help="Your answers to what no manifest can know; open questions without it."),
@@ -30,12 +30,11 @@ def report(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that already exist.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a report on releases for the people who sign: what was published, who is protected, what is open.
+    """Write a report on releases for the people who sign.
 
-    Every certificate is proved again, and every record of the ledger is checked. The page needs no network and prints
-    on A4 and letter. Questions of NIST SP 800-226 that only you can answer are taken from --deployment.
-
-    Example: ggdp report table.manifest.json --deployment deployment.toml --ledger people.ledger --out report.html
+    It says what was published, who is protected, and what is open. Every certificate is proved again, and every record
+    of the ledger is checked. The page needs no network and prints on A4 and letter. Questions of NIST SP 800-226 that
+    only you can answer are taken from --deployment.
     """
     if out is None and registry is None and not as_json:
         raise typer.BadParameter("give a file for the page, --registry, or --json", param_hint="'--out'")

@@ -49,7 +49,10 @@ def reproduce(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier report.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Reproduce the paper: figures, experiments, and a verdict on every claim. A simulation, not a release."""
+    """Reproduce the paper, with a verdict on every claim.
+
+    Its figures and experiments are simulations, not releases.
+    """
     present = sorted(path.name for pattern in WRITTEN for path in out.glob(pattern))
     if present and not overwrite:
         raise ArgumentError(

@@ -84,6 +84,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {
+        "at_most": _at_most,
         "percent_up": percent_up,
         "one_in": one_in,
         "up": rounded_up_text,
@@ -137,7 +138,7 @@ def _brief(report: Report) -> dict[str, list[str]]:
     found = {
         "Published": [*(release.contents for release in releases), "All of it carries random noise."],
         "Protected": list(dict.fromkeys(f"{one.protected[0].upper()}{one.protected[1:]}" for one in releases)),
-        "Privacy loss": [f"no total exists: {total.refusal}" if total.basic is None else _loss(total.basic)],
+        "Privacy loss": [f"no total exists: {total.refusal}"] if total.basic is None else _loss(report, total.basic),
         "Error": [f"{release.name}: {_short_error(release)}" for release in releases],
         "Certificates": [certificates],
     }
@@ -147,20 +148,30 @@ def _brief(report: Report) -> dict[str, list[str]]:
     return {**found, "Questions": [counted]}
 
 
-def _loss(guarantee: Guarantee) -> str:
-    """Return epsilon and delta as people read them."""
-    epsilon = f"epsilon {rounded_up_text(guarantee.epsilon, 6)}"
-    if guarantee.delta == 0.0:
-        return epsilon
-    return f"{epsilon}, delta {rounded_up_text(guarantee.delta, 6)} ({one_in(guarantee.delta)})"
+def _loss(report: Report, total: Guarantee) -> list[str]:
+    """Return epsilon and delta as people read them, and what they allow somebody to learn."""
+    loss = f"epsilon {rounded_up_text(total.epsilon, 6)}"
+    if total.delta != 0.0:
+        loss += f", delta {rounded_up_text(total.delta, 6)} ({one_in(total.delta)})"
+    first = disclosures(total, report.releases[0].unit)[0]
+    before, after = first.beliefs[-1]
+    fact = f"{first.fact[0].upper()}{first.fact[1:]}"
+    return [loss, f"{fact}: {percent_up(before)} sure before, {_at_most(after)} sure after."]
 
 
 def _short_error(release: PublishedRelease) -> str:
     if release.is_selection:
         return "a random choice"
     if release.half_width is None:
-        return "see its intervals"
-    return f"±{rounded_up_text(release.half_width, 6)} at 95 %"
+        return "each number has its own 95 % interval"
+    what = "counts" if release.request is not None else "values"
+    return f"95 of 100 noisy {what} within ±{rounded_up_text(release.half_width, 6)}"
+
+
+def _at_most(share: float) -> str:
+    """Return a bound on a share in words."""
+    said = percent_up(share)
+    return said if said.startswith("more than") else f"at most {said}"
 
 
 def _origin(release: PublishedRelease, budget: BudgetFacts | None) -> str:
@@ -180,7 +191,7 @@ def _origin(release: PublishedRelease, budget: BudgetFacts | None) -> str:
 def _files(release: PublishedRelease, budget: BudgetFacts | None) -> Iterator[str]:
     """Yield what was found of the files of a release."""
     states = {
-        "same": "the one that was released (digest checked)",
+        "same": "unchanged since the release (digest checked)",
         "changed": "CHANGED after the release (its digest differs)",
         "absent": "not beside the manifest, not checked",
     }
@@ -193,10 +204,10 @@ def _files(release: PublishedRelease, budget: BudgetFacts | None) -> Iterator[st
 
 def _promise(release: PublishedRelease) -> str:
     """Return whom a guarantee is about, in plain words."""
-    instead = "if this were replaced by anything else" if release.part.neighbours == "replace-one" else "without this"
-    said = f"The promise covers {release.protected}: every result would be nearly as likely {instead}."
+    changed = "had other values" if release.part.neighbours == "replace-one" else "were missing"
+    said = f"The promise covers {release.protected}. Every result would be nearly as likely if that part {changed}."
     if release.protects_rows:
-        said += " Somebody with several rows is protected less, once for each row."
+        said += " Somebody with several rows is protected less: the privacy loss counts once for each row."
     return said
 
 
@@ -241,12 +252,12 @@ def _measured(table: PublishedTable, name: str) -> Iterator[str]:
     widths = table.half_widths(name)
     if not widths:
         return
-    said = name.replace("_", " ", 1)
+    said = f"{name.replace('_', ' ', 1)} {'by' if table.by else 'of'} {table.name}"
     middle, worst = rounded_up_text(widths[len(widths) // 2]), rounded_up_text(widths[-1])
     if middle == worst:
-        yield f"{said} of {table.name}: ±{worst} at 95 %."
+        yield f"{said}: ±{worst} at 95 %."
     else:
-        yield f"{said} of {table.name}: ±{middle} at 95 % in the middle cell, ±{worst} in the worst."
+        yield f"{said}: ±{middle} at 95 % in the middle cell, ±{worst} in the worst."
 
 
 def _number(value: float | None) -> str:

@@ -103,7 +103,7 @@ class PublishedRelease:
         name, column = table["unit"]["name"], table["unit"]["column"]
         if name is not None:
             return f"one of the {name}"
-        return "one row of the data" if column is None else f"one value of the column {column!r}"
+        return "one row" if column is None else f"one value of the column {column!r}"
 
     @property
     def protected(self) -> str:

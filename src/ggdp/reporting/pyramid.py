@@ -169,11 +169,11 @@ def _unit(releases: Sequence[PublishedRelease]) -> PyramidRow:
     said = "; ".join(f"{protected}, {neighbours} neighbours" for protected, neighbours in units)
     text = f"{said[0].upper()}{said[1:]}."
     if any(release.protects_rows for release in releases):
-        text += " Where a row is the unit, somebody with several rows is protected less: once for each row."
+        text += " Where a row is the unit, the privacy loss of somebody with several rows counts once for each row."
     return PyramidRow(
         level=TOP,
         component="Unit of privacy",
-        question="Whose data may be changed without anybody noticing?",
+        question="Whose data does the guarantee protect?",
         mark="proved",
         text=text,
         evidence="the requests in the manifests; engines keep to them: theory/tables, tests/fuzz",
@@ -229,7 +229,9 @@ def _error(release: PublishedRelease) -> str:
 
 
 def _bias(releases: Sequence[PublishedRelease]) -> PyramidRow:
-    said = ["The noise itself favours no direction, but for half a step of a grid"]
+    said = ["The noise favours no direction"]
+    if any(release.mechanism.get("step") is not None for release in releases):
+        said.append("Values are rounded to a public grid, which moves them by at most half a step")
     for release in releases:
         found = _distortions(release)
         if found:

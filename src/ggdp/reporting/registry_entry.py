@@ -180,7 +180,7 @@ def _public(release: PublishedRelease) -> str:
     total = None if release.request is None else release.request["total"]
     if total is not None:
         return f"The total of {total:,}, which the publisher asserts to be public."
-    return "None: every published number has noise, and levels, bins and ranges were declared without the data."
+    return "Every published number has noise; levels, bins and ranges are those that the publisher declares public."
 
 
 def _privacy_loss(report: Report) -> dict[str, Any]:
@@ -284,7 +284,8 @@ def _utility(report: Report) -> Iterator[str]:
     for release in report.releases:
         if release.half_width is not None:
             half = rounded_up_text(release.half_width, 6)
-            yield f"{release.name}: 95 % of the values before adjustments are within {half} of those without noise."
+            values = "values before adjustments" if release.adjusted else "values"
+            yield f"{release.name}: 95 % of the {values} are within {half} of those without noise."
         elif release.is_selection:
             yield f"{release.name}: one candidate was drawn at random, better ones with a larger probability."
         else:

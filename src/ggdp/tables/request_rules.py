@@ -5,6 +5,7 @@ Messages name other arguments in backticks, as in Python; the command line write
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
@@ -101,6 +102,9 @@ def check_regime(request: TableRequest) -> None:
         )
     if unknown and request.goal.delta == 0.0:
         declared = "the domain does not declare this column" if len(request.domain) else "no domain is given"
+        known = [column.name for column in request.domain if column.kind != "open"]
+        if near := get_close_matches(unknown[0], known, n=1):
+            declared += f" (did you mean {near[0]!r}?)"
         raise ArgumentError(
             "by",
             unknown[0],
