@@ -137,8 +137,9 @@ class TotalLoss:
         if near <= LEAST_NEAR and self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
         if self._without_a_grid(near) is not None:
-            upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
-            return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
+            upper = min(_crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near), end)
+            start = min(upper, MOST_EPSILON)
+            return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, start, passing=False), upper
         found, finer = (0.0, end), 1.0
         total = self._laid_at_once(near)
         for _ in range(REFINEMENTS + (total is not None)):
@@ -249,7 +250,10 @@ def _refinement(lower: float, upper: float) -> float | None:
 
 
 def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, passing: bool = True) -> float:
-    """Return an epsilon at which a falling bound is at most delta or, if not `passing`, still above it."""
+    """Return an epsilon at which a falling bound is at most delta or, if not `passing`, still above it.
+
+    Where it is above delta up to the largest epsilon tried: infinity or, if not `passing`, an epsilon near that one.
+    """
 
     def excess(epsilon: float) -> float:
         value = delta_at(epsilon)
@@ -262,7 +266,7 @@ def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, 
         while excess(high) > 0.0:
             low, high, stride = high, high * (1.0 + stride), 8.0 * stride
             if high > MOST_EPSILON:
-                return math.inf
+                return math.inf if passing else low
     else:
         while excess(low) <= 0.0:
             high, low, stride = low, max(low * (1.0 - stride), 0.0), 8.0 * stride
