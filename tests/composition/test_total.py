@@ -211,3 +211,7 @@ def test_an_epsilon_beyond_all_that_are_searched_has_bounds(losses, largest, del
 def test_no_delta_is_above_1(losses):
     lower, upper = TotalLoss.of(losses).delta(1.0)
     assert 0.999 < lower <= upper <= 1.0
+
+
+def test_a_delta_beyond_every_grid_is_at_most_the_noise_that_is_not_enumerated():
+    assert TotalLoss.of([noise(3, 1e-3, count=2)]).delta(1e12)[1] < 1e-40
