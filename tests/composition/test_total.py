@@ -188,3 +188,30 @@ def test_a_delta_far_below_the_noise_that_is_enumerated_has_its_digits_from_a_gr
     lower, upper = total.delta(17.0)
     assert 0.0 < lower <= upper <= lower * (1 + 1e-2)
     assert upper < 1e-60
+
+
+@pytest.mark.parametrize("delta", [0.5, 1e-6])
+@pytest.mark.parametrize(
+    ("losses", "largest"),
+    [
+        ([answer(1e9, count=2)], 2e9),
+        ([answer(1e9), answer(3e8)], 1.3e9),
+        ([noise(1, 1e-9, count=2)], 2e9),
+        ([noise(2, 1e-5)], math.inf),
+        ([noise(3, 1e-3, support="real")], math.inf),
+    ],
+)
+def test_an_epsilon_beyond_all_that_are_searched_has_bounds(losses, largest, delta):
+    lower, upper = TotalLoss.of(losses).epsilon(delta)
+    assert 1e8 <= lower <= upper
+    assert upper == pytest.approx(largest, rel=1e-12)
+
+
+@pytest.mark.parametrize("losses", [[noise(2, 1e-5, support="real")], [noise(3, 1e-3, support="real")]])
+def test_no_delta_is_above_1(losses):
+    lower, upper = TotalLoss.of(losses).delta(1.0)
+    assert 0.999 < lower <= upper <= 1.0
+
+
+def test_a_delta_beyond_every_grid_is_at_most_the_noise_that_is_not_enumerated():
+    assert TotalLoss.of([noise(3, 1e-3, count=2)]).delta(1e12)[1] < 1e-40

@@ -95,12 +95,17 @@ class TotalLoss:
         largest = largest_sum(self.losses)
         if largest is not None and largest <= Fraction(epsilon):
             return 0.0, 0.0
-        exact = self._without_a_grid(epsilon)
+        exact = shift_between(self.losses, epsilon)
         if exact is not None:
             return exact
-        # Any mechanism of a pure loss has at most this delta.
-        end = math.inf if largest is None else _up(largest)
-        lower, upper = 0.0, 1.0 if math.isinf(end) else delta_of_pure(end, epsilon)[1]
+        few = enumerated_between(self.losses, epsilon)
+        if few is not None and _refinement(*few) is None:
+            return few
+        # Where delta is as small as the noise that is not enumerated, a grid has more digits.
+        lower, upper = few or (0.0, 1.0)
+        if largest is not None and not math.isinf(end := _up(largest)):
+            # Any mechanism of a pure loss has at most this delta.
+            upper = min(upper, delta_of_pure(end, epsilon)[1])
         at, finer = min(epsilon, MOST_EPSILON), 1.0 if refine else ROUGH
         whole = self._laid_at_once(at) if at == epsilon else None
         if whole is not None:
@@ -136,9 +141,10 @@ class TotalLoss:
         near = self._estimate(delta) if self.losses else 0.0
         if near <= LEAST_NEAR and self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
-        if self._without_a_grid(near) is not None:
-            upper = _crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near)
-            return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, upper, passing=False), upper
+        if self._needs_no_grid(near):
+            upper = min(_crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near), end)
+            start = min(upper, MOST_EPSILON)
+            return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, start, passing=False), upper
         found, finer = (0.0, end), 1.0
         total = self._laid_at_once(near)
         for _ in range(REFINEMENTS + (total is not None)):
@@ -158,14 +164,12 @@ class TotalLoss:
             total, near, finer = None, upper, finer if at_once else finer * further
         return min(found), found[1]
 
-    def _without_a_grid(self, epsilon: float) -> tuple[float, float] | None:
-        """Return bounds of delta for one shift, or for few losses on few atoms; None for other totals."""
-        exact = shift_between(self.losses, epsilon)
-        if exact is not None:
-            return exact
+    def _needs_no_grid(self, epsilon: float) -> bool:
+        """Say whether the total is one shift, or few losses on few atoms, and delta well above what is left out."""
+        if shift_between(self.losses, epsilon) is not None:
+            return True
         few = enumerated_between(self.losses, epsilon)
-        # Where delta is as small as the noise that is not enumerated, a grid has more digits.
-        return few if few is None or _refinement(*few) is None else None
+        return few is not None and _refinement(*few) is None
 
     def _sampled(self) -> list[Sample]:
         """Return samples of the losses, made once."""
@@ -249,7 +253,10 @@ def _refinement(lower: float, upper: float) -> float | None:
 
 
 def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, passing: bool = True) -> float:
-    """Return an epsilon at which a falling bound is at most delta or, if not `passing`, still above it."""
+    """Return an epsilon at which a falling bound is at most delta or, if not `passing`, still above it.
+
+    Where it is above delta up to the largest epsilon tried: infinity or, if not `passing`, an epsilon near that one.
+    """
 
     def excess(epsilon: float) -> float:
         value = delta_at(epsilon)
@@ -262,7 +269,7 @@ def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, 
         while excess(high) > 0.0:
             low, high, stride = high, high * (1.0 + stride), 8.0 * stride
             if high > MOST_EPSILON:
-                return math.inf
+                return math.inf if passing else low
     else:
         while excess(low) <= 0.0:
             high, low, stride = low, max(low * (1.0 - stride), 0.0), 8.0 * stride

@@ -69,8 +69,8 @@ def shift_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | No
         if law.order == 2.0 and law.support == "real":
             # The size is a norm that was rounded up.
             reached = ShiftDelta(notion="approximate", sensitivity=size * ATTAINED, epsilon=epsilon)
-            return reached.enclose(law).lower, enclosure.upper
-        return enclosure.lower, enclosure.upper
+            return reached.enclose(law).lower, min(enclosure.upper, 1.0)
+        return enclosure.lower, min(enclosure.upper, 1.0)
     laws = [_coordinate(counted)[0] for counted in shifts]
     if not all(law.order == 2.0 and law.support == "real" for law in laws):
         return None
@@ -82,7 +82,7 @@ def shift_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | No
         ends = lower_float(squares.sqrt()) * ATTAINED, upper_float(squares.sqrt())
     unit = NoiseLaw(order=2, scale=1.0)
     low, high = (ShiftDelta(notion="approximate", sensitivity=end, epsilon=epsilon).enclose(unit) for end in ends)
-    return low.lower, high.upper
+    return low.lower, min(high.upper, 1.0)
 
 
 def _coordinate(counted: CountedLoss) -> tuple[NoiseLaw, float]:
