@@ -183,7 +183,7 @@ class Store:
                 # One at a time: of two who make a ledger in one database, the second finds the first one's.
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
                 if sa.inspect(connection).has_table(terms.name):
-                    message = f"{self.name} has a ledger already; open it, or name another database"
+                    message = f"{self.name} already has a ledger; use that one, or name another database"
                     raise LedgerError(message)
                 _fill(connection, fixed)
         except _FAILURES as failed:

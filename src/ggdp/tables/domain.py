@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -337,7 +338,9 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
         return Column(name=name, levels=declared)
     unknown = sorted(set(declared) - set(_KEYS))
     if unknown:
-        raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; known are {', '.join(_KEYS)}")
+        near = get_close_matches(unknown[0], _KEYS, n=1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; {meant}known are {', '.join(_KEYS)}")
     if "levels" in declared and "edges" in declared:
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
     if not {"levels", "edges", "range"} & set(declared):
