@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import examples
+from tests.tables.engines import zoo
 
 import ggdp
+from ggdp.cli.app import run
 from ggdp.errors import ArgumentError
 from ggdp.tables.check import check_table
 from ggdp.tables.check_result import NOTICE
@@ -96,6 +98,33 @@ def test_a_good_number_of_cells_is_named_by_its_rule_and_the_noise_is_for_the_ep
     assert little["recommended"] == 1
     with pytest.raises(ArgumentError, match="epsilon"):
         check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0)
+
+
+@pytest.mark.parametrize("engine", zoo.ENGINES)
+@pytest.mark.parametrize("by", [None, "town"])
+def test_sums_of_units_that_would_be_clamped_are_counted(engine, by):
+    rows = [("p", "a", 60), ("p", "a", 60), ("p", "b", 60), ("q", "a", -90), ("r", "b", 500), ("s", "b", None)]
+    rows += [(None, "a", 700)]
+    who, town, pay = zip(*rows, strict=True)
+    data = zoo.ENGINES[engine](pa.table({"who": who, "town": town, "pay": pay}))
+    domain = {"town": ["a", "b"], "pay": {"range": [-50, 100], "step": 1}}
+    statistics = [ggdp.Mean("pay"), ggdp.Sum("pay")]
+    (found,) = check_table(data, by, domain, unit="who", statistics=statistics).ranges
+    # Rows come first: those of r are 100 and no more.
+    assert (found.below, found.above) == (1, 2)
+    assert (found.totals_below, found.totals_above) == (1, 1)
+    (rows_only,) = check_table(data, by, domain, unit="who", statistics=[ggdp.Mean("pay")]).ranges
+    assert rows_only.totals_below is rows_only.totals_above is None
+
+
+def test_statistics_of_all_rows_have_no_table_of_cells(tmp_path, capsys):
+    pq.write_table(pa.table({"who": ["a", "b"], "pay": [1, 2]}), tmp_path / "pay.parquet")
+    typed = ["check", str(tmp_path / "pay.parquet"), "--sum", "pay", "--range", "pay=0:100", "--unit", "who"]
+    assert run(typed) == 0
+    printed = capsys.readouterr().out
+    assert "with rows in them" not in printed
+    assert "cells of a unit in the whole table" in printed
+    assert "sums of a unit in a cell above the range, clamped" in printed
 
 
 def test_rows_in_cells_that_cannot_occur_are_counted_headers_in_errors():

@@ -129,6 +129,9 @@ def _print_tables(found: TableCheck) -> None:
         for table in found.marginals
     ]
     typer.echo(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
+    if not rows:
+        # Statistics of all rows: there is one cell, and no row is outside of it.
+        return
     print_table(
         "", rows, header=("table", "cells", "with rows in them", "rows not counted", "of these in impossible cells")
     )
@@ -175,6 +178,11 @@ def _print_range(column: RangeCheck) -> None:
         ("not a number", _rows(column.not_numbers)),
         ("below the range, clamped", _rows(column.below)),
         ("above the range, clamped", _rows(column.above)),
+        *(
+            (f"sums of a unit in a cell {end} the range, clamped", f"{number:,}")
+            for end, number in (("below", column.totals_below), ("above", column.totals_above))
+            if number is not None
+        ),
         *(("advice", advice) for advice in column.advice),
     ]
     print_table(f"column {printable(column.name)} ({column.range})", rows)
@@ -184,7 +192,7 @@ def _print_units(units: UnitCheck) -> None:
     nowhere = f"{_rows(units.null_rows)} without a unit, not counted"
     typer.echo(f"{units.units:,} different values of {printable(units.column)}; {nowhere}")
     for table in units.tables:
-        by = printable(" x ".join(table["by"]))
+        by = printable(" x ".join(table["by"])) or "the whole table"
         typer.echo(f"cells of a unit in {by}, quantiles: {_quantiles(table['quantiles'])}")
         typer.echo(f"rows of a unit in a cell, quantiles: {_quantiles(table['row_quantiles'])}")
         rows = [

@@ -102,9 +102,18 @@ def _statistic(table: Table, column: object) -> PublishedStatistic | None:
     return table.statistics[names.index(str(column))]
 
 
+def _in_words(name: str) -> str:
+    """Return what a published column holds: "mean age" for mean_age, "0.5 quantile of age" for quantile_age_0.5."""
+    kind, _, column = name.partition("_")
+    if kind != "quantile":
+        return f"{kind} {column}"
+    column, _, fraction = column.rpartition("_")
+    return f"{fraction} quantile of {column}"
+
+
 def _statistic_figure(release: TableRelease, table: Table, statistic: PublishedStatistic, title: str | None) -> Figure:
     """Return bars or points of a statistic."""
-    what = one_line(statistic.name.replace("_", " ", 1))
+    what = one_line(_in_words(statistic.name))
     covers = one_line(table.covers or "", 200)
     drawn = Drawn(statistic.value, statistic.lower, statistic.upper, what, COVERED, covers)
     name = f"{what[0].upper()}{what[1:]}" + (f" by {in_words(table.by)}" if table.by else "")

@@ -23,13 +23,14 @@ from ggdp.tables.check_text import text_check
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.cells import keys
+from ggdp.tables.engines.cells import clamped_totals, keys
+from ggdp.tables.engines.exact_sums import SummedMeasure
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import headers_in_errors
 from ggdp.tables.engines.text_files import text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 from ggdp.tables.statistics.statistic import checked_statistics
-from ggdp.tables.statistics.statistics_plan import plan_statistics
+from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.engines import TableSource
-    from ggdp.tables.engines.exact_sums import SummedMeasure
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.request import Regime
     from ggdp.tables.statistics.statistic import Statistic
@@ -126,7 +126,10 @@ def check_table(
     with headers_in_errors(), opened() as source:
         source.check(CountQuery(marginals=request.domains, measured=_measured(request)))
         columns = tuple(_column(source, column) for column in declared.values())
-        ranges = tuple(_range(source, request.domain[name]) for name in _measured_columns(request))
+        ranges = tuple(
+            _range(source, request.domain[name], *_clamped_totals(source, request, name))
+            for name in _measured_columns(request)
+        )
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
         units = None if unit is None else _units(source, unit, request, marginals, rows, epsilon)
@@ -196,8 +199,8 @@ def _measured(request: TableRequest) -> tuple[SummedMeasure, ...]:
     return plan_statistics(request).measured if request.statistics else ()
 
 
-def _range(source: TableSource, column: Column) -> RangeCheck:
-    """Return what the public range of a column would clamp."""
+def _range(source: TableSource, column: Column, totals_below: int | None, totals_above: int | None) -> RangeCheck:
+    """Return what the public range of a column would clamp, of rows and of the sums of units."""
     values = column.values_in
     assert values is not None
     low, high = float(values.low), float(values.high)
@@ -221,8 +224,23 @@ def _range(source: TableSource, column: Column) -> RangeCheck:
         not_numbers=unparsable,
         below=below,
         above=above,
+        totals_below=totals_below,
+        totals_above=totals_above,
         advice=tuple(advice),
     )
+
+
+def _clamped_totals(source: TableSource, request: TableRequest, column: str) -> tuple[int, int] | tuple[None, None]:
+    """Return how many units have a sum in a cell that would be clamped, over all tables, if sums of units are taken."""
+    measures = [measure_of(request, statistic) for statistic in request.statistics if statistic.column == column]
+    summed = tuple(SummedMeasure(measure, squares=False) for measure in measures if measure.rule == "sum")
+    if not summed:
+        return None, None
+    # No cell is left out, so that the key decides nothing.
+    query = CountQuery(marginals=request.domains, unit=request.unit, measured=summed[:1], key=bytes(16))
+    tables = source.answer(query, clamped_totals)
+    below, above = (sum(table[end][0].as_py() or 0 for table in tables) for end in ("below", "above"))
+    return below, above
 
 
 def _advice(column: Column, nulls: int, unmatched: int) -> tuple[str, ...]:

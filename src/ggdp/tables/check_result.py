@@ -64,6 +64,8 @@ class RangeCheck:
         Rows with a value that is not a number; no statistic counts them.
     below, above : int
         Rows with numbers that would be clamped to the lower and to the upper end.
+    totals_below, totals_above : int or None
+        Units whose rows in a cell add up to a number that would be clamped, cell by cell; None without units or a sum.
     advice : tuple of str
         What to do.
     """
@@ -75,6 +77,8 @@ class RangeCheck:
     not_numbers: int
     below: int
     above: int
+    totals_below: int | None = None
+    totals_above: int | None = None
     advice: tuple[str, ...] = ()
 
 

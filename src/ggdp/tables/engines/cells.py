@@ -49,6 +49,7 @@ __all__ = [
     "MarginalQuery",
     "cell_sums",
     "cells",
+    "clamped_totals",
     "crowded",
     "kept_cells",
     "kept_keys",
@@ -137,6 +138,22 @@ def crowded(query: MarginalQuery) -> Frame:
     assert query.limits is not None
     coded, names = _named(query) if query.marginal.is_open else _indexed(query)
     return contributions.crowded(coded, names, query.limits.max_cells)
+
+
+def clamped_totals(query: MarginalQuery) -> Frame:
+    """Return a frame of one row: how many units add up, in a cell, to `below` and to `above` the range of the measure.
+
+    The measure is one whose rows are added up. Not private, and before any cell of a unit is left out.
+    """
+    coded, names = _indexed(query)
+    (summed,), (step,) = query.measured, query.steps
+    values = summed.measure.values
+    totals = coded.group_by(UNIT, *names).agg(nw.col(step).count().alias("known"), nw.col(step).sum().alias("total"))
+    total, known = nw.col("total").cast(nw.Float64), nw.col("known") > 0
+    first, last = float(values.offset), float(values.offset + values.steps)
+    outside = {"below": known & (total < first), "above": known & (total > last)}
+    marked = (nw.when(flag).then(nw.lit(1)).otherwise(nw.lit(0)).alias(name) for name, flag in outside.items())
+    return totals.select(*marked).select(*(nw.col(name).sum().cast(nw.Int64) for name in outside))
 
 
 def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
