@@ -56,6 +56,11 @@ def plots_python() -> Path:
     return _python("plots", _versions(), "--constraint", "constraints.txt", "--editable", ".[plots]")
 
 
+def explorer_python() -> Path:
+    """Return the Python of an environment with ggdp and its page."""
+    return _python("explorer", _versions(), "--constraint", "constraints.txt", "--editable", ".[explorer]")
+
+
 def frames_python() -> Path:
     """Return the Python of an environment with ggdp and all libraries of frames that the benchmark of tables times."""
     wanted = "\n".join((_versions(), *_FRAMES))

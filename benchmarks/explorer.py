@@ -1,6 +1,6 @@
 """CPU time of what a moved slider of the page computes: calibrations, their numbers, and the figure as SVG.
 
-Run as ``python benchmarks/explorer.py > benchmarks/results/explorer.md``, in an environment with all extras. Sliders
+Run by ``benchmarks/run.py explorer``, in an environment with the extra explorer. Sliders
 are moved to random places, from a public seed, without the cache of certificates; settings that are not moved stay as
 the page opens with them, but for those named in the row. The process that computes for the page makes the same calls.
 """
@@ -92,9 +92,7 @@ def main() -> None:
         ("Table, simulated, 9 cells", simulated, released),
     ]
     print("# The page: CPU milliseconds of what a moved slider shows\n")
-    print(
-        f"{machine().replace('make bench', 'benchmarks/explorer.py')}. One process; calibrations of three orders, their"
-    )
+    print(f"{machine()}. One process; calibrations of three orders, their")
     print(f"numbers and the figure as SVG. {MOVES} moves to random places, without the cache of certificates. The 95th")
     print(f"percentile is to be at most {LIMIT:.0f}.")
     print("\n".join(table("view", "median", "95th percentile", "most")))

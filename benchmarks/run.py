@@ -29,6 +29,7 @@ import tables_report
 import tables_rounds
 from environments import (
     ROOT,
+    explorer_python,
     frames_python,
     ggdp_python,
     google_python,
@@ -144,12 +145,26 @@ def part(name: str) -> str:
     if name == "quantiles":
         page: str = printed(ggdp_python(), "quantiles.py")["page"]
         return page
+    if name == "explorer":
+        command = [str(explorer_python()), str(SCRIPTS / "explorer.py")]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     if name == "ledger":
         return ledger_report.report(printed(ledger_python(), "ledger.py"))
     return {"calibration": calibration, "sampling": sampling, "releases": releases}[name](ggdp_python(), peers_python())
 
 
-PARTS = ("calibration", "composition", "latency", "ledger", "means", "quantiles", "sampling", "releases", "tables")
+PARTS = (
+    "calibration",
+    "composition",
+    "explorer",
+    "latency",
+    "ledger",
+    "means",
+    "quantiles",
+    "sampling",
+    "releases",
+    "tables",
+)
 
 
 def main() -> None:

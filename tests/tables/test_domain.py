@@ -55,7 +55,7 @@ def test_merging_columns_that_are_declared_differently_is_refused():
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"a": {"levels": [1], "others": "x"}}, "did you mean .other.. known are levels, edges, labels, other, missing"),
+        ({"a": {"levels": [1], "others": "x"}}, "did you mean .other.. known are levels, edges, labels, other, miss"),
         ({"a": {}}, "must have either levels or edges"),
         ({"a": {"levels": [1], "edges": [1, 2]}}, "must have either levels or edges"),
         ({3: [1]}, "must be text"),
