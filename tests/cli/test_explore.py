@@ -61,8 +61,3 @@ def test_without_the_extra_it_says_what_to_install(capsys, monkeypatch):
     known = importlib.util.find_spec
     monkeypatch.setattr("ggdp.cli.explore.find_spec", lambda name: None if name == "shiny" else known(name))
     assert "pip install 'ggdp[explorer]'" in refused(capsys)
-
-
-def test_the_help_has_an_example(capsys):
-    assert run(["explore", "--help"]) == 0
-    assert "ggdp explore people.csv" in capsys.readouterr().out

@@ -114,7 +114,8 @@ def test_integers_are_above_the_sum_over_all_noise_and_near_it(
 def test_integers_of_a_wide_scale_agree_with_the_reals() -> None:
     real = delta_of_corner(order=3, scale=20.0, corner=((1.0, 8),), epsilon=0.5, support="real").upper
     wide = delta_of_corner(order=3, scale=20.0 * 2**30, corner=((2**30, 8),), epsilon=0.5, support="integer").upper
-    assert math.isclose(real, wide, rel_tol=1e-6)
+    # Upper bounds, of which that of atoms has the finer grid.
+    assert math.isclose(real, wide, rel_tol=1e-5)
 
 
 def test_any_layout_gives_an_upper_bound() -> None:

@@ -185,7 +185,7 @@ def test_no_frequency_from_the_start_on_is_above_the_bound(order: float, tilt: f
 def test_the_noise_whose_density_is_not_followed_is_bounded_from_above_and_closely(order: float, tilt: float) -> None:
     """The last pair is that of all noise but a little around 0 and -d."""
     loss = noise(order, scale=60.0)
-    d, whole = 1 / 60.0, exact(loss, mpmath.mpc(tilt)).real
+    d, whole = 1 / 60.0, exact(loss, mpmath.mpc(tilt))[0].real
     pairs, _ = high_frequencies(loss, tilt, arb(mpmath.nstr(whole, 25)))
     x = np.linspace(-d - 0.01, 0.01, 20_001)
     logs = -(np.abs(x) ** order) + tilt * (np.abs(x + d) ** order - np.abs(x) ** order)

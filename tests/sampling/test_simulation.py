@@ -33,7 +33,8 @@ def test_nothing_but_the_paper_uses_them():
 
 
 def test_no_private_path_adds_a_generator_of_numpy():
-    assert users_of(r"np\.random") <= {"simulation.py", "monte_carlo.py"}
+    # The page simulates tables, which no release is made of.
+    assert users_of(r"np\.random") <= {"simulation.py", "monte_carlo.py", "simulated_table.py"}
 
 
 def test_the_paper_releases_nothing():

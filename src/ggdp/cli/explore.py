@@ -31,9 +31,10 @@ def explore(
         typer.Option(help="Secret that visitors must know: 16 or more letters and digits.", envvar="GGDP_TOKEN"),
     ] = None,
 ) -> None:
-    """Open a page in the browser that shows what each choice does to noise, tables and budget.
+    """Open a page that shows what each choice does.
 
-    The page runs on this machine and sends nothing anywhere else.
+    It shows noise, what an attacker learns, tables, budgets and releases. It runs on this machine and sends nothing
+    anywhere else.
     """
     if find_spec("shiny") is None or find_spec("matplotlib") is None:
         message = f"the page needs shiny and matplotlib: {install_hint('explorer')}"
