@@ -58,6 +58,9 @@ def crossing_estimate(
     """
     if order == 2.0:
         return min(max((level / shift - shift) / 2.0, low), high)
+    if order == 1.0:
+        # The loss is 2 z + d from -d to 0, and constant beyond.
+        return low if level <= -shift else high if level >= shift else (level - shift) / 2.0
     z, last = 0.5 * (low + high) if start is None else min(max(start, low), high), math.inf
     for _ in range(_MOST_STEPS):
         miss = loss_estimate(order, z, shift) - level

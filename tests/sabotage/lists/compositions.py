@@ -13,7 +13,7 @@ SABOTAGES = [
         "proofs/total_loss.py",
         "repeated(_sum(losses, tail=tail, points=points), count, tail=tail, points=points)",
         "repeated(_sum(losses, tail=tail, points=points), 1, tail=tail, points=points)",
-        (f"{BETWEEN}[0.3-order 8, three of them]",),
+        (f"{TOTAL}test_far_in_the_tail_both_bounds_keep_their_digits[7.0-1e-18]",),
     ),
     Sabotage(
         "the probability of an infinite loss is forgotten",
