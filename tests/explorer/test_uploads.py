@@ -101,3 +101,10 @@ def test_a_browser_that_leaves_before_the_end_leaves_nothing(links: Path) -> Non
         visitor.sends("people.csv", b"ward\n", gone=True)
     assert visitor.sources == []
     assert list(links.iterdir()) == []
+
+
+def test_commands_name_the_file_that_the_page_was_started_with_by_its_path() -> None:
+    assert Source(name="visits.csv", data=Path("docs/examples/visits.csv")).typed == "docs/examples/visits.csv"
+    visitor = Visitor()
+    visitor.sends("-visits.csv", b"ward\n")
+    assert visitor.sources[0].typed == "./-visits.csv"

@@ -49,6 +49,12 @@ class Source:
     data: Path = field(repr=False)
     file: MemoryFile | None = field(default=None, repr=False)
 
+    @property
+    def typed(self) -> str:
+        """What a command names it by: the path that the page was started with, or the name of an upload."""
+        path = str(self.data) if self.file is None else self.name
+        return f"./{path}" if path.startswith("-") else path
+
 
 class Uploads:
     """Tickets of visitors, each with what to do with the table that arrives."""
