@@ -71,7 +71,7 @@ def test_a_wrong_ticket_and_one_that_was_forgotten_are_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("people.csv", b"", "is empty"),
+        ("people.csv", b"", "The file people.csv is empty; choose a file with a header and rows"),
         ("people.xlsx", b"PK", "must be a table that ggdp reads"),
         ("people.parquet", b"PAR1 Jane Doe", "is not a Parquet file"),
     ],
