@@ -108,3 +108,9 @@ def test_commands_name_the_file_that_the_page_was_started_with_by_its_path() -> 
     visitor = Visitor()
     visitor.sends("-visits.csv", b"ward\n")
     assert visitor.sources[0].typed == "./-visits.csv"
+
+
+def test_a_name_has_no_characters_that_act_in_a_terminal() -> None:
+    visitor = Visitor()
+    visitor.sends("a\r\n\x1b[2Jb.csv", b"ward\n")
+    assert visitor.sources[0].name == "a___[2Jb.csv"
