@@ -137,3 +137,11 @@ def test_back_and_forward_lead_to_views_and_not_away_from_the_page(page, served)
     page.go_forward()
     expect(page.get_by_role("tab", name="Budget")).to_have_attribute("aria-selected", "true")
     assert page.evaluate("document.body.dataset.kept") == "yes"
+
+
+def test_the_main_button_of_a_view_keeps_its_colour_under_the_pointer(page, served):
+    page.goto(f"{served.address}?view=release")
+    button = page.get_by_role("button", name="Release ...")
+    shown = button.evaluate("one => getComputedStyle(one).backgroundColor")
+    button.hover()
+    expect(button).to_have_css("background-color", shown)
