@@ -53,7 +53,10 @@ def test_a_loopback_page_answers_to_names_of_loopback(host):
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8500", "127.0.0.1.evil.example", "localhost.evil.example", "", "10.0.0.1:8500"],
+    [
+        *("evil.example", "evil.example:8500", "127.0.0.1.evil.example", "localhost.evil.example"),
+        *("", "10.0.0.1:8500", "[", "[::1"),
+    ],
 )
 def test_a_name_that_was_made_to_point_here_is_refused(host):
     status, _, text = asked(local, host=host)
@@ -69,6 +72,7 @@ def test_a_name_that_was_made_to_point_here_is_refused(host):
         ("http://localhost:8501", False),
         ("https://evil.example", False),
         ("null", False),
+        ("http://[", False),
     ],
 )
 def test_a_websocket_and_an_upload_come_from_a_page_of_this_server(origin, allowed):
@@ -111,6 +115,12 @@ def test_a_token_in_the_address_moves_into_a_cookie_that_scripts_cannot_read():
     assert "samesite=strict" in cookie.lower()
     value = cookie.partition(";")[0]
     assert asked(remote, host="box:1", cookie=value)[0] == 200
+
+
+@pytest.mark.parametrize("other", ["a[b]=1", "a{b=1", "expires=1", 'x="a b', "plain", 'a={"x":1,"y":2}'])
+def test_cookies_of_other_servers_on_the_same_host_lock_nobody_out(other):
+    assert asked(remote, host="box:1", cookie=f"{other}; {COOKIE}={TOKEN}")[0] == 200
+    assert asked(remote, host="box:1", cookie=f"{other}; {COOKIE}=wrong")[0] == 401
 
 
 def test_answers_allow_nothing_from_elsewhere():

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 import ggdp
 from ggdp.errors import GgdpError
@@ -57,6 +58,20 @@ def test_a_release_is_charged_once_and_its_files_are_recorded(people: Path, ledg
     assert found.entry == "entry 1; epsilon = 0.6 remains"
     assert found.guarantee == "0.4-DP under add-remove neighbours"
     assert [row[0] for row in found.rows] == ["births", "eyes"]
+
+
+def test_an_analyst_of_a_ledger_without_caps_is_recorded(people: Path, ledger: str) -> None:
+    offer = make_offer(evolve(asked(people, ledger), analyst="Jane"))
+    assert (offer.remaining, offer.refusal) == ("epsilon = 1", None)
+    assert publish(offer).entry is not None
+    assert [entry.analyst for entry in ggdp.Ledger(ledger).entries()] == ["Jane"]
+
+
+def test_an_analyst_without_a_cap_is_refused_where_others_have_one(people: Path, tmp_path: Path) -> None:
+    caps = {"Jane": ggdp.PureDP(0.5)}
+    ggdp.Ledger.create(tmp_path / "caps.ledger", ggdp.PureDP(1.0), analysts=caps)
+    with pytest.raises(PageError, match="Jane"):
+        make_offer(evolve(asked(people, str(tmp_path / "caps.ledger")), analyst="John"))
 
 
 def test_a_forged_certificate_is_not_called_verified(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:

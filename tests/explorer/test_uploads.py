@@ -71,7 +71,7 @@ def test_a_wrong_ticket_and_one_that_was_forgotten_are_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("people.csv", b"", "is empty"),
+        ("people.csv", b"", "The file people.csv is empty; choose a file with a header and rows"),
         ("people.xlsx", b"PK", "must be a table that ggdp reads"),
         ("people.parquet", b"PAR1 Jane Doe", "is not a Parquet file"),
     ],
@@ -101,3 +101,16 @@ def test_a_browser_that_leaves_before_the_end_leaves_nothing(links: Path) -> Non
         visitor.sends("people.csv", b"ward\n", gone=True)
     assert visitor.sources == []
     assert list(links.iterdir()) == []
+
+
+def test_commands_name_the_file_that_the_page_was_started_with_by_its_path() -> None:
+    assert Source(name="visits.csv", data=Path("docs/examples/visits.csv")).typed == "docs/examples/visits.csv"
+    visitor = Visitor()
+    visitor.sends("-visits.csv", b"ward\n")
+    assert visitor.sources[0].typed == "./-visits.csv"
+
+
+def test_a_name_has_no_characters_that_act_in_a_terminal() -> None:
+    visitor = Visitor()
+    visitor.sends("a\r\n\x1b[2Jb.csv", b"ward\n")
+    assert visitor.sources[0].name == "a___[2Jb.csv"

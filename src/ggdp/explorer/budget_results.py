@@ -9,7 +9,7 @@ from attrs import frozen
 
 from ggdp._rounding import rounded_text
 from ggdp.explorer.figures import Picture, drawn
-from ggdp.explorer.releasing import balance_in_words
+from ggdp.explorer.releasing import balance_in_words, with_cap
 from ggdp.explorer.typed_table import in_words_of_the_page
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ def budget_results(
         ledger = Ledger(url)
         entries = ledger.entries()
         mechanism = _counts_of(ledger, epsilon, delta, max_cells, progress)
-        what_if = ledger.what_if(mechanism, analyst)
-        remaining = ledger.remaining(analyst)
+        capped = with_cap(ledger, analyst)
+        what_if = ledger.what_if(mechanism, capped)
+        remaining, spent = ledger.remaining(capped), ledger.spent(capped)
     left = ledger.burn_down()
     burned = ", ".join(rounded_text(number) for number in left[-_ENTRIES:])
     description = f"What is left of the budget after each of {len(entries):,} entries: {burned}."
@@ -91,13 +92,13 @@ def budget_results(
         ("protects", f"one {ledger.unit}, {ledger.neighbours} neighbours"),
         ("accounting", ledger.accounting),
         ("budget", balance_in_words(ledger.budget)),
-        ("spent", balance_in_words(ledger.spent(analyst))),
+        ("spent", balance_in_words(spent)),
         ("remaining", balance_in_words(remaining)),
         ("entries", f"{len(entries):,}"),
         ("head", ledger.head.hash),
     ]
     return BudgetResults(
-        headlines=_headlines(ledger.analysts.get(analyst or "", ledger.budget), ledger.spent(analyst), remaining),
+        headlines=_headlines(ledger.analysts.get(analyst or "", ledger.budget), spent, remaining),
         ledger=tuple(rows),
         answer=_answer(what_if),
         refused=what_if.fitting == 0,

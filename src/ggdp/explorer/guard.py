@@ -14,12 +14,12 @@ from __future__ import annotations
 import hmac
 from base64 import b64encode
 from hashlib import sha256
-from http.cookies import SimpleCookie
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse
 
 if TYPE_CHECKING:
@@ -104,13 +104,14 @@ class Guard:
         """Return whether a websocket, or a request that changes something, comes from a page of this server."""
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             return True
-        return urlsplit(headers.get("origin", "")).netloc == headers.get("host", "") != ""
+        return _place(headers.get("origin", "")) == headers.get("host", "") != ""
 
     def _knows(self, headers: Headers, query: dict[str, str]) -> bool:
         assert self.token is not None
-        cookies = SimpleCookie(headers.get("cookie", ""))
+        # As browsers send them: other servers on this host, on any port, may have set any others beside it.
+        cookies = cookie_parser(headers.get("cookie", ""))
         scheme, _, secret = headers.get("authorization", "").partition(" ")
-        found = [query.get("token"), cookies[COOKIE].value if COOKIE in cookies else None]
+        found = [query.get("token"), cookies.get(COOKIE)]
         found += [secret] if scheme.lower() == "bearer" else []
         # Every one is compared, and each in a time that does not depend on where it differs.
         same = [hmac.compare_digest(one.encode(), self.token.encode()) for one in found if one is not None]
@@ -145,5 +146,16 @@ class Guard:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header, without its port."""
-    return urlsplit(f"//{host}").hostname or ""
+    """Return the name in a Host header, without its port; nothing if it is malformed."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _place(origin: str) -> str:
+    """Return the name and the port in an Origin header; nothing if it is malformed."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""

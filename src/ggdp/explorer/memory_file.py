@@ -42,7 +42,9 @@ class MemoryFile:
     """
 
     def __init__(self, name: str, *, most: int) -> None:
-        self.name, self.size, self._most = PurePath(name).name, 0, most
+        # The name is shown in commands that are pasted into terminals, where a line break or an escape would act.
+        plain = "".join(letter if letter.isprintable() else "_" for letter in name)
+        self.name, self.size, self._most = PurePath(plain).name, 0, most
         suffix = _suffix(self.name)
         if not hasattr(os, "memfd_create"):
             message = "this system has no files in memory, so no upload is read; start the page with the file instead"

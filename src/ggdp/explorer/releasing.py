@@ -27,10 +27,21 @@ from ggdp.explorer.typed_table import PageError, TypedTable, in_words_of_the_pag
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ggdp.ledger import Ledger
     from ggdp.ledger.budgets import Balance
     from ggdp.tables import TablePlan
 
-__all__ = ["Asked", "Offer", "Published", "ReleaseDesk", "balance_in_words", "make_offer", "publish", "read_safely"]
+__all__ = [
+    "Asked",
+    "Offer",
+    "Published",
+    "ReleaseDesk",
+    "balance_in_words",
+    "make_offer",
+    "publish",
+    "read_safely",
+    "with_cap",
+]
 
 # Rows that the page shows; the files have all.
 _SHOWN_ROWS = 200
@@ -214,8 +225,10 @@ def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = No
 
         with in_words_of_the_page(asked.table.unit or None):
             ledger = Ledger(asked.ledger)
-            offer["head"], offer["remaining"] = ledger.head.hash, balance_in_words(ledger.remaining(asked.analyst))
-            found = ledger.what_if(plan, asked.analyst, most=1)
+            capped = with_cap(ledger, asked.analyst)
+            remaining = ledger.remaining(capped)
+            offer["head"], offer["remaining"] = ledger.head.hash, balance_in_words(remaining)
+            found = ledger.what_if(plan, capped, most=1)
         offer["after"] = None if found.remaining is None else balance_in_words(found.remaining)
         offer["refusal"] = found.refusal
     return Offer(**offer)
@@ -259,6 +272,11 @@ def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None)
         refuted=_refuted(manifest),
         entry=_entry(asked),
     )
+
+
+def with_cap(ledger: Ledger, analyst: str | None) -> str | None:
+    """Return an analyst who has a cap; without caps, a name is an entry's alone and the budget is everybody's."""
+    return analyst if ledger.analysts else None
 
 
 def balance_in_words(balance: Balance) -> str:
@@ -307,7 +325,8 @@ def _entry(asked: Asked) -> str | None:
     from ggdp.ledger import Ledger
 
     ledger = Ledger(asked.ledger)
-    return f"entry {len(ledger.entries()):,}; {balance_in_words(ledger.remaining(asked.analyst))} remains"
+    remaining = balance_in_words(ledger.remaining(with_cap(ledger, asked.analyst)))
+    return f"entry {len(ledger.entries()):,}; {remaining} remains"
 
 
 def _proved(certificate: dict[str, Any], plan: TablePlan) -> str:

@@ -66,7 +66,7 @@ def file_server(session: Session, shared: Shared) -> None:
                 data_too_large=too_large(LARGEST),
                 aria_describedby=f"{key}-words",
             ),
-            tags.p(named, id=f"{key}-words", class_="hint", role="status"),
+            tags.p(named, id=f"{key}-words", class_="hint", role="status", data_now=named),
             tags.p(limit, class_="hint"),
             class_="file",
         )

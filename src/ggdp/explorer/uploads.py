@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 from starlette.responses import JSONResponse
 
-from ggdp.errors import GgdpError, SourceError
+from ggdp.errors import GgdpError
 from ggdp.explorer.memory_file import MemoryFile, too_large
-from ggdp.explorer.typed_table import message_of
+from ggdp.explorer.typed_table import PageError, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -48,6 +48,12 @@ class Source:
     name: str
     data: Path = field(repr=False)
     file: MemoryFile | None = field(default=None, repr=False)
+
+    @property
+    def typed(self) -> str:
+        """What a command names it by: the path that the page was started with, or the name of an upload."""
+        path = str(self.data) if self.file is None else self.name
+        return f"./{path}" if path.startswith("-") else path
 
 
 class Uploads:
@@ -91,7 +97,7 @@ class Uploads:
             file.close()
             raise
         await arrived(source)
-        return _said(f"{source.name} is loaded.")
+        return _said(f"{source.name} is loaded.", loaded=True)
 
 
 def require_table(source: Source) -> None:
@@ -100,18 +106,18 @@ def require_table(source: Source) -> None:
     Whether a text file has the right columns depends on how it is to be read, and is said when it is.
     """
     if source.data.stat().st_size == 0:
-        message = f"{source.name} is empty; choose a file with a header and rows"
-        raise SourceError(message)
+        message = f"the file {source.name} is empty; choose a file with a header and rows"
+        raise PageError(message)
     if source.data.suffix == ".parquet":
         import pyarrow.parquet as pq
 
         try:
             pq.read_schema(source.data)
         except Exception:
-            message = f"{source.name} is not a Parquet file, or it is damaged; choose another one"
-            raise SourceError(message) from None
+            message = f"the file {source.name} is not a Parquet file, or it is damaged; choose another one"
+            raise PageError(message) from None
 
 
-def _said(message: str) -> Response:
+def _said(message: str, *, loaded: bool = False) -> Response:
     """Return an answer for the page, which shows it; a browser writes other statuses to its console as errors."""
-    return JSONResponse({"message": message})
+    return JSONResponse({"message": message, "loaded": loaded})

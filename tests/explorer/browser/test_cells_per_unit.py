@@ -60,7 +60,7 @@ def test_an_upload_is_looked_at_and_stays_in_memory(page, served):
     ("name", "content", "said"),
     [
         ("visits.xlsx", b"PK", "must be a table that ggdp reads"),
-        ("empty.csv", b"", "is empty"),
+        ("empty.csv", b"", "is empty; choose a file with a header and rows. No file yet."),
         ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a Parquet file, or it is damaged"),
     ],
 )

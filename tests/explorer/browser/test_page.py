@@ -124,3 +124,24 @@ def test_the_paper_shows_its_figures_with_verdicts(page, served):
 
 def test_a_browser_is_looked_for_by_name():
     assert chromium() is None or "chrom" in chromium()
+
+
+def test_back_and_forward_lead_to_views_and_not_away_from_the_page(page, served):
+    page.goto(f"{served.address}?view=attacker")
+    expect(page).to_have_url(f"{served.address}?view=attacker")
+    page.get_by_role("tab", name="Budget").click()
+    expect(page).to_have_url(f"{served.address}?view=budget")
+    page.evaluate("document.body.dataset.kept = 'yes'")
+    page.go_back()
+    expect(page.get_by_role("tab", name="What an attacker learns")).to_have_attribute("aria-selected", "true")
+    page.go_forward()
+    expect(page.get_by_role("tab", name="Budget")).to_have_attribute("aria-selected", "true")
+    assert page.evaluate("document.body.dataset.kept") == "yes"
+
+
+def test_the_main_button_of_a_view_keeps_its_colour_under_the_pointer(page, served):
+    page.goto(f"{served.address}?view=release")
+    button = page.get_by_role("button", name="Release ...")
+    shown = button.evaluate("one => getComputedStyle(one).backgroundColor")
+    button.hover()
+    expect(button).to_have_css("background-color", shown)

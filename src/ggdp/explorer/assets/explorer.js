@@ -107,8 +107,19 @@
     }
     Shiny.inputBindings.register(new Quantity(), "ggdp.quantity");
 
+    // Another view is a step of the history, so that Back leads to the view before and not away from what was released.
+    function tabOf(query) {
+      const key = new URLSearchParams(query).get("view");
+      return [...document.querySelectorAll(".nav-link[data-value]")].find((tab) => tab.dataset.value === key);
+    }
     Shiny.addCustomMessageHandler("address", (message) => {
-      history.replaceState(null, "", "?" + message.query);
+      const before = tabOf(location.search), query = "?" + message.query;
+      if (before && before !== tabOf(query)) history.pushState(null, "", query);
+      else history.replaceState(null, "", query);
+    });
+    window.addEventListener("popstate", () => {
+      const tab = tabOf(location.search);
+      if (tab && !tab.classList.contains("active")) tab.click();
     });
 
     // A question that takes the page until it is answered; a button of it answers once.
@@ -139,15 +150,18 @@
       const input = event.target.closest("input[type=file][data-ticket]");
       if (!input || !input.files.length) return;
       const file = input.files[0], words = document.getElementById(input.getAttribute("aria-describedby"));
-      if (file.size > Number(input.dataset.largest)) { words.textContent = input.dataset.tooLarge; input.value = ""; return; }
+      // What is refused leaves the file of before in place, which is said too.
+      function refuse(why) { words.textContent = why.replace(/[^.?]$/, "$&.") + " " + words.dataset.now; }
+      if (file.size > Number(input.dataset.largest)) { refuse(input.dataset.tooLarge); input.value = ""; return; }
       words.textContent = "Loading " + file.name + " …";
       try {
         const answer = await fetch("upload/" + input.dataset.ticket + "?name=" + encodeURIComponent(file.name), {
           method: "POST", body: file, headers: { "content-type": "application/octet-stream" },
         });
-        words.textContent = (await answer.json()).message;
+        const said = await answer.json();
+        if (said.loaded) words.textContent = said.message; else refuse(said.message);
       } catch (_) {
-        words.textContent = "The file could not be sent. Is ggdp explore still running?";
+        refuse("The file could not be sent. Is ggdp explore still running?");
       }
       input.value = "";
     });

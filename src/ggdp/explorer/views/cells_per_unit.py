@@ -149,7 +149,7 @@ def cells_server(
         found, source = settings(), shared.source()
         if found is None or not found.by.strip():
             return None
-        name, table = "FILE" if source is None else source.name, found.typed()
+        name, table = "FILE" if source is None else source.typed, found.typed()
         try:
             same = Equivalents(
                 command=table.command(name, name="check"), python=table.python("check_table", source=name)

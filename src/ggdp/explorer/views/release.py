@@ -231,7 +231,7 @@ def release_server(
         if found is None or not (found.by.strip() or found.statistics.strip()):
             return None
         try:
-            return shown_equivalents(_same(found, "FILE" if source is None else source.name, shared.ledger))
+            return shown_equivalents(_same(found, "FILE" if source is None else source.typed, shared.ledger))
         except GgdpError:
             return None
 
