@@ -1,9 +1,8 @@
 """Who may talk to the page: host names, origins, tokens, and the headers of every answer."""
 
-import asyncio
-
 import pytest
 from starlette.responses import PlainTextResponse
+from tests.explorer.awaiting import awaited
 
 from ggdp.explorer.guard import COOKIE, Guard, is_loopback
 
@@ -34,7 +33,7 @@ def asked(guard, *, kind="http", method="GET", path="/", query="", **headers):
     async def send(message):
         sent.append(message)
 
-    asyncio.run(guard(scope, receive, send))
+    awaited(guard(scope, receive, send))
     if kind == "websocket":
         return sent[0]["type"]
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

@@ -1,6 +1,5 @@
 """Uploads arrive whole or are refused in words, and what is refused leaves nothing in memory or on disk."""
 
-import asyncio
 import json
 import tempfile
 from pathlib import Path
@@ -8,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from starlette.requests import ClientDisconnect, Request
+from tests.explorer.awaiting import awaited
 
 from ggdp.explorer import uploads
 from ggdp.explorer.uploads import Source, Uploads
@@ -47,7 +47,7 @@ class Visitor:
             "query_string": f"name={quote(name)}".encode(),
             "path_params": {"ticket": self.ticket if ticket is None else ticket},
         }
-        answer = asyncio.run(self.desk.receive(Request(scope, receive)))
+        answer = awaited(self.desk.receive(Request(scope, receive)))
         assert answer.status_code == 200
         return str(json.loads(answer.body)["message"])
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 
 import pytest
+from tests.explorer.awaiting import awaited
 
 from ggdp.errors import ArgumentError
 from ggdp.explorer.workers import StoppedError, Worker
@@ -52,21 +53,21 @@ def reporting():
 
 
 def test_a_call_runs_in_another_process_and_errors_come_back_as_they_are(worker):
-    assert asyncio.run(worker.run(doubled, 21)) == 42
-    assert asyncio.run(worker.run(process)) != os.getpid()
+    assert awaited(worker.run(doubled, 21)) == 42
+    assert awaited(worker.run(process)) != os.getpid()
     with pytest.raises(ArgumentError, match="epsilon = 3: must be larger"):
-        asyncio.run(worker.run(refused, 3))
+        awaited(worker.run(refused, 3))
 
 
 def test_a_process_that_ended_is_said_so_and_replaced(worker):
     with pytest.raises(StoppedError, match="stopped by the system"):
-        asyncio.run(worker.run(ended))
-    assert asyncio.run(worker.run(doubled, 1)) == 2
+        awaited(worker.run(ended))
+    assert awaited(worker.run(doubled, 1)) == 2
 
 
 def test_progress_is_told(reporting):
     told = []
-    assert asyncio.run(reporting.run(counted, 300, progress=lambda *steps: told.append(steps))) == 300
+    assert awaited(reporting.run(counted, 300, progress=lambda *steps: told.append(steps))) == 300
     assert told
     assert all(0 <= done <= 300 for done, _ in told)
     assert told == sorted(told)
@@ -84,5 +85,5 @@ def test_a_call_that_nobody_waits_for_is_stopped_before_the_next_one(reporting, 
             await task
         return await reporting.run(counted, 1)
 
-    assert asyncio.run(moved_on()) == 1
+    assert awaited(moved_on()) == 1
     assert not file.exists()

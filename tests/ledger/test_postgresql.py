@@ -63,7 +63,7 @@ def test_of_several_who_make_a_ledger_in_one_place_one_makes_it(url):
         found = list(pool.map(made, range(4)))
     identity = ggdp.Ledger(url).identity
     assert found.count(identity) == 1
-    assert all("already; open it" in said for said in found if said != identity)
+    assert all("use that ledger, or name another" in said for said in found if said != identity)
 
 
 @pytest.mark.parametrize("word", ["a\0b", "\ud800", "two\nlines", " "])

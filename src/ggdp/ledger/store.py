@@ -183,7 +183,7 @@ class Store:
                 # One at a time: of two who make a ledger in one database, the second finds the first one's.
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
                 if sa.inspect(connection).has_table(terms.name):
-                    message = f"{self.name} already has a ledger; use that one, or name another database"
+                    message = f"{self.name} already has a ledger; use that ledger, or name another database"
                     raise LedgerError(message)
                 _fill(connection, fixed)
         except _FAILURES as failed:
@@ -259,7 +259,7 @@ def _write_file(path: Path, fixed: LedgerTerms) -> None:
         write_together({path: content}, overwrite=False)
         _sync(path.parent)
     except FileExistsError:
-        message = f"{path} exists already; open it, or name another file"
+        message = f"{path} already exists; use that ledger, or name another file"
         raise LedgerError(message) from None
     except OSError as failed:
         message = f"{path} cannot be written ({failed.strerror}); name another file"

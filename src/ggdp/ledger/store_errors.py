@@ -33,7 +33,7 @@ _OF_POSTGRESQL = {
     "25P03": "was not written: this process stood still for too long, and the server ended its transaction; try again",
     "25006": "cannot be written: the server is read-only, perhaps a standby",
     "42501": "cannot be used: the user has no permission for its tables",
-    "42P07": "already has a ledger; use that one, or name another database",
+    "42P07": "already has a ledger; use that ledger, or name another database",
 }
 # Classes of SQLSTATE for a connection that failed, or that the server ended.
 _LOST = ("08", "57P")
