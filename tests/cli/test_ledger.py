@@ -116,7 +116,7 @@ def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
     [
         (["ledger", "show", "none.ledger"], "none.ledger: there is no such file"),
         (["ledger", "show", "people.csv"], "ledger"),
-        (["ledger", "init", "people.ledger", "--epsilon", "2"], "exists already"),
+        (["ledger", "init", "people.ledger", "--epsilon", "2"], "already exists"),
         (["ledger", "init", "new.ledger", "--epsilon", "-1"], "--epsilon = -1.0"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--delta", "2"], "--delta = 2.0"),
         (["ledger", "init", "new.ledger", "--epsilon", "1", "--accounting", "composed"], "arXiv 2602.06756"),

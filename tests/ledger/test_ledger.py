@@ -198,7 +198,7 @@ def test_a_ledger_with_caps_knows_its_analysts(path, analyst, said):
 
 
 def test_creating_never_replaces_a_file(path, ledger):
-    with pytest.raises(LedgerError, match="exists already"):
+    with pytest.raises(LedgerError, match="already exists"):
         ggdp.Ledger.create(path, ggdp.PureDP(5.0))
     assert ggdp.Ledger(path).identity == ledger.identity
 

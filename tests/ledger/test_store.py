@@ -95,7 +95,7 @@ def test_another_file_is_no_ledger_and_stays_as_it_is(path, content):
     path.write_bytes(content)
     with pytest.raises(LedgerError, match="ledger"):
         ggdp.Ledger(path)
-    with pytest.raises(LedgerError, match="exists already"):
+    with pytest.raises(LedgerError, match="already exists"):
         ggdp.Ledger.create(path, ggdp.PureDP(1.0))
     assert path.read_bytes() == content
 
