@@ -27,7 +27,7 @@ SABOTAGES = [
         "tables/engines/values.py",
         "    x = x + 0.5\n",
         "    x = (x + 0.5).floor()\n",
-        (f"{VALUES}test_spark_has_the_same_steps",),
+        ("tests/tables/engines/spark/test_values.py::test_spark_has_the_same_steps",),
     ),
     Sabotage(
         "steps are found by a division, which polars does otherwise",

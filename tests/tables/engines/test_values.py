@@ -131,25 +131,6 @@ def test_files_have_the_steps_of_what_is_written_in_them(kind, rule, tmp_path):
     assert_measured(path, rows, query_of(some_columns(rule), rule=rule, max_cells=2 if rule else 1), cell_of)
 
 
-@pytest.mark.parametrize(
-    ("columns", "rule", "ranges"),
-    [
-        # What is compiled grows with what is measured.
-        (("double", "text"), None, 1),
-        pytest.param(("double", "text"), None, 2, marks=pytest.mark.exhaustive),
-        pytest.param(("int", "cents"), "mean", 2, marks=pytest.mark.exhaustive),
-        # Spark has no integers without a sign.
-        pytest.param(("float", "short", "tiny", "huge", "flag"), None, 2, marks=pytest.mark.exhaustive),
-        pytest.param(("double", "text", "huge"), "sum", 2, marks=pytest.mark.exhaustive),
-    ],
-)
-def test_spark_has_the_same_steps(tmp_path, columns, rule, ranges):
-    table = TABLE.select(["k", "u", *columns])
-    path = FILES["parquet"](table, tmp_path)
-    query = query_of(list(columns), rule=rule, max_cells=1 if rule is None else 2, ranges=ranges)
-    assert_measured(path, table.to_pylist(), query, cell_of, engine="spark")
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rule", [None, "mean"])
 def test_without_columns_all_rows_are_one_cell(engine, rule):

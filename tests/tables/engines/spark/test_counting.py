@@ -25,7 +25,7 @@ def frame_of(spark, table):
 # Spark has no integers without a sign.
 BEASTS = [beast for beast in ZOO if beast.label not in ("unsigned", "narrow")]
 # A query takes seconds on a cluster.
-FAST = ("words", "floats", "integers in text", "no row")
+FAST = ("words", "no row")
 
 
 @pytest.mark.parametrize("label", some((beast.label for beast in BEASTS), fast=lambda label: label in FAST))
@@ -50,6 +50,7 @@ def test_units_keep_so_many_of_their_cells_on_spark(spark, unit, max_cells):
     assert_units_counted(frame_of(spark, PEOPLE), PEOPLE, query)
 
 
+@pytest.mark.exhaustive
 def test_open_keys_are_the_same_on_spark(spark):
     query = CountQuery(marginals=(Domain([*DECLARED.project(["n"])]).merge(_open("word")),), unit="name", key=KEY)
     assert_units_counted(frame_of(spark, PEOPLE), PEOPLE, query)

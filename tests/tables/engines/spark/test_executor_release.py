@@ -143,7 +143,7 @@ def test_noise_differs_between_parts_and_between_releases(spark, tmp_path):
     assert len(seen) == 8
 
 
-@pytest.mark.parametrize("kind", [FailsOnce, DiesOnce])
+@pytest.mark.parametrize("kind", [pytest.param(FailsOnce, marks=pytest.mark.exhaustive), DiesOnce])
 def test_a_task_that_fails_after_drawing_leaves_one_committed_draw(spark, tmp_path, reports, kind):
     written = release_cells(
         frame(spark, {0: 5, 199_999: 6}),
@@ -240,6 +240,7 @@ def test_cells_that_are_left_out_leave_no_trace_in_the_files(spark, tmp_path):
     assert len({str(pq.read_schema(written[0].path / name)) for name in written[0].files}) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_table_of_nobody_has_all_its_cells_and_files(spark, tmp_path):
     dense, kept = (
         release_cells(
@@ -256,6 +257,7 @@ def test_a_table_of_nobody_has_all_its_cells_and_files(spark, tmp_path):
     assert rows(kept).schema == rows(dense).schema
 
 
+@pytest.mark.exhaustive
 def test_a_failure_leaves_no_files(spark, tmp_path, reports):
     from pyspark.errors import PySparkException
 
@@ -293,6 +295,7 @@ def test_another_way_of_committing_files_is_refused(spark, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.exhaustive
 def test_a_path_that_somebody_makes_meanwhile_is_refused(spark, tmp_path, monkeypatch):
     from ggdp.tables.engines.spark import executor_release
 

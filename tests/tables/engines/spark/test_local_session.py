@@ -113,6 +113,7 @@ def test_parquet_files_are_read_as_they_are(spark, tmp_path):
     assert sorted(row.n for row in frame.collect() if row.n) == [2**62, 2**62 + 1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("spark")
 def test_text_of_parquet_files_that_is_no_utf8_is_no_level_no_key_and_no_unit(tmp_path):
     def text(*values):
@@ -219,6 +220,7 @@ print("done")
 """
 
 
+@pytest.mark.exhaustive
 def test_a_session_of_our_own_writes_nothing_to_standard_output_or_error(tmp_path):
     if (engine._java_version() or 0) < 17:
         pytest.skip("needs Java 17 or newer")

@@ -28,7 +28,9 @@ AT_ONCE = 30
 MANY = settings(deadline=None, max_examples=4, phases=PHASES)
 
 
-@pytest.mark.parametrize(("regime", "max_cells"), [("declared", 2), ("open", 1)])
+@pytest.mark.parametrize(
+    ("regime", "max_cells"), [("declared", 2), pytest.param("open", 1, marks=pytest.mark.exhaustive)]
+)
 def test_a_unit_moves_no_more_cells_than_are_declared_on_spark(spark, regime, max_cells):
     pairs = some_pairs(max_cells, AT_ONCE)
     assert_neighbours_are_close(lambda table: frame_of(spark, table), pairs, regime, max_cells=max_cells)
@@ -59,5 +61,6 @@ def test_a_pair_that_moves_too_far_is_found_on_spark(spark):
         )
 
 
+@pytest.mark.exhaustive
 def test_nulls_go_nowhere_on_spark_where_other_is_declared_and_missing_is_not(spark):
     assert_nulls_go_nowhere(frame_of(spark, NULLS.set_column(1, "category", NULLS["text"])))

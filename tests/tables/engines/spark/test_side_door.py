@@ -33,7 +33,7 @@ def spark():
 
 
 # A query takes seconds on a cluster.
-FRAMES = {("declared", "a new cell", "replaced", "person"), ("open", "a new cell", "added", "person")}
+FRAMES = {("open", "a new cell", "added", "person")}
 FILES = {("declared", "csv", "quotes and newlines", "added", "person")}
 FEW = ("a new cell", "empty fields")
 

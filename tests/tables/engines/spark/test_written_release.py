@@ -42,7 +42,7 @@ def people(spark):
 
 
 # A query takes seconds on a cluster.
-FAST = {"marginals", "sparse units", "open"}
+FAST = {"sparse units", "open"}
 
 
 @pytest.mark.parametrize("name", some(REQUESTS, fast=lambda name: name in FAST))
@@ -60,6 +60,7 @@ def test_with_the_same_bits_spark_gives_the_release_of_every_engine(name, people
         assert one.to_arrow().schema == other.to_arrow().schema
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("spark")
 def test_files_are_read_by_spark_when_it_is_asked_for(tmp_path):
     pyarrow.csv.write_csv(PEOPLE, tmp_path / "people.csv")
@@ -102,7 +103,7 @@ def test_a_large_table_is_drawn_once_by_the_executors_and_stays_where_it_is_writ
     "extra",
     [
         {"nonnegative": True, "domain": BARRED, "unit": "person", "max_cells": 1, "count_cut": 0.2},
-        {"false_cells": 2, "domain": BARRED},
+        pytest.param({"false_cells": 2, "domain": BARRED}, marks=pytest.mark.exhaustive),
         pytest.param({}, marks=pytest.mark.exhaustive),
         pytest.param(
             {"unit": "person", "max_cells": 1, "count": "rows", "max_rows_per_cell": 2}, marks=pytest.mark.exhaustive
@@ -133,6 +134,7 @@ def test_a_large_release_carries_its_guarantee_and_a_manifest_with_the_digests_o
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.manifest.json", "people.parquet"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("small_driver")
 def test_false_cells_of_a_large_sparse_table_are_empty_distinct_and_as_many_as_their_law_has(people, tmp_path):
     request = LARGE | {"goal": ggdp.PureDP(0.2), "false_cells": 20.0}
