@@ -31,6 +31,7 @@ def test_groups_that_share_much_start_first():
     assert sorted(names, key=place_of) == names[::-1]
 
 
+@pytest.mark.exhaustive
 def test_the_tests_of_a_file_run_in_one_process_and_files_in_several():
     files = ["tests/test_cases.py", "tests/test_rounding.py"]
     done = subprocess.run(

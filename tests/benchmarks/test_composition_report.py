@@ -88,6 +88,7 @@ def test_the_page_shows_times_of_others_over_ours_where_both_have_one(page):
     assert f"| {MANY} | more than 25 s | more than 25 s | 4 | - | - | - | - | - |" in text
 
 
+@pytest.mark.exhaustive
 def test_a_binomial_sum_is_the_enumeration_of_its_responses(exact):
     laplace = {
         "kind": "noise",

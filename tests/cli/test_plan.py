@@ -39,7 +39,7 @@ def test_json_is_one_document_with_the_best_and_the_alternatives(ggdp_cli):
         ("--measure max --cells 100", {"measure": "max", "cells": 100}),
         ("--notion probabilistic --measure rmse", {"goal": ggdp.ProbabilisticDP(0.5, 0.01)}),
         ("--sensitivity 3", {"sensitivity": ggdp.Sensitivity.disjoint(3)}),
-        ("--support integer", {"support": "integer"}),
+        pytest.param("--support integer", {"support": "integer"}, marks=pytest.mark.exhaustive),
         ("--box 2", {"sensitivity": ggdp.Sensitivity.box([2])}),
     ],
 )

@@ -221,7 +221,7 @@ def test_a_composition_prints_its_totals(counts, cells):
 
 @pytest.mark.parametrize(("goal", "query", "releases"), [
     (ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.histogram(), 12),
-    (ggdp.ApproxDP(0.5, 1e-5), ggdp.Sensitivity.cells(2, 1), 3),
+    pytest.param(ggdp.ApproxDP(0.5, 1e-5), ggdp.Sensitivity.cells(2, 1), 3, marks=pytest.mark.exhaustive),
     (ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), 7),
 ])  # fmt: skip
 def test_planned_releases_keep_their_goal_together_and_hardly_more(goal, query, releases):

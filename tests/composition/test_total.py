@@ -159,7 +159,7 @@ def test_no_epsilon_has_less_than_the_probability_of_an_infinite_loss():
     assert total.delta(50.0)[1] <= 1.0001e-5
 
 
-@settings(max_examples=examples(4, 10))
+@settings(max_examples=examples(2, 10))
 @given(
     st.lists(
         st.tuples(st.sampled_from([1.0, 1.5, 2.0, 3.0]), st.floats(5.0, 60.0), st.integers(1, 6)),

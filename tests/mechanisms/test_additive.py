@@ -190,6 +190,7 @@ def test_values_outside_the_bounds_of_the_sensitivity_are_clamped_silently(suppo
     assert mechanism.release([[3], [4], [101]]).values.tolist() == [[3], [4], [101]]
 
 
+@pytest.mark.exhaustive
 def test_many_coordinates_are_clamped_each_to_its_own_bounds(scripted):
     scripted([0])
     lows = np.arange(70_000)

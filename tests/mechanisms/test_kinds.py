@@ -26,7 +26,14 @@ BOUNDS = {"bounds": [(0, 10)]}
         (PROBABILISTIC, ONE, {"order": 3, "method": "paper"}, "generalized Gaussian", "Corollary 8"),
         (PROBABILISTIC, ONE, {"order": 3}, "generalized Gaussian", "Corollary 8 (least scale)"),
         (PROBABILISTIC, TWO, {"order": 3}, "generalized Gaussian", "Corollary 7 (an upper bound)"),
-        (LOOSE, TWO, {"order": 2, "support": "integer"}, "discrete Gaussian", "Corollary 7 (an upper bound)"),
+        pytest.param(
+            LOOSE,
+            TWO,
+            {"order": 2, "support": "integer"},
+            "discrete Gaussian",
+            "Corollary 7 (an upper bound)",
+            marks=pytest.mark.exhaustive,
+        ),
         (APPROXIMATE, ONE, {"order": 2, "support": "integer"}, "discrete Gaussian", "Canonne, Kamath and Steinke"),
         (
             APPROXIMATE,

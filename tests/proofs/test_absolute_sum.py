@@ -84,6 +84,7 @@ def test_equal_gaussian_coordinates_are_above_the_exact_probability_and_near_it(
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-6)
 
 
+@pytest.mark.exhaustive
 def test_many_gaussian_coordinates_are_above_a_simulation_of_the_same_sum() -> None:
     scale, count = 60.0, 40
     noise = np.abs(np.random.default_rng(5).standard_normal((200_000, count))) / math.sqrt(2.0)

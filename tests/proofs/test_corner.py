@@ -48,9 +48,9 @@ def integer_delta(order: float, scale: float, shifts: list[int], epsilon: float,
         (((1.0, 2),), 2.6656, 1.0),
         (((1.0, 1),), 1.2, 3.0),
         (((3.0, 1), (1.0, 4), (0.25, 2)), 11.0, 0.5),
-        (((1.0, 1), (1e-3, 9999)), 2.0, 1.0),
+        pytest.param(((1.0, 1), (1e-3, 9999)), 2.0, 1.0, marks=pytest.mark.exhaustive),
         (((1.0, 1), (1e-9, 1)), 2.0, 1.0),
-        (((1.0, 100),), 190.0, 0.3),
+        pytest.param(((1.0, 100),), 190.0, 0.3, marks=pytest.mark.exhaustive),
         (((1.0, 2),), 0.3, 50.0),
         (((1.0, 3),), 3e5, 1e-4),
     ],
@@ -70,7 +70,7 @@ def test_order_two_is_above_the_analytic_gaussian_and_near_it(
     ("order", "scale", "epsilon"),
     some(
         ((order, *law) for order in (1.0, 1.0001, 1.5, 2.0, 3.0, 8.0, 50.0) for law in ((1.5, 0.4), (12.0, 0.05))),
-        fast=lambda order, scale, _: scale < 12.0 or order in (1.0, 1.0001, 1.5, 8.0),
+        fast=lambda order, scale, _: scale < 12.0 or order in (1.0, 1.5),
     ),
 )
 def test_one_coordinate_is_above_the_exact_shift_and_near_it(order: float, scale: float, epsilon: float) -> None:
@@ -111,6 +111,7 @@ def test_integers_are_above_the_sum_over_all_noise_and_near_it(
     assert exact * (1 - 1e-9) <= found <= exact * (1 + NARROW) + 1e-7
 
 
+@pytest.mark.exhaustive
 def test_integers_of_a_wide_scale_agree_with_the_reals() -> None:
     real = delta_of_corner(order=3, scale=20.0, corner=((1.0, 8),), epsilon=0.5, support="real").upper
     wide = delta_of_corner(order=3, scale=20.0 * 2**30, corner=((2**30, 8),), epsilon=0.5, support="integer").upper
@@ -156,6 +157,7 @@ def test_small_deltas_keep_their_digits() -> None:
     assert exact <= found.upper <= gaussian(10.0, 118.0 * (1 - 1e-4), 1.0)
 
 
+@pytest.mark.exhaustive
 def test_the_same_call_gives_the_same_record() -> None:
     call = {"order": 3.0, "scale": 9.0, "corner": ((1.0, 4), (0.5, 3)), "epsilon": 1.0, "support": "real"}
     assert delta_of_corner(**call) == delta_of_corner(**call)

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases import examples
+from tests.cases import covering, examples
 
 from ggdp.proofs import integer_sums as sums
 
@@ -33,9 +33,7 @@ def ball(x):
         return arb(mp.nstr(x, 45)) * (1 + arb(0, 1e-38))
 
 
-@pytest.mark.parametrize("p", ORDERS)
-@pytest.mark.parametrize("b", [0.3, 1.0, 4.7, 13.0])
-@pytest.mark.parametrize("moment", [0, 1, 2])
+@pytest.mark.parametrize(("p", "b", "moment"), covering(ORDERS, [0.3, 1.0, 4.7, 13.0], [0, 1, 2]))
 def test_a_tail_sum_holds_the_exact_sum_and_is_narrow(p, b, moment):
     for k in (1, 2, math.ceil(2 * b), math.ceil(4 * b)):
         if (k / b) ** p > 1e4:

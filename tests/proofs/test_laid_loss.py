@@ -9,6 +9,7 @@ from itertools import product
 import mpmath
 import pytest
 from flint import arb, ctx
+from tests.cases import covering
 
 from ggdp._balls import lower_float, upper_float
 from ggdp.errors import ArgumentError, CertificateError
@@ -180,13 +181,16 @@ def on_a_fine_grid(law: NoiseLaw) -> tuple[float, float]:
     return between([LaidLoss(CoordinateLoss(law, 1.0), 2, LAYOUTS["fine"])], 0.6, tilt=0.5)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize(
-    ("order", "support"), [(1.0, "real"), (1.0, "integer"), (1.01, "real"), (3.0, "real"), (3.0, "integer")]
+    ("name", "kind", "tilt"),
+    covering(
+        LAYOUTS,
+        [(1.0, "real"), (1.0, "integer"), (1.01, "real"), (3.0, "real"), (3.0, "integer")],
+        [0.0, 3.0, 50.0],
+    ),
 )
-@pytest.mark.parametrize("tilt", [0.0, 3.0, 50.0])
-def test_every_layout_keeps_delta_between_the_bounds(name: str, order: float, support: str, tilt: float) -> None:
-    law = NoiseLaw(order=order, scale=2.0, support=support)
+def test_every_layout_keeps_delta_between_the_bounds(name: str, kind: tuple[float, str], tilt: float) -> None:
+    law = NoiseLaw(order=kind[0], scale=2.0, support=kind[1])
     low, high = on_a_fine_grid(law)
     for tail in (-50.0, -1.0, 30.0):
         part = LaidLoss(CoordinateLoss(law, 1.0), 2, LAYOUTS[name])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
+from tests.cases import some
 
 from ggdp.errors import ArgumentError
 from ggdp.proofs import NoiseLaw
@@ -77,14 +78,21 @@ LOSSES = [
 NAMES = [repr(loss) for loss in LOSSES]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
-@pytest.mark.parametrize(("tilt", "spacing", "last"), [(0.5, 0.3, 7), (6.0, 1.1, 20)])
-def test_a_transform_holds_the_exact_value_and_is_narrow(loss: Loss, tilt: float, spacing: float, last: int) -> None:
-    line = Line(tilt=tilt, spacing=arb(spacing), last=last, reals=(-0.7, tilt + 3.0))
-    found = transform(loss, line)
+LINES = ((0.5, 0.3, 7), (6.0, 1.1, 20))
+
+
+# Every loss on one line or the other, in turn.
+@pytest.mark.parametrize(
+    ("place", "line"),
+    some(product(range(len(LOSSES)), range(len(LINES))), fast=lambda place, line: (place + line) % 2 == 0),
+)
+def test_a_transform_holds_the_exact_value_and_is_narrow(place: int, line: int) -> None:
+    loss, (tilt, spacing, last) = LOSSES[place], LINES[line]
+    on = Line(tilt=tilt, spacing=arb(spacing), last=last, reals=(-0.7, tilt + 3.0))
+    found = transform(loss, on)
     assert len(found.values) == last + 1
     at_ends = [mpmath.mpc(tilt, k * mpmath.mpf(spacing)) for k in (0, last)]
-    *ends, first, second = exact(loss, *at_ends, *map(mpmath.mpf, line.reals))
+    *ends, first, second = exact(loss, *at_ends, *map(mpmath.mpf, on.reals))
     for k, true in zip((0, last), ends, strict=True):
         value = found.values[k]
         for part, true_part in ((value.real, true.real), (value.imag, true.imag)):

@@ -65,6 +65,7 @@ def test_the_last_value_is_no_likelier_than_it_should_be(n, q):
     assert draws == [[n - 1], [n]]
 
 
+@pytest.mark.exhaustive
 def test_a_million_events_among_10_to_the_18_are_counted_to_the_last_bit():
     """P(X < k) summed at 60 digits, near the middle and 6 deviations out."""
     n, q = 10**18, 1e-12

@@ -134,9 +134,8 @@ def assert_masses(sampler, masses, longer):
     ("order", "scale", "start", "two_sided", "few"),
     [
         (*LAWS[1], 0),
-        (*LAWS[5], 64),
         *(pytest.param(*law, 0, marks=pytest.mark.exhaustive) for law in (LAWS[0], *LAWS[2:])),
-        pytest.param(*LAWS[2], 64, marks=pytest.mark.exhaustive),
+        *(pytest.param(*law, 64, marks=pytest.mark.exhaustive) for law in (LAWS[2], LAWS[5])),
     ],
 )
 def test_the_whole_tree_of_a_small_envelope_has_the_masses_of_the_law(monkeypatch, order, scale, start, two_sided, few):
@@ -148,6 +147,7 @@ def test_the_whole_tree_of_a_small_envelope_has_the_masses_of_the_law(monkeypatc
     assert_masses(sampler, masses, longer)
 
 
+@pytest.mark.exhaustive
 def test_the_tree_of_a_wrong_envelope_has_other_masses(monkeypatch):
     sampler = envelope.__wrapped__(2.0, 4.0, two_sided=True, **SMALL)
     # The highest level of the last block is nearly always rejected.

@@ -77,6 +77,7 @@ def test_the_units_and_bits_of_a_candidate_are_its_weight(utilities, rate, monke
     assert accepted["rejected"] > 0
 
 
+@pytest.mark.exhaustive
 def test_the_whole_tree_of_a_small_sampler_has_the_law_with_rejected_rounds_and_all():
     utilities, rate = [0.0, -0.5], Fraction(1, 2)
     weights = Weights.of(array(utilities), rate)

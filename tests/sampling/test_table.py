@@ -69,10 +69,10 @@ def assert_masses(masses, longer, tail, *, at_most):
 
 
 PATHS = {"guided": (0, guided, 4), "direct": (64, direct, 3)}
-# Each order by one path at least; the trees of wider laws are larger.
+# The trees of wider laws are larger.
 FAST = {
-    "guided": [(1.0, 0.3), (1.5, 1.4), (3.0, 1.0), (50.0, 5.5)],
-    "direct": [(1.0, 0.3), (2.0, 3.0), (3.0, 1.0)],
+    "guided": [(1.0, 0.3), (1.5, 1.4)],
+    "direct": [(3.0, 1.0)],
 }
 
 

@@ -158,6 +158,7 @@ def test_a_summary_has_means_and_deviations_of_the_repeats():
     assert (integer["repeats"], integer["accuracy_sd"]) == (1, None)
 
 
+@pytest.mark.exhaustive
 def test_any_number_of_workers_gives_the_same_run():
     assert run(workers=2) == run()
 

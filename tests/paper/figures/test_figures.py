@@ -70,6 +70,7 @@ def test_pictures_with_the_classic_gaussian_say_where_it_is_not_proved(results):
         assert said == one.key.startswith(("mildew-", "czech-", "adult-")), one.key
 
 
+@pytest.mark.exhaustive
 def test_every_drawn_point_of_a_large_table_is_in_the_file(results, monkeypatch):
     monkeypatch.setattr(sanitised_counts, "MANY_CELLS", 40)
     monkeypatch.setattr(sanitised_counts, "SHOWN_CELLS", 30)

@@ -407,6 +407,7 @@ def test_other_goals_and_another_prior_can_be_asked_for(monkeypatch):
     assert [row["kl_mean"] for row in usual] != [row["kl_mean"] for row in rows]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("formulas_known")
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(monkeypatch):
     def files(seed, workers):
