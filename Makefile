@@ -7,7 +7,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 # The tests start hundreds of processes, and pytest rewrites every module of theirs: both once, and not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: checks demo test test-all test-examples test-minimums lint types imports docs bench clean help
+.PHONY: checks demo test test-all test-examples test-minimums lint types imports pages docs bench clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,8 +41,12 @@ docs: $(VENV)/.all ## build the documentation into docs/_build/html
 	rm -rf docs/reference/api
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
-checks: $(VENV)/.all ## lint, types, imports and documentation, two at a time
-	$(MAKE) --no-print-directory --jobs=2 lint types imports docs
+pages: $(VENV)/.all ## check that the documentation builds without a warning (in a plain theme, twice as fast)
+	rm -rf docs/reference/api
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -D html_theme=basic docs docs/_build/plain
+
+checks: $(VENV)/.all ## lint, types, imports and pages, two at a time
+	$(MAKE) --no-print-directory --jobs=2 pages types lint imports
 
 test: checks ## the checks and the tests, in about five minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
