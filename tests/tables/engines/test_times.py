@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.tables.engines.zoo import ENGINES, counted
+from tests.tables.engines.zoo import ENGINES, counted, on_engines
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.domain import Domain
@@ -29,9 +29,7 @@ AROUND = {
 RIGHT = {"s": {0: 1, 2: 2}, "ms": {0: 1, 1: 2, 2: 2}, "us": {0: 2, 1: 2, 2: 2}, "ns": {0: 2, 1: 2, 2: 2}}
 
 
-@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Zurich", "+05:30"])
-@pytest.mark.parametrize("unit", PER_SECOND)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("engine", "unit", "zone"), on_engines(PER_SECOND, [None, "UTC", "Europe/Zurich", "+05:30"]))
 def test_time_stamps_are_compared_in_their_own_unit_as_instants(engine, unit, zone):
     if engine in ("duckdb", "ibis") and unit == "ns" and zone:
         pytest.skip("refused by its type, see below")
