@@ -52,7 +52,7 @@ def killed(keeper, place, directory, seed, *, work, kills, entries, writers=8, s
 
 
 # At these paces a ledger is used up in a few kills.
-@pytest.mark.parametrize(("work", "entries", "slower"), [("publish", 16, 2.0), ("release", 8, 0.7)])
+@pytest.mark.parametrize(("work", "entries", "slower"), [("publish", 16, 2.0), ("release", 10, 1.0)])
 def test_writers_that_are_killed_overspend_nothing_and_publish_nothing_uncharged(
     keeper, place, tmp_path, seed, record_property, work, entries, slower
 ):
