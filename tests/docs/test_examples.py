@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.cases import some
 from tests.command_lines import commands, run_line
 from tests.docs.fresh_install import blocks, page_files
 from tests.docs.fresh_install import commands as shell_lines
@@ -17,6 +18,8 @@ OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEP
 ABSENT = re.compile(r"\b(import|from) (polars|pandas|ibis|pyspark)\b|\.to_(polars|pandas)\(")
 # Not of ggdp, or for minutes: `make test-examples` runs them, in an environment of their own.
 ELSEWHERE = re.compile(r"(?!ggdp )|ggdp reproduce")
+# Their commands take seconds, and tests/cli runs the like of them.
+SLOW_PAGES = {f"docs/how-to/{name}.md" for name in ("calibrate", "choose-epsilon", "total-of-releases")}
 
 
 def sessions():
@@ -53,7 +56,13 @@ def test_the_examples_of_a_page_give_what_they_show(session, request, monkeypatc
     assert failures(session, request.node.name) == []
 
 
-@pytest.mark.parametrize("name", [name for name, text in PAGES.items() if lines(text)])
+def test_slow_pages_are_there():
+    assert {name for name, text in PAGES.items() if lines(text)} > SLOW_PAGES
+
+
+@pytest.mark.parametrize(
+    "name", some([name for name, text in PAGES.items() if lines(text)], lambda name: name not in SLOW_PAGES)
+)
 def test_the_commands_of_a_page_work_one_after_another(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").symlink_to(ROOT / "docs")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import math
 import warnings
+from itertools import product
 
 import duckdb
 import ibis
@@ -17,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cases import some
 from tests.fuzz.asking import FULL, asked, by_csv, cells
 from tests.fuzz.neighbours import outcome
 
@@ -197,8 +199,14 @@ def assert_a_note_is_one_row(path, writer, note, **options):
     assert cells(path, domain, "id", **options) == {0: 30, 1: 1}
 
 
-@pytest.mark.parametrize("note", NOTES)
-@pytest.mark.parametrize("writer", CSV_WRITERS)
+# Every time half of the notes for each writer: the other half for the next one.
+@pytest.mark.parametrize(
+    ("writer", "note"),
+    some(
+        product(CSV_WRITERS, NOTES),
+        lambda writer, note: (list(CSV_WRITERS).index(writer) + list(NOTES).index(note)) % 2 == 0,
+    ),
+)
 def test_a_note_is_one_field_of_one_record_whatever_line_ends_it_holds(tmp_path, writer, note):
     assert_a_note_is_one_row(tmp_path / "t.csv", writer, NOTES[note])
 

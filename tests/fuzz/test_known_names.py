@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cases import covering
 from tests.fuzz.asking import FULL, asked, assert_right_or_refused, by_csv, cells
 from tests.fuzz.neighbours import outcome
 
@@ -129,14 +130,14 @@ ODD_NAMES = [
 ]
 
 
-# Every time a third of the names for each source: others for the next one.
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.exhaustive) for part in (1, 2))])
+# Every time a fifth of the names for each source: others for the next one.
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.exhaustive) for part in (1, 2, 3, 4))])
 @pytest.mark.parametrize("source", {**OWN_NAMES, **MAY_REFUSE})
 def test_names_are_neither_patterns_nor_paths(tmp_path, source, part):
     # Beside each name is what it could be taken for.
     others = {"w": ["W"] * 3}
     names = ODD_NAMES if source != "ibis memtable" else ODD_NAMES[:5]
-    for name in names[(list({**OWN_NAMES, **MAY_REFUSE}).index(source) + part) % 3 :: 3]:
+    for name in names[(list({**OWN_NAMES, **MAY_REFUSE}).index(source) + part) % 5 :: 5]:
         data = {**OWN_NAMES, **MAY_REFUSE}[source](pa.table({name: ["w", "w", None], **others}), tmp_path)
         assert_right_or_refused(data, {name: LETTERS}, {1: 2, 4: 1})
         assert_right_or_refused(data, {"w": ["W"]}, {0: 1}, name)
@@ -208,9 +209,7 @@ DECLARED = {
 }
 
 
-@pytest.mark.parametrize("kept", ["frame", "parquet"])
-@pytest.mark.parametrize("role", DECLARED)
-@pytest.mark.parametrize("case", INFERRED)
+@pytest.mark.parametrize(("case", "role", "kept"), covering(INFERRED, DECLARED, ["frame", "parquet"]))
 def test_one_value_does_not_decide_whether_a_frame_of_pandas_is_counted(tmp_path, case, role, kept):
     values, one = INFERRED[case]
     if kept == "parquet" and case in ("one text among integers", "one large integer"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.cases import one_in
+from tests.cases import examples, one_in
 from tests.fuzz import reference
 from tests.fuzz.neighbours import UnwritableError, pair_of, rows_of, written
 from tests.fuzz.tables import KEY, random_case
@@ -126,7 +126,7 @@ def assert_measured_alike(writer, folder, seeds, *, share=1 / 3, **options):
 
 def seeds_of(writer):
     first = 5000 + 50 * list(WRITERS).index(writer.name)
-    return range(first, first + 3)
+    return range(first, first + examples(2, 3))
 
 
 @pytest.mark.parametrize("writer", one_in(3, [*FILES, *FRAMES]), ids=lambda writer: writer.name)

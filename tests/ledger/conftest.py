@@ -5,6 +5,7 @@ import random
 
 import pytest
 from tests.ledger.postgresql import Server, programs
+from tests.ledger.writers import Keeper
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +38,13 @@ def postgresql(server):
 def database(server):
     """Return the URL of a new database of the server."""
     return server.database()
+
+
+@pytest.fixture(scope="session")
+def keeper():
+    """Return a process that forks writers, one for all tests."""
+    with Keeper() as running:
+        yield running
 
 
 @pytest.fixture

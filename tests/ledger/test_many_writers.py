@@ -2,15 +2,9 @@
 
 import pytest
 from tests.ledger.audit import audited
-from tests.ledger.writers import STEP, Ended, Keeper, Task, people_in
+from tests.ledger.writers import STEP, Ended, Task, people_in
 
 import ggdp
-
-
-@pytest.fixture(scope="module")
-def keeper():
-    with Keeper() as running:
-        yield running
 
 
 def counts_of_all_written(keeper, url, directory, *, writers, entries):
@@ -30,10 +24,13 @@ def test_16_writers_at_once_on_sqlite_lose_no_entry_and_double_none(keeper, tmp_
     )
 
 
-@pytest.mark.parametrize("entries", [80, pytest.param(960, marks=pytest.mark.exhaustive)])
-def test_64_writers_at_once_on_postgresql_lose_no_entry_and_double_none(
-    keeper, postgresql, tmp_path, record_property, entries
+@pytest.mark.parametrize(
+    ("writers", "entries"),
+    [(16, 24), *(pytest.param(64, entries, marks=pytest.mark.exhaustive) for entries in (80, 960))],
+)
+def test_16_or_64_writers_at_once_on_postgresql_lose_no_entry_and_double_none(
+    keeper, postgresql, tmp_path, record_property, writers, entries
 ):
     record_property(
-        "counts", counts_of_all_written(keeper, postgresql, tmp_path / "files", writers=64, entries=entries)
+        "counts", counts_of_all_written(keeper, postgresql, tmp_path / "files", writers=writers, entries=entries)
     )

@@ -100,8 +100,7 @@ def test_a_good_number_of_cells_is_named_by_its_rule_and_the_noise_is_for_the_ep
         check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0)
 
 
-@pytest.mark.parametrize("engine", zoo.ENGINES)
-@pytest.mark.parametrize("by", [None, "town"])
+@pytest.mark.parametrize(("engine", "by"), zoo.on_engines(["town", None]))
 def test_sums_of_units_that_would_be_clamped_are_counted(engine, by):
     rows = [("p", "a", 60), ("p", "a", 60), ("p", "b", 60), ("q", "a", -90), ("r", "b", 500), ("s", "b", None)]
     rows += [(None, "a", 700)]

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.cases import some
+from tests.cases import examples, some
 from tests.tables.engines.zoo import ENGINES, FILES, KEY, counted, keyed
 
 import ggdp
@@ -191,6 +191,8 @@ def folder(tmp_path_factory):
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 MANY = settings(deadline=None, max_examples=10, phases=PHASES)
 AT_ONCE = 16
+# Pairs of a case that is counted every time.
+SOME = examples(16, 32)
 
 # What DuckDB reads takes a second or two: every time half of it is counted with a bound on cells alone, the other half
 # with a bound on rows too.
@@ -211,7 +213,7 @@ def seed_of(regime, source):
 def test_a_unit_moves_no_more_cells_than_are_declared(folder, source, regime):
     seed = seed_of(regime, source)
     assert_neighbours_are_close(
-        lambda table: SOURCES[source](table, folder), some_pairs(seed, 2 * AT_ONCE), regime, max_cells=1 + seed % 3
+        lambda table: SOURCES[source](table, folder), some_pairs(seed, SOME), regime, max_cells=1 + seed % 3
     )
 
 
@@ -220,7 +222,7 @@ def test_rows_of_a_unit_move_cells_no_farther_than_is_declared(folder, source, r
     seed = seed_of(regime, source)
     assert_neighbours_are_close(
         lambda table: SOURCES[source](table, folder),
-        some_pairs(100 + seed, 2 * AT_ONCE),
+        some_pairs(100 + seed, SOME),
         regime,
         max_cells=1 + seed % 3,
         rows=1 + seed // 3 % 3,
@@ -249,7 +251,7 @@ def test_many_units_move_no_more_cells_than_are_declared(folder, source, regime,
 
 @pytest.mark.parametrize(("regime", "source"), some(CASES, fast=lambda *case: case in FIRST_HALF))
 def test_a_row_moves_one_cell(folder, source, regime):
-    pairs = some_single_rows(200 + seed_of(regime, source), 2 * AT_ONCE)
+    pairs = some_single_rows(200 + seed_of(regime, source), SOME)
     assert_neighbours_are_close(lambda table: SOURCES[source](table, folder), pairs, regime, max_cells=None)
 
 

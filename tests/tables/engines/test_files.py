@@ -243,7 +243,7 @@ TOGETHER = (Domain({**{c.name: c for c in DOMAIN}, **{c.name: c for c in BOTH}})
 
 
 @pytest.mark.parametrize("marginals", [ALONE, TOGETHER])
-@settings(max_examples=examples(30, 100))
+@settings(max_examples=examples(15, 100))
 @given(before=RECORDS, line=LINES, after=RECORDS)
 def test_a_line_of_json_changes_one_cell_by_one_at_most(tmp_path_factory, marginals, before, line, after):
     path = tmp_path_factory.getbasetemp() / "line.jsonl"

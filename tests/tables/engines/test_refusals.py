@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.tables.engines.zoo import ENGINES, KEY, counted, keyed
+from tests.tables.engines.zoo import ENGINES, KEY, counted, keyed, on_engines
 
 from ggdp.errors import ArgumentError, SourceError
 from ggdp.tables.column import Column
@@ -51,8 +51,7 @@ def _column(name, kind):
     return Column(name=name, edges=(0, 2)) if kind == "bins" else Column(name=name, levels=tuple(LEVELS[kind]))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", GOES)
+@pytest.mark.parametrize(("engine", "name"), on_engines(GOES))
 def test_kinds_of_data_go_with_kinds_of_declarations_by_schema_alone(engine, name):
     frame, empty = ENGINES[engine](TABLE), ENGINES[engine](TABLE.slice(0, 0))
     for kind in ("text", "integer", "boolean", "date", "bins", "dated", "open"):

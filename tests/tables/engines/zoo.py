@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from tests.cases import covering
 
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
@@ -41,6 +43,7 @@ __all__ = [
     "expected_keys",
     "kept",
     "keyed",
+    "on_engines",
 ]
 
 KEY = bytes(range(32))
@@ -430,6 +433,21 @@ ENGINES: dict[str, Callable[[pa.Table], Any]] = {
     "duckdb": _duckdb,
     "ibis": _ibis,
 }
+# ibis is counted by DuckDB, in the same way as a relation, and a lazy frame of polars in the same way as a frame.
+_TWINS = ("ibis", "polars lazy")
+
+
+def on_engines(*axes: Iterable[Any]) -> list[Any]:
+    """Return all cases of an engine and values of axes as `covering` does; an engine like another has every fourth."""
+    cases, turns = [], dict.fromkeys(_TWINS, 0)
+    for case in covering(ENGINES, *axes):
+        engine = case.values[0]
+        if engine in turns and not case.marks:
+            turns[engine] += 1
+            cases.append(case if turns[engine] % 4 == 1 else pytest.param(*case.values, marks=pytest.mark.exhaustive))
+        else:
+            cases.append(case)
+    return cases
 
 
 def _parquet(table: pa.Table, folder: Path) -> Path:

@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -16,6 +17,8 @@ from ggdp.tables.statistics.weighted_noise import MARGIN, standard_half_widths
 
 LEVELS = (0.9, 0.95, 0.99718)
 ORDERS = (1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 5.0, 10.0, 100.0)
+# Every time the first of these orders, with three coordinates or the first level, and the second with the others.
+FIRST, SECOND = (1.0, 3.0, 100.0), (1.5, 2.0, 10.0)
 
 
 def quantile(order, level, *weights):
@@ -58,7 +61,7 @@ def test_sixteen_laplace_variables_are_the_difference_of_two_gamma_variables():
 
 
 @pytest.mark.parametrize(
-    ("order", "weight"), some([(1.5, 0.6), (3.0, 0.6), (3.0, 1.0), (1.2, 0.05)], lambda _, w: w < 1.0)
+    ("order", "weight"), some([(1.5, 0.6), (3.0, 0.6), (3.0, 1.0), (1.2, 0.05)], lambda p, w: p != 1.5 and w < 1.0)
 )
 def test_two_variables_have_the_quantiles_of_their_convolution_in_thirty_digits(order, weight):
     found = quantile(order, 0.95, 1.0, weight)
@@ -80,7 +83,7 @@ def test_two_variables_have_the_quantiles_of_their_convolution_in_thirty_digits(
         assert tail(mpmath.mpf(found)) < 0.05 < tail(mpmath.mpf(found) / (1 + 2 * MARGIN))
 
 
-@pytest.mark.parametrize("order", [1.5, 3.0, 8.0])
+@pytest.mark.parametrize("order", some([1.5, 3.0, 8.0], lambda order: order != 3.0))
 def test_three_variables_have_the_quantiles_of_their_convolution(order):
     found = quantile(order, 0.95, 1.0, 0.8, -0.5)
     end = 40.0 ** (1.0 / order)
@@ -98,8 +101,10 @@ def test_three_variables_have_the_quantiles_of_their_convolution(order):
     assert tail(found) < 0.05 < tail(found / (1.0 + 2.0 * MARGIN))
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("coordinates", [2, 3])
+@pytest.mark.parametrize(
+    ("coordinates", "order"),
+    some(product([2, 3], ORDERS), lambda number, order: order in (FIRST if number == 3 else SECOND)),
+)
 def test_tables_of_many_weights_are_those_of_single_ones_from_above(order, coordinates):
     weights = np.random.default_rng(7).uniform(-1.0, 1.0, (400, coordinates))
     weights[:20, 0] = 0.0
@@ -115,8 +120,10 @@ def test_tables_of_many_weights_are_those_of_single_ones_from_above(order, coord
     assert np.all(many[some_rows] <= single * (1.0 + (4.0 * MARGIN if order <= 5.0 else 2e-4)))
 
 
-@pytest.mark.parametrize("level", LEVELS[1:])
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    ("order", "level"),
+    some(product(ORDERS, LEVELS[1:]), lambda order, level: order in (FIRST if level == LEVELS[1] else SECOND)),
+)
 def test_half_widths_are_convex_along_the_lines_of_means_and_variances(order, level):
     noise = WeightedNoise(order=order, scale=1.0)
     lines = [([0.0, 1.0], [-1.0, 0.0]), ([0.0, 0.5, 1.0], [-1.0, -0.5, 0.0])]
