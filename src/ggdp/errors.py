@@ -174,7 +174,10 @@ class MissingExtraError(GgdpError, ImportError):
 
 
 class PrivacyWarning(UserWarning):
-    """The request can be fulfilled, but protects little: epsilon or delta is large."""
+    """The request can be fulfilled, but protects little.
+
+    Epsilon or delta is large; or a declared label is a formula to a spreadsheet, which may run on a reader's machine.
+    """
 
 
 def install_hint(extra: str) -> str:
