@@ -181,5 +181,8 @@ class PrivacyWarning(UserWarning):
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an optional part of ggdp, from the package index and from a clone."""
-    return f"pip install 'ggdp[{extra}]' (in a clone: pip install '.[{extra}]')"
+    """Return the commands that install an optional part of ggdp, in a clone and elsewhere.
+
+    Where ggdp is installed, the second adds to it whatever the first was, without looking for ggdp in an index.
+    """
+    return f"pip install '.[{extra}]' in a clone of ggdp, or pip install 'ggdp[{extra}]' where ggdp is installed"
