@@ -32,6 +32,7 @@ from ggdp.cli.columns import (
 from ggdp.cli.output import print_json, print_table
 from ggdp.cli.statistics import (
     MeanOf,
+    PerUnit,
     QuantileOf,
     Range,
     SumOf,
@@ -72,6 +73,7 @@ def check(
     variance: VarianceOf = None,
     quantile: QuantileOf = None,
     range_: Range = None,
+    per_unit: PerUnit = None,
     epsilon: Annotated[float, typer.Option(help="Epsilon of the release that is planned, for the noise shown.")] = 1.0,
     engine: Engine = None,
     encoding: Encoding = None,
@@ -97,6 +99,7 @@ def check(
                 with_ranges(declared, range_),
                 unit=unit,
                 statistics=statistics,
+                per_unit=per_unit,
                 epsilon=epsilon,
                 engine=engine,
                 temp_dir=temp_dir,
