@@ -26,7 +26,8 @@ from attrs import field, frozen
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge
-from ggdp.mechanisms.exponential import labels_of, pure, scalar_array
+from ggdp.mechanisms.candidates import labels_of, scalar_array
+from ggdp.mechanisms.exponential import pure
 from ggdp.releases.charge_description import described
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charged_to, released

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.tables.engines.zoo import ENGINES, counted
+from tests.tables.engines.counting import counted
+from tests.tables.engines.zoo import ENGINES
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.domain import Domain
