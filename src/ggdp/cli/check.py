@@ -29,7 +29,7 @@ from ggdp.cli.columns import (
     text_of,
     working,
 )
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.cli.statistics import (
     MeanOf,
     PerUnit,
@@ -81,7 +81,7 @@ def check(
     no_quotes: NoQuotes = False,
     escape: Escape = None,
     temp_dir: TempDir = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
     with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):

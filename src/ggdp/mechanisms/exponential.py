@@ -31,13 +31,12 @@ from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms.candidates import as_mask, labels_of, require_mask, scalar_array
 from ggdp.mechanisms.utility_values import finite_numbers, unread
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
-from ggdp.releases.charge_description import described
+from ggdp.releases.charge_description import charge_of
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charged_to, released
 from ggdp.sampling.entropy import checked_source, is_private
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ggdp.ledger import Ledger
+    from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
@@ -183,7 +183,7 @@ class ExponentialMechanism:
 
     def charge_request(self) -> ChargeRequest:
         """Return what a release asks a ledger for."""
-        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
+        return charge_of(self.record, self.guarantee)
 
     def release(
         self,

@@ -150,11 +150,11 @@ class TableRequest:
     text : TextFormat, optional
         How text files are read: encoding, delimiter, quotes, longest record.
     goal, order, unit, max_cells, count, max_rows_per_cell, count_cut, unit_name
-        What to count and for whom, as in `ggdp.plan_table`.
+        What to count and for whom, as in `ggdp.release_table`.
     neighbours, total, nonnegative, false_cells
-        What to promise and publish, as in `ggdp.plan_table`.
+        What to promise and publish, as in `ggdp.release_table`.
     statistics, per_unit, weights
-        What is published beside the counts, as in `ggdp.plan_table`.
+        What is published beside the counts, as in `ggdp.release_table`.
     """
 
     by: tuple[tuple[str, ...], ...] = field(converter=_marginals)

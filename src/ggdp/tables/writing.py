@@ -65,13 +65,6 @@ _NEED_QUOTES = '[,"\\r\\n]|^$'
 def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
     """Return the files of a release: one for each table, the manifest last.
 
-    Parameters
-    ----------
-    path : str or Path
-        Where the release is to be written; must end in ``.csv`` or ``.parquet``.
-    tables : int
-        How many tables there are.
-
     Examples
     --------
     >>> [file.name for file in targets("out/people.csv", 1)]
@@ -97,15 +90,6 @@ def numbered(file: Path, tables: int) -> tuple[Path, ...]:
 
 def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bool) -> tuple[Path, ...]:
     """Return the files of a release, or raise if they cannot be written. Called before any data are read.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where the release is to be written.
-    tables : int
-        How many tables there are.
-    overwrite : bool
-        Whether files that already exist may be replaced.
 
     Examples
     --------
@@ -157,15 +141,6 @@ def require_apart(data: object, files: Sequence[Path]) -> None:
 
 def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
     """Write the tables of a release and its manifest, all or none, record them in its ledger, and return the files.
-
-    Parameters
-    ----------
-    release : TableRelease
-        The release.
-    path : str or Path
-        Where to: ``table.csv`` or ``table.parquet``.
-    overwrite : bool, default False
-        Whether files that already exist may be replaced.
 
     Examples
     --------
