@@ -71,13 +71,13 @@ def test_a_year_with_a_ledger(capsys, ledger):
 def test_a_table_that_is_piped_has_a_line_for_each_row_and_one_on_a_terminal_is_folded(capsys, ledger, monkeypatch):
     del ledger
     name = "a-long-name-of-a-table-" * 6 + ".csv"
+    monkeypatch.setenv("COLUMNS", "80")
     assert release(0.5, name) == 0
     capsys.readouterr()
     assert run(["ledger", "show", "people.ledger"]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if "a-long-name" in line)
     assert name in line
     assert line.split()[0] == "1"
-    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run(["ledger", "show", "people.ledger"]) == 0
