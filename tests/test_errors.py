@@ -1,6 +1,8 @@
 """Errors name what the caller wrote, say what to do, and are of the right types."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -17,8 +19,18 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_the_hint_for_an_extra_works_from_the_index_and_from_a_clone(extra):
-    assert install_hint(extra) == f"pip install 'ggdp[{extra}]' (in a clone: pip install '.[{extra}]')"
+def test_the_hint_for_an_extra_names_the_line_of_the_readme_and_one_for_other_directories(extra):
+    in_a_clone, _, elsewhere = install_hint(extra).partition(", or ")
+    assert in_a_clone == f"pip install '.[{extra}]' in a clone of ggdp"
+    assert in_a_clone.partition(" in a")[0].replace(extra, "plots") in (ROOT / "README.md").read_text("utf-8")
+    assert elsewhere == f"pip install 'ggdp[{extra}]' where ggdp is installed"
+
+
+def test_an_extra_is_added_to_an_installed_ggdp_without_an_index():
+    command = [sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--dry-run", "ggdp[plots]"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Requirement already satisfied: ggdp[plots]" in done.stdout
 
 
 def test_every_hint_is_made_in_one_place_and_names_an_extra_that_there_is():

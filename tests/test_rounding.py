@@ -1,13 +1,17 @@
 """Numbers in texts: few digits, one style, and never less than what is proved."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ggdp
-from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp._rounding import exact_text, rounded_down_text, rounded_text, rounded_up_text
+from ggdp.ledger.amounts import Amount
+from ggdp.ledger.budgets import Budget
 
 POSITIVE = st.floats(min_value=5e-324, max_value=1e308)
 
@@ -21,6 +25,22 @@ def test_a_number_rounded_up_is_never_below_and_at_most_one_unit_of_the_last_dig
     shown = number(rounded_up_text(value, digits))
     assert value <= shown
     assert math.isinf(shown) or shown <= value * (1 + 1.001 * 10.0 ** (1 - digits)) + 5e-324
+
+
+@given(POSITIVE, st.integers(1, 12))
+def test_a_number_rounded_down_is_never_above_and_at_most_one_unit_of_the_last_digit_below(value, digits):
+    shown = number(rounded_down_text(value, digits))
+    assert shown <= value
+    assert shown >= value * (1 - 1.001 * 10.0 ** (1 - digits)) - 5e-324
+
+
+@given(st.integers(0, 10**60))
+def test_an_exact_amount_is_shown_with_all_its_digits_in_the_style_of_other_numbers(units):
+    amount = Amount(units)
+    assert Fraction(amount.shown.replace(",", "")) == amount.exact
+    text = rounded_text(float(amount), 3)
+    assert ("e-" in amount.shown) == ("e-" in text) or text.endswith("0.0001")
+    assert exact_text(Decimal(str(amount))) == amount.shown
 
 
 @given(POSITIVE, st.integers(1, 12))
@@ -50,6 +70,14 @@ def test_a_rounded_number_is_within_half_a_unit_of_the_last_digit(value, digits)
 )
 def test_numbers_are_written_in_one_style(value, text):
     assert rounded_up_text(value) == text
+
+
+def test_a_delta_has_one_text_wherever_it_is_shown():
+    goal, budget = ggdp.ApproxDP(3.0, 1e-7), Budget.of(ggdp.ApproxDP(3.0, 1e-7))
+    assert str(goal) == "(3, 1e-07)-aDP"
+    assert str(budget) == str(budget.balance) == "epsilon = 3, delta = 1e-07"
+    # Records and JSON have all digits.
+    assert budget.to_dict() == budget.balance.exact() == {"epsilon": "3", "delta": "0.0000001"}
 
 
 @given(st.floats(min_value=1e-12, max_value=100.0), st.floats(min_value=5e-324, max_value=0.99))

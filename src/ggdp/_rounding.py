@@ -15,7 +15,7 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["rounded_down_text", "rounded_text", "rounded_up", "rounded_up_text"]
+__all__ = ["exact_text", "rounded_down_text", "rounded_text", "rounded_up", "rounded_up_text"]
 
 # Powers of ten of the first digit at which a number is written with an exponent: below, and from here.
 _TINY, _HUGE = -4, 15
@@ -40,7 +40,7 @@ def rounded_text(value: float, digits: int = 3) -> str:
     """
     if not math.isfinite(value):
         return f"{value:g}"
-    return _text(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value)))
+    return exact_text(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value)))
 
 
 def rounded_up_text(value: float, digits: int = 3) -> str:
@@ -53,12 +53,7 @@ def rounded_up_text(value: float, digits: int = 3) -> str:
     >>> rounded_up_text(6.0701e-07), rounded_up_text(1411.0), rounded_up_text(0.05)
     ('6.08e-07', '1,420', '0.05')
     """
-    if not math.isfinite(value):
-        return f"{value:g}"
-    nearest = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
-    if float(nearest) >= value:
-        return _text(nearest)
-    return _text(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+    return _directed(value, digits, ROUND_CEILING)
 
 
 def rounded_down_text(value: float, digits: int = 3) -> str:
@@ -71,16 +66,30 @@ def rounded_down_text(value: float, digits: int = 3) -> str:
     >>> rounded_down_text(6.0799e-07), rounded_down_text(1419.0), rounded_down_text(0.05)
     ('6.07e-07', '1,410', '0.05')
     """
+    return _directed(value, digits, ROUND_FLOOR)
+
+
+def _directed(value: float, digits: int, rounding: str) -> str:
+    """Return a number as text, the nearest one if a reader's float of it is on the right side of the value."""
     if not math.isfinite(value):
         return f"{value:g}"
     nearest = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
-    if float(nearest) <= value:
-        return _text(nearest)
-    return _text(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(value)))
+    read = float(nearest)
+    if read >= value if rounding == ROUND_CEILING else read <= value:
+        return exact_text(nearest)
+    return exact_text(Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)))
 
 
-def _text(number: Decimal) -> str:
-    plain = number.normalize()
+def exact_text(number: Decimal) -> str:
+    """Return a number as text with all its digits.
+
+    Examples
+    --------
+    >>> exact_text(Decimal("0.0000010")), exact_text(Decimal("1234.50"))
+    ('1e-06', '1,234.5')
+    """
+    # The default context would round to 28 digits.
+    plain = number.normalize(Context(prec=max(len(number.as_tuple().digits), 1)))
     if plain.is_zero():
         return "0"
     if _TINY <= plain.adjusted() < _HUGE:

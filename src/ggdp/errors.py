@@ -174,9 +174,15 @@ class MissingExtraError(GgdpError, ImportError):
 
 
 class PrivacyWarning(UserWarning):
-    """The request can be fulfilled, but protects little: epsilon or delta is large."""
+    """The request can be fulfilled, but protects little.
+
+    Epsilon or delta is large; or a declared label is a formula to a spreadsheet, which may run on a reader's machine.
+    """
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an optional part of ggdp, from the package index and from a clone."""
-    return f"pip install 'ggdp[{extra}]' (in a clone: pip install '.[{extra}]')"
+    """Return the commands that install an optional part of ggdp, in a clone and elsewhere.
+
+    Where ggdp is installed, the second adds to it whatever the first was, without looking for ggdp in an index.
+    """
+    return f"pip install '.[{extra}]' in a clone of ggdp, or pip install 'ggdp[{extra}]' where ggdp is installed"

@@ -133,3 +133,32 @@ def test_a_release_counts_by_month_and_labelled_bins(tmp_path, monkeypatch):
         run(["release", "visits.csv", "--by", "rooms", "--levels", "rooms=1..2", "--epsilon", "5", "--out", "r.csv"])
         == 0
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["--by", "a,", "b"], "--by a, b: has spaces between its values; write --by a,b"),
+        (["--by", "a,", "b,", "c c"], "--by a, b, c c: has spaces between its values; write --by 'a,b,c c'"),
+        (["--by", "a", ",b"], "--by a ,b: has spaces between its values; write --by a,b"),
+        (["--by", "a", ",", "b"], "--by a , b: has spaces between its values; write --by a,b"),
+        (
+            ["--by", "a", "--levels", "a=x,", "y"],
+            "--levels a=x, y: has spaces between its values; write --levels a=x,y",
+        ),
+        (["--by", "a", "b"], "unexpected extra argument"),
+    ],
+)
+@pytest.mark.parametrize("command", ["release", "check"])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_list_with_spaces_is_answered_with_what_to_write(capsys, command, typed, said, last):
+    epsilon = ["--epsilon", "1", "--out", "out.csv"] if command == "release" else []
+    source = ["people.csv"]
+    assert run([command, *epsilon, *([] if last else source), *typed, *(source if last else [])]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
+def test_a_name_that_is_empty_is_answered_with_what_to_write(capsys):
+    assert run(["check", "--by", "a,", "b"]) == 1
+    assert "--by = 'a,': has an empty name; write columns without spaces between them" in capsys.readouterr().err

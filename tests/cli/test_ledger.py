@@ -68,6 +68,22 @@ def test_a_year_with_a_ledger(capsys, ledger):
     assert verified["verified"] is True
 
 
+def test_a_table_that_is_piped_has_a_line_for_each_row_and_one_on_a_terminal_is_folded(capsys, ledger, monkeypatch):
+    del ledger
+    name = "a-long-name-of-a-table-" * 6 + ".csv"
+    monkeypatch.setenv("COLUMNS", "80")
+    assert release(0.5, name) == 0
+    capsys.readouterr()
+    assert run(["ledger", "show", "people.ledger"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "a-long-name" in line)
+    assert name in line
+    assert line.split()[0] == "1"
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run(["ledger", "show", "people.ledger"]) == 0
+    assert name not in capsys.readouterr().out
+
+
 def test_a_release_that_does_not_fit_names_what_remains_and_leaves_nothing(capsys, ledger):
     assert release(0.75) == 0
     before = ledger.head
@@ -105,7 +121,7 @@ def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
     assert said["fits"] is False
     assert said["refusal"].endswith("the largest epsilon that fits at this delta is 1")
     assert run([*command, "1.5"]) == 0
-    assert "there remains epsilon = 1, delta = 0.000001" in capsys.readouterr().out
+    assert "there remains epsilon = 1, delta = 1e-06" in capsys.readouterr().out
     assert run([*command, "0.5"]) == 0
     assert "It fits in what remains of the ledger." in capsys.readouterr().out
     assert ledger.entries() == ()
@@ -129,12 +145,12 @@ def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
         ([*NEW, "--analyst", "ana=1,2"], "--analyst = 'ana=1,2': has a wrong delta, which must"),
         ([*NEW, "--analyst", "ana=1", "--analyst", " ana =0.5"], "--analyst = ' ana =0.5': gives 'ana' a second cap"),
         ([*NEW, "--analyst", "ana=1.5"], "--analyst = 'ana': has a cap of epsilon = 1.5, delta = 0, above the budget"),
-        ([*NEW, "--analyst", "ana=1,2e-6"], "--analyst = 'ana': has a cap of epsilon = 1, delta = 0.000002, above"),
+        ([*NEW, "--analyst", "ana=1,2e-6"], "--analyst = 'ana': has a cap of epsilon = 1, delta = 2e-06, above"),
         ([*NEW, "--accounting", "renyi", "--analyst", "ana=1"], "--analyst = 'ana': has a cap without a delta"),
         ([*NEW, "--accounting", "renyi", "--analyst", "ana=0.01,1e-6"], "too small: no release keeps it by the Renyi"),
         (
             ["ledger", "init", "new.ledger", "--epsilon", "1e6", "--delta", "1e-6", "--accounting", "renyi"],
-            "--accounting = 'renyi': has no orders for epsilon = 1000000",
+            "--accounting = 'renyi': has no orders for epsilon = 1,000,000",
         ),
         (["ledger", "verify", "people.ledger", "--head", "abc"], "--head = 'abc'"),
         (["ledger", "verify", "people.ledger", "--head", "0" * 64], "older copy, or written anew"),

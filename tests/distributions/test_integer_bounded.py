@@ -6,7 +6,6 @@ import pytest
 from ggdp.distributions import integer_bounded
 from ggdp.distributions.integer_bounded import (
     BoundedIntegerErrors,
-    bounded_integer_moments,
     running_sums,
     worst_case,
 )
@@ -50,7 +49,7 @@ def test_the_worst_errors_are_those_of_the_enumerated_law(bounding, order, scale
 @pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0, 8.0])
 @pytest.mark.parametrize(("scale", "width"), [(0.5, 10), (3.0, 41), (20.0, 10), (2.0, 1)])
 def test_the_errors_at_every_true_value_are_those_of_the_enumerated_law(bounding, order, scale, width):
-    found = bounded_integer_moments(order, scale, np.arange(5, 6 + width), (5, 5 + width), bounding)
+    found = BoundedIntegerErrors(order, scale, width, bounding).moments(np.arange(width + 1))
     bias, deviation, absolute = enumerated(order, scale, width, bounding)
     assert found.bias == pytest.approx(bias, rel=1e-9, abs=1e-13 * scale)
     assert found.std == pytest.approx(deviation, rel=1e-9)
@@ -72,7 +71,7 @@ def test_masses_sum_to_one_and_give_the_bias(bounding, order, scale, width):
 def test_a_tiny_bias_far_from_both_bounds_keeps_its_digits():
     """At 40 and 60 scales from the bounds the bias is the tail of the nearer side: a geometric sum."""
     q = math.exp(-1.0)
-    found = bounded_integer_moments(1.0, 1.0, [40], (0, 100), "boundary-inflated").bias[0]
+    found = BoundedIntegerErrors(1.0, 1.0, 100, "boundary-inflated").moments(np.array([40])).bias[0]
     # The sum of T(k) = q^k / (1 + q) over k > 40, less that over k > 60.
     exact = (q**41 - q**61) / ((1 + q) * (1 - q))
     assert found == pytest.approx(exact, rel=1e-12, abs=0.0)

@@ -79,6 +79,6 @@ def test_a_refusal_names_the_largest_epsilon_that_fits():
     totals = books.after(books.opening(), {"epsilon": "0.75", "delta": "0"})
     said = books.refusal(totals, {"epsilon": "0.5", "delta": "0"})
     assert said.endswith("the largest epsilon that fits at this delta is 0.25")
-    assert "a delta of at most 0.000001" in books.refusal(totals, {"epsilon": "0.1", "delta": "0.1"})
+    assert "a delta of at most 1e-06" in books.refusal(totals, {"epsilon": "0.1", "delta": "0.1"})
     spent = books.after(books.opening(), {"epsilon": "1", "delta": "0"})
     assert books.refusal(spent, {"epsilon": "0.1", "delta": "0"}).endswith("nothing more can be released")

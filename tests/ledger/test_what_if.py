@@ -3,7 +3,7 @@
 import pytest
 
 import ggdp
-from ggdp.errors import BudgetExceededError, LedgerError
+from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
 
 GOAL = ggdp.Mechanism(
     ggdp.calibrate(ggdp.ApproxDP(0.3, 1e-8), ggdp.Sensitivity.histogram(), order=2, support="integer")
@@ -52,3 +52,14 @@ def test_the_cap_of_an_analyst_counts(tmp_path):
     assert found.remaining.epsilon < 0.31
     with pytest.raises(LedgerError, match="no analyst was named"):
         ledger.what_if(GOAL)
+
+
+def test_without_caps_an_analyst_shares_the_budget(tmp_path):
+    ledger = made(tmp_path)
+    ledger.charge(ggdp.PureDP(0.3, "add-remove"), "ana")
+    assert ledger.what_if(GOAL, "ana") == ledger.what_if(GOAL)
+    assert ledger.remaining("ana") == ledger.remaining()
+    with pytest.raises(ArgumentError, match=r"analyst = 'ana': has no cap.*`entries\(\)`"):
+        ledger.spent("ana")
+    with pytest.raises(ArgumentError, match="analyst"):
+        ledger.remaining("")

@@ -90,7 +90,7 @@ def test_the_page_says_what_was_published(made, manifest):
     assert "1 in 10,000,000" in said
     assert "2 of 2 proved again for this page" in said
     assert found.budget.head.hash in said
-    assert "Remaining epsilon = 2, delta = 0.0000009" in said
+    assert "Remaining epsilon = 2, delta = 9e-07" in said
     assert "charged on " in said
     assert "13 questions are not answered yet" in said
     for release in found.releases:

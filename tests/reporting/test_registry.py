@@ -145,7 +145,7 @@ def test_several_releases_state_the_sum_that_always_holds(made, manifest, answer
     assert deployment["dp_variant"]["variant_name"] == "Approximate DP"
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-7}
     assert deployment["deployment_model"]["release_type"] == "Many releases"
-    assert "epsilon = 3, delta = 0.000001" in deployment["deployment_model"]["release_type_details"]
+    assert "epsilon = 3, delta = 1e-06" in deployment["deployment_model"]["release_type_details"]
     assert deployment["implementation"]["post_processing"].startswith("wards: clip")
     assert deployment["administrative"]["tier"] == 3
     (source,) = deployment["administrative"]["evidence_sources"].values()

@@ -114,6 +114,32 @@ def test_sums_of_units_that_would_be_clamped_are_counted(engine, by):
     assert (found.totals_below, found.totals_above) == (1, 1)
     (rows_only,) = check_table(data, by, domain, unit="who", statistics=[ggdp.Mean("pay")]).ranges
     assert rows_only.totals_below is rows_only.totals_above is None
+    (summed,) = check_table(data, by, domain, unit="who", statistics=[ggdp.Mean("pay")], per_unit="sum").ranges
+    assert (summed.totals_below, summed.totals_above) == (1, 1)
+    (largest,) = check_table(data, by, domain, unit="who", statistics=statistics, per_unit="max").ranges
+    assert largest.totals_below is largest.totals_above is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["--by", "pay", "--unit", "who", "--per-unit", "sum"], "--per-unit = 'sum': needs --mean"),
+        (["--sum", "pay", "--range", "pay=0:9", "--per-unit", "sum"], "--per-unit = 'sum': needs --unit COL"),
+    ],
+)
+def test_a_rule_for_units_needs_units_and_statistics_as_in_a_release(tmp_path, capsys, typed, said):
+    pq.write_table(pa.table({"who": ["a", "b"], "pay": [1, 2]}), tmp_path / "pay.parquet")
+    assert run(["check", str(tmp_path / "pay.parquet"), *typed]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_check_counts_the_sums_that_the_rule_of_the_release_would_clamp(tmp_path, capsys):
+    pq.write_table(pa.table({"who": ["a", "a", "b"], "pay": [60, 60, 2]}), tmp_path / "pay.parquet")
+    typed = ["check", str(tmp_path / "pay.parquet"), "--mean", "pay", "--range", "pay=0:100", "--unit", "who"]
+    for rule, counted in (([], None), (["--per-unit", "sum"], (0, 1)), (["--per-unit", "mean"], None)):
+        assert run([*typed, *rule, "--json"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["ranges"]
+        assert (found["totals_below"], found["totals_above"]) == (counted or (None, None))
 
 
 def test_statistics_of_all_rows_have_no_table_of_cells(tmp_path, capsys):

@@ -20,7 +20,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.cases import examples, some
-from tests.tables.engines.zoo import ENGINES, FILES, KEY, counted, keyed
+from tests.tables.engines.counting import counted, keyed
+from tests.tables.engines.zoo import ENGINES, FILES, KEY
 
 import ggdp
 from ggdp.tables.domain import Domain

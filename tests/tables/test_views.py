@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ggdp
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, PrivacyWarning
 from ggdp.tables import writing
+from ggdp.tables.request import TableRequest
 
 APPROX, PURE = ggdp.ApproxDP(1.0, 1e-6), ggdp.PureDP(1.0)
 FORMULAS = [
@@ -32,6 +33,8 @@ FORMULAS = [
     "-5;=x",
     "-5\n=x",
     "+-5",
+    "\uff1d1",
+    "\uff20x",
 ]
 HARMLESS = ["-5", "+1e5", "-.5", "5", "x=1", "a'b", " =1", "", "-0.25", "+7."]
 
@@ -64,15 +67,42 @@ def test_parquet_files_and_frames_keep_the_text_and_declared_levels_are_the_publ
     release = released(FORMULAS)
     release.write(tmp_path / "out.parquet")
     assert sorted(pq.read_table(tmp_path / "out.parquet")["k"].to_pylist()) == sorted(FORMULAS)
-    declared = ggdp.release_table(pa.table({"k": ["a"]}), by="k", goal=PURE, domain={"k": ["=1+1", "'a", "-x"]})
+    with pytest.warns(PrivacyWarning, match="'=1\\+1', '-x' of 'k': a spreadsheet"):
+        declared = ggdp.release_table(pa.table({"k": ["a"]}), by="k", goal=PURE, domain={"k": ["=1+1", "'a", "-x"]})
     assert texts_of(declared.to_csv()) == ["=1+1", "'a", "-x"]
+    assert declared.manifest["table"]["warnings"] == list(declared.request.warnings)
 
 
-@given(st.lists(st.text(st.sampled_from("'=+-@5a.e\t"), max_size=4), unique=True, min_size=1))
+@pytest.mark.parametrize("text", [text for text in FORMULAS if not text.startswith("'")])
+@pytest.mark.parametrize(
+    ("name", "declared"),
+    [
+        ("k", lambda text: ["a", text]),
+        ("k", lambda text: {"levels": ["a"], "other": text}),
+        ("k", lambda text: {"levels": [1, 2], "missing": text}),
+        ("k", lambda text: {"edges": [0, 1, 2], "labels": ["a", text]}),
+        (None, lambda _: ["a"]),
+    ],
+)
+def test_who_declares_a_formula_is_warned_when_the_release_is_planned(name, declared, text):
+    column = text if name is None else name
+    (warning,) = TableRequest(by=column, goal=PURE, domain={column: declared(text)}).warnings
+    assert repr(text) in warning
+    assert "rename them, or publish a Parquet file" in warning
+
+
+def test_harmless_labels_numbers_and_open_columns_have_no_warning_and_many_formulas_have_one():
+    declared = {"k": [text for text in HARMLESS if text], "n": [-1, 2], "b": {"edges": [-1, 0, 1]}}
+    assert TableRequest(by=[*declared, "open"], goal=APPROX, domain=declared).warnings == ()
+    found = TableRequest(by=["k", "n"], goal=PURE, domain={"k": ["=a", "=b", "=c", "=d", "=e"], "n": ["@x"]}).warnings
+    assert [warning.partition(":")[0] for warning in found] == ["'=a', '=b', '=c' and 2 more of 'k'; '@x' of 'n'"]
+
+
+@given(st.lists(st.text(st.sampled_from("'=+-@5a.e\t\uff0b"), max_size=4), unique=True, min_size=1))
 def test_no_two_texts_become_one_and_one_apostrophe_less_is_the_text(texts):
     found = writing._harmless(pa.chunked_array([pa.array(texts, pa.string())])).to_pylist()
     assert [text.removeprefix("'") for text in found] == texts
-    assert all(text[:1] not in "=@\t" or not text for text in found)
+    assert all(text[:1] not in "=@\t\uff0b" or not text for text in found)
 
 
 def test_csv_text_is_what_is_written(tmp_path):

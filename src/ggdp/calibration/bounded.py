@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ggdp.calibration.integer_bounded import scale_for_integer_bounded
-from ggdp.calibration.search import Proposal, bracketed, passing_end, proved_or_raised
+from ggdp.calibration.search import Proposal, bracketed, log_excess, passing_end, proved_or_raised
 from ggdp.calibration.truncated_formula import truncated_scale
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ def least_for_bounded(bound: BoundedLoss, law: NoiseLaw, target: float) -> Propo
         scale = scale_for_integer_bounded(law, int(width), int(sensitivity), target)
         return proved_or_raised(bound, law.with_scale(scale), target)
 
-    @lru_cache(maxsize=256)
-    def excess(scale: float) -> float:
-        upper = bound.enclose(law.with_scale(scale)).upper
-        return math.log(upper / target) if upper > 0.0 else -math.inf
-
+    excess = lru_cache(maxsize=256)(log_excess(bound, law, target))
     found = bracketed(excess, _start(law.order, bound.coordinates, bound.moving, target), ratio=2.0)
     scale = passing_end(excess, **found._asdict(), tolerance=_TOLERANCE)
     return proved_or_raised(bound, law.with_scale(scale), target)

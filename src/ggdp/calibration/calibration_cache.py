@@ -48,16 +48,7 @@ def remembered(
 ) -> Calibration:
     """Return the calibration on the integers for a goal from the cache, proved again, or make it and keep it.
 
-    Parameters
-    ----------
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be kept.
-    sensitivity : Sensitivity
-        How far one person can move the query.
-    order : float, optional
-        Order of the noise; None for the best one, which `make` then chooses.
-    make : callable
-        Returns the calibration where the cache has none.
+    An order of None stands for the best one, which `make` then chooses.
     """
     path = _path(goal, sensitivity, order)
     if path is None:

@@ -28,7 +28,7 @@ import numpy as np
 from flint import arb
 
 from ggdp._balls import BALLS, upper_float, working_precision
-from ggdp.calibration.search import Proposal, passing_end, proved_or_raised
+from ggdp.calibration.search import Proposal, log_excess, passing_end, proved_or_raised
 from ggdp.errors import SearchError
 from ggdp.proofs.integer_shift import delta_at_integer_threshold, least_threshold
 
@@ -77,8 +77,7 @@ def least_for_integer_shift(bound: IntegerShiftDelta, law: NoiseLaw, target: flo
     def excess(k: int, b: float) -> float:
         if bound.notion == "probabilistic" and target > 0.5:
             # A shift below D may be the worst, with a threshold of its own.
-            upper = bound.enclose(law.with_scale(b)).upper
-            return math.log(upper / target) if upper > 0.0 else -math.inf
+            return log_excess(bound, law, target)(b)
         return _excess(bound.notion, p, b, D, eps, k, target)
 
     def passes(k: int) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ggdp.calibration.search import Proposal, passing_end, proved_or_raised
+from ggdp.calibration.search import Proposal, log_excess, passing_end, proved_or_raised
 from ggdp.errors import SearchError
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ def least_for_radial(bound: RadialDelta, law: NoiseLaw, target: float) -> Propos
     3.7297512
     """
     start = bound.sensitivity / _reach(law.order, bound.dimension, bound.epsilon, target)
-
-    def excess(scale: float) -> float:
-        upper = bound.enclose(law.with_scale(scale)).upper
-        return math.log(upper / target) if upper > 0.0 else -math.inf
-
+    excess = log_excess(bound, law, target)
     width = TOLERANCE
     while width <= WIDEST:
         failing, passing = start * (1.0 - width), start * (1.0 + width)

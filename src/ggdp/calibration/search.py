@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.enclosures import Enclosure
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Bracket", "Proposal", "bracketed", "passing_end", "proved_or_raised"]
+__all__ = ["Bracket", "Proposal", "bracketed", "log_excess", "passing_end", "proved_or_raised"]
 
 # Regula falsi with bisections halves a bracket at least every third step: enough for all floats.
 MAXIMUM_STEPS = 400
@@ -61,6 +61,16 @@ def proved_or_raised(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
         f"the bound {bound.name!r}"
     )
     raise SearchError(message)
+
+
+def log_excess(bound: Bound, law: NoiseLaw, target: float) -> Callable[[float], float]:
+    """Return how far above a target the bound is at a scale, in logarithms; at most 0 where it is reached."""
+
+    def excess(scale: float) -> float:
+        upper = bound.enclose(law.with_scale(scale)).upper
+        return math.log(upper / target) if upper > 0.0 else -math.inf
+
+    return excess
 
 
 def bracketed(excess: Callable[[float], float], start: float, *, ratio: float = 1.1) -> Bracket:

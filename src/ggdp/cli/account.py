@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.errors import ArgumentError
 
 __all__ = ["account"]
@@ -21,7 +21,7 @@ def account(
     manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
     delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Find delta at this epsilon.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute what several releases of the same people cost together.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -93,7 +95,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = app(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
     except UsageError as wrong:
-        _report(_usage(wrong))
+        _report(_usage(wrong, arguments))
         return 2
     except typer.Abort:
         _report("interrupted")
@@ -130,14 +132,28 @@ def _flag(argument: str, typed: Sequence[str]) -> str:
     return argument if argument == "sensitivity" and flag not in typed else flag
 
 
-def _usage(wrong: Any) -> str:  # noqa: ANN401 - an error of whichever click there is
+def _usage(wrong: Any, typed: Sequence[str]) -> str:  # noqa: ANN401 - an error of whichever click there is
     """Return the message of a usage error, with the offending value."""
+    if "unexpected extra argument" in (said := str(wrong.format_message())):
+        return _list_with_spaces(typed) or said
     # Typer parses numbers by pydantic, whose words leave out what could not be parsed; its error has it.
     found: list[dict[str, Any]] = getattr(wrong.__cause__, "errors", list)()
     kinds = {"float": "must be a number", "int": "must be an integer"}
     if len(found) == 1 and wrong.param and (kind := str(found[0]["type"]).partition("_")[0]) in kinds:
         return str(ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind]))
     return str(wrong.format_message()).replace(": Value error, ", ": ")
+
+
+def _list_with_spaces(typed: Sequence[str]) -> str | None:
+    """Return what to write in place of a list with a space after a comma, which a shell passes on as two words."""
+    for place, flag in enumerate(typed):
+        words = pairwise(typed[place + 1 :])
+        further = [word for _, word in takewhile(lambda pair: pair[0].endswith(",") or pair[1].startswith(","), words)]
+        if flag.startswith("--") and further:
+            values = [typed[place + 1], *further]
+            written = f"{flag} {shlex.quote(''.join(values))}"
+            return f"{flag} {' '.join(values)}: has spaces between its values; write {written}"
+    return None
 
 
 def _report(message: str, failed: BaseException | None = None) -> None:

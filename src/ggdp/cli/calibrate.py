@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from ggdp._rounding import rounded_text
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.cli.query import (
     Box,
     Delta,
@@ -48,7 +48,7 @@ def calibrate(
     ] = None,
     bounding: Annotated[Bounding | None, typer.Option(help="How the output is kept in the bounds.")] = None,
     method: Annotated[Method, typer.Option(help="The least scale, or the paper's formula.")] = "tight",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the least noise scale that satisfies a goal, and prove it."""
     goal = goal_of(epsilon, delta, notion)

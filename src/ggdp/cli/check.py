@@ -29,9 +29,10 @@ from ggdp.cli.columns import (
     text_of,
     working,
 )
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.cli.statistics import (
     MeanOf,
+    PerUnit,
     QuantileOf,
     Range,
     SumOf,
@@ -72,6 +73,7 @@ def check(
     variance: VarianceOf = None,
     quantile: QuantileOf = None,
     range_: Range = None,
+    per_unit: PerUnit = None,
     epsilon: Annotated[float, typer.Option(help="Epsilon of the release that is planned, for the noise shown.")] = 1.0,
     engine: Engine = None,
     encoding: Encoding = None,
@@ -79,7 +81,7 @@ def check(
     no_quotes: NoQuotes = False,
     escape: Escape = None,
     temp_dir: TempDir = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
     with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):
@@ -97,6 +99,7 @@ def check(
                 with_ranges(declared, range_),
                 unit=unit,
                 statistics=statistics,
+                per_unit=per_unit,
                 epsilon=epsilon,
                 engine=engine,
                 temp_dir=temp_dir,

@@ -187,7 +187,11 @@ def text_of(encoding: str | None, delimiter: str | None, escape: str | None, *, 
 
 def marginals_of(by: Sequence[str]) -> list[list[str]]:
     """Return the columns of each requested table."""
-    return [_listed("--by", text, text) for text in by]
+    found = [_listed("--by", text, text) for text in by]
+    for text, names in zip(by, found, strict=True):
+        if not all(names):
+            raise ArgumentError("--by", text, "has an empty name; write columns without spaces between them: --by a,b")
+    return found
 
 
 def domain_of(

@@ -12,7 +12,7 @@ import typer
 
 from ggdp._files import write_together
 from ggdp._rounding import rounded_text
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.errors import ArgumentError, MissingExtraError, PrivacyWarning
 from ggdp.privacy import PureDP
 
@@ -30,7 +30,7 @@ def demo(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier output (and spend epsilon again).")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Release a private table of bundled data.
 

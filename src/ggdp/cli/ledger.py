@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from ggdp._rounding import rounded_up_text
 from ggdp.cli.examples import example
 from ggdp.cli.ledger_show import show
 from ggdp.cli.output import AsJson, print_json
@@ -154,7 +155,8 @@ def reserve(
     if as_json:
         print_json({"ledger": opened.name, "delta": delta, "remaining": remaining.to_dict(), "head": opened.head.hash})
         return
-    typer.echo(f"Reserved: {remaining}. Together they have a delta of at most {delta:.3g} at the budget's epsilon.")
+    said = rounded_up_text(delta)
+    typer.echo(f"Reserved: {remaining}. Together they have a delta of at most {said} at the budget's epsilon.")
 
 
 @ledger.command(epilog=example("ggdp ledger upgrade people.ledger"))

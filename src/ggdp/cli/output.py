@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AsJson", "print_json", "print_table"]
 
+# A width in characters that no table has.
+_UNLIMITED = 1_000_000
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -21,7 +24,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def print_table(title: str, rows: Iterable[tuple[object, ...]], *, header: tuple[str, ...] | None = None) -> None:
-    """Print rows under a title, the first column in bold."""
+    """Print rows under a title, the first column in bold; lines are folded to the width of a terminal only."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -33,4 +36,8 @@ def print_table(title: str, rows: Iterable[tuple[object, ...]], *, header: tuple
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     # Words are printed as they are: "[red]" and ":smile:" may be levels of a table.
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        # A file, or a program that reads a line for each row.
+        console.width = _UNLIMITED
+    console.print(table)

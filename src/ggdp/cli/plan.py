@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ggdp._rounding import rounded_text
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.cli.pictures import require_picture, write_picture
 from ggdp.cli.query import (
     Box,
@@ -62,7 +62,7 @@ def plan(
         Path | None, typer.Option(metavar="FILE", help="Draw error against order to a .png, .pdf or .svg file.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier plot.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the order of noise with the least error for a query. Reads no data."""
     if (epsilon is None) == (plus_minus is None):

@@ -35,7 +35,7 @@ from ggdp.cli.columns import (
     text_of,
     working,
 )
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
 from ggdp.cli.spending import (
     Analyst,
@@ -146,7 +146,7 @@ def release(
         Path | None, typer.Option(metavar="FILE", help="Draw the released table to a .png, .pdf or .svg file.")
     ] = None,
     overwrite: Overwrite = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Publish counts and statistics under differential privacy.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ggdp._files import write_together
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def reproduce(
     ] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Download nothing.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier report.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper, with a verdict on every claim.
 

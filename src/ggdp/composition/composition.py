@@ -200,7 +200,7 @@ class Composition:
         for slack in (1e-6, 1e-9):
             upper = self.epsilon(slack)[1]
             if math.isfinite(upper):
-                lines.append(f"  epsilon {rounded_text(upper)} at delta {slack:g}")
+                lines.append(f"  epsilon {rounded_text(upper)} at delta {rounded_text(slack)}")
         return "\n".join(lines)
 
 

@@ -70,20 +70,6 @@ def boundary_inflated_moments(
 ) -> ErrorMoments:
     """Return the moments of the error of the boundary-inflated law at every location of an array.
 
-    Parameters
-    ----------
-    order, scale : float
-        Order, at least 1, and scale of the law.
-    location : array_like
-        Locations, all within the bounds.
-    bounds : (float, float)
-        Lower and upper bound.
-
-    Returns
-    -------
-    ErrorMoments
-        Arrays of the shape of `location`.
-
     Examples
     --------
     >>> boundary_inflated_moments(2, 1e9, np.array([0.0, 5.0, 10.0]), (0.0, 10.0)).bias.round(6) + 0.0

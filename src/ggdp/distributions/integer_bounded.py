@@ -32,11 +32,11 @@ from ggdp.distributions.generalized_gaussian import Floats, elementwise, outside
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from ggdp.distributions.integer import IntegerGeneralizedGaussian
 
-__all__ = ["BoundedIntegerErrors", "bounded_integer_moments", "running_sums", "weights", "worst_case"]
+__all__ = ["BoundedIntegerErrors", "running_sums", "weights", "worst_case"]
 
 # Weights beyond e^-_DEPTH are left out of a table, and no table has more entries than this.
 _DEPTH = 200.0
@@ -200,32 +200,6 @@ class BoundedIntegerErrors:
                 left, right = points[max(top - 1, 0)], points[min(top + 1, points.size - 1)]
                 points = np.unique(left + ((right - left) * steps).astype(np.int64))
         return best
-
-
-def bounded_integer_moments(
-    order: float, scale: float, location: ArrayLike, bounds: tuple[int, int], bounding: str
-) -> ErrorMoments:
-    """Return the moments of the error of bounded integer noise at every true value of an array.
-
-    Parameters
-    ----------
-    order, scale : float
-        Order, at least 1, and scale of the noise.
-    location : array_like of int
-        True values, within the bounds.
-    bounds : (int, int)
-        Lower and upper bound.
-    bounding : {"truncated", "boundary-inflated"}
-        What keeps the output in the bounds.
-
-    Examples
-    --------
-    >>> bounded_integer_moments(1.0, 1e9, [0, 1, 2], (0, 2), "truncated").bias.round(6) + 0.0
-    array([ 1.,  0., -1.])
-    """
-    s = np.asarray(location, dtype=np.int64)
-    low, high = int(bounds[0]), int(bounds[1])
-    return BoundedIntegerErrors(order, scale, high - low, bounding).moments(s - low)
 
 
 def worst_case(order: float, scale: float, bounds: tuple[float, float], bounding: str) -> WorstCase:

@@ -66,20 +66,6 @@ def _truncated(p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
 def truncated_moments(order: float, scale: float, location: ArrayLike, bounds: tuple[float, float]) -> ErrorMoments:
     """Return the moments of the error of the truncated law at every location of an array.
 
-    Parameters
-    ----------
-    order, scale : float
-        Order, at least 1, and scale of the law.
-    location : array_like
-        Locations, all within the bounds.
-    bounds : (float, float)
-        Lower and upper bound.
-
-    Returns
-    -------
-    ErrorMoments
-        Arrays of the shape of `location`.
-
     Examples
     --------
     >>> truncated_moments(2, 1e6, np.array([0.0, 5.0, 10.0]), (0.0, 10.0)).bias.round(6) + 0.0

@@ -104,12 +104,19 @@ class Accounts:
         return self.common.spent(state.common) if analyst is None else self._cap(analyst).spent(state.analysts[analyst])
 
     def remaining(self, state: State, analyst: str | None) -> Balance:
-        """Return what remains of the budget, or of the cap of an analyst."""
-        if analyst is None:
+        """Return what remains of the budget, or of the cap of an analyst; without caps all share the budget."""
+        if analyst is None or not self.caps:
             return self.common.remaining(state.common)
         return self._cap(analyst).remaining(state.analysts[analyst])
 
     def _cap(self, analyst: str) -> Accounting:
+        if not self.caps:
+            raise ArgumentError(
+                "analyst",
+                analyst,
+                "has no cap, since the ledger has none, and only with caps is it added up what each analyst has spent; "
+                "leave `analyst` out, or add up the charges of `entries()`",
+            )
         if analyst not in self.caps:
             raise ArgumentError("analyst", analyst, f"must be one of {sorted(self.caps)}")
         return self.caps[analyst]

@@ -16,7 +16,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+
+from ggdp._rounding import exact_text
 
 __all__ = ["PLACES", "Amount", "typed"]
 
@@ -84,8 +87,13 @@ class Amount:
     def __float__(self) -> float:
         return float(self.exact)
 
+    @property
+    def shown(self) -> str:
+        """All digits in the style of other texts, for people: "1e-06"."""
+        return exact_text(Decimal(str(self)))
+
     def __str__(self) -> str:
-        """Return all digits, without an exponent and without trailing zeros: one text for each amount."""
+        """Return all digits, without an exponent and without trailing zeros: one text for each amount, in records."""
         whole, part = divmod(abs(self.units), _UNITS)
         text = f"{'-' if self.units < 0 else ''}{whole}.{part:0{PLACES}d}"
         return text.rstrip("0").rstrip(".")

@@ -29,7 +29,7 @@ class Budget:
     Examples
     --------
     >>> print(Budget.of(ApproxDP(3.0, 1e-6)))
-    epsilon = 3, delta = 0.000001
+    epsilon = 3, delta = 1e-06
     """
 
     epsilon: Amount
@@ -94,7 +94,7 @@ class Budget:
         )
 
     def __str__(self) -> str:
-        return f"epsilon = {self.epsilon}, delta = {self.delta}"
+        return f"epsilon = {self.epsilon.shown}, delta = {self.delta.shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +128,14 @@ class Balance:
 
     def exact(self) -> dict[str, str]:
         """Return epsilon and delta with all their digits."""
+        return {name: str(amount) for name, amount in self._amounts().items()}
+
+    def _amounts(self) -> dict[str, Amount]:
         numbers = {"epsilon": self.epsilon, "delta": self.delta}
-        return {name: str(Amount.up(number)) for name, number in numbers.items() if number is not None}
+        return {name: Amount.up(number) for name, number in numbers.items() if number is not None}
 
     def __str__(self) -> str:
-        said = [f"{name} = {number}" for name, number in self.exact().items()]
+        said = [f"{name} = {amount.shown}" for name, amount in self._amounts().items()]
         if self.laws is not None:
             uses, laws = sum(self.laws.values()), len(self.laws)
             said.append(

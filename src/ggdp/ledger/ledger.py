@@ -103,7 +103,7 @@ class Ledger(ReadableLedger):
         >>> path = tempfile.mkdtemp() + "/people.ledger"
         >>> ledger = Ledger.create(path, ggdp.ApproxDP(3.0, 1e-6), analysts={"ana": ggdp.ApproxDP(1.0, 1e-6)})
         >>> print(ledger.remaining("ana"))
-        epsilon = 1, delta = 0.000001
+        epsilon = 1, delta = 1e-06
         """
         terms = new_terms(
             budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=analysts or {}, created=now()

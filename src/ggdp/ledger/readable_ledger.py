@@ -122,12 +122,14 @@ class ReadableLedger:
             return present.head
 
     def spent(self, analyst: str | None = None) -> Balance:
-        """Return what all releases, or those of an analyst with a cap, have cost, exactly."""
+        """Return what all releases, or those of an analyst if there are caps, have cost, exactly."""
         with self._reading() as present:
             return self._accounts.spent(present.state, analyst)
 
     def remaining(self, analyst: str | None = None) -> Balance:
-        """Return what remains of the budget, or of the cap of an analyst, exactly."""
+        """Return what remains of the budget, or of the cap of an analyst if there are caps, exactly."""
+        if analyst is not None:
+            _validate.words(analyst=analyst)
         with self._reading() as present:
             return self._accounts.remaining(present.state, analyst)
 

@@ -36,13 +36,12 @@ from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.composition.parts import calibrated_losses
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms.kinds import kind_of
 from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
-from ggdp.releases.charge_description import described
+from ggdp.releases.charge_description import charge_of
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, charged_to, released
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
 
     from ggdp.calibration import Certificate
     from ggdp.ledger import Ledger
+    from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
@@ -259,7 +259,7 @@ class Mechanism:
 
     def charge_request(self) -> ChargeRequest:
         """Return what a release asks a ledger for."""
-        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
+        return charge_of(self.record, self.guarantee)
 
     def release(
         self,

@@ -21,10 +21,7 @@ exp and Corollary 12.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Integral, Rational
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,33 +31,31 @@ from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge
+from ggdp.mechanisms.candidates import as_mask, labels_of, require_mask, scalar_array
+from ggdp.mechanisms.utility_values import finite_numbers, unread
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
-from ggdp.privacy.values import exact_numbers, refused
-from ggdp.releases.charge_description import described
+from ggdp.releases.charge_description import charge_of
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charged_to, released
 from ggdp.sampling.entropy import checked_source, is_private
-from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
+from ggdp.sampling.selection import MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
     from ggdp.ledger import Ledger
+    from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ExponentialMechanism", "labels_of", "pure", "scalar_array", "selection_probabilities"]
+__all__ = ["ExponentialMechanism", "pure", "selection_probabilities"]
 
 _PRECISION = 128
-_FINITE = (
-    "must be finite: a NaN or infinite utility would let the data decide which candidates are possible, "
-    "which can reveal a person with certainty; exclude candidates publicly, with excluded="
-)
 
 
 def pure(goal: PureDP) -> PureDP:
@@ -72,37 +67,6 @@ def pure(goal: PureDP) -> PureDP:
 
 def _covering(sensitivity: float) -> float:
     return _validate.covering(sensitivity=sensitivity)
-
-
-def labels_of(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:
-    """Return the labels of candidates as an immutable sequence."""
-    labels: Sequence[Any] | NDArray[Any]
-    if isinstance(candidates, Integral):
-        count = _validate.integer(candidates=candidates, at_least=1)
-        if count > MOST_CANDIDATES:
-            raise ArgumentError("candidates", candidates, "must be at most 2^31")
-        labels = range(count)
-    elif hasattr(candidates, "dtype"):
-        labels = np.array(candidates)
-        labels.setflags(write=False)
-        if labels.ndim != 1:
-            raise ArgumentError("candidates", f"of shape {labels.shape}", "must be one list of labels")
-    elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes | bytearray):
-        labels = candidates if isinstance(candidates, range) else tuple(candidates)
-    else:
-        raise ArgumentTypeError("candidates", candidates, "must be a sequence of labels, or their number")
-    if not 1 <= len(labels) <= MOST_CANDIDATES:
-        raise ArgumentError("candidates", f"{len(labels):,} of them", "must be at least 1 and at most 2^31")
-    return labels
-
-
-def _read_only(excluded: ArrayLike) -> NDArray[Any]:
-    try:
-        mask = np.array(excluded)
-    except ValueError:
-        raise ArgumentTypeError("excluded", type(excluded).__name__, "must be one list of True or False") from None
-    mask.setflags(write=False)
-    return mask
 
 
 @frozen(eq=False, repr=False)
@@ -164,7 +128,7 @@ class ExponentialMechanism:
     goal: PureDP = field(converter=pure)
     sensitivity: float = field(kw_only=True, converter=_covering)
     candidates: Sequence[Any] | NDArray[Any] = field(kw_only=True, converter=labels_of)
-    excluded: NDArray[np.bool_] | None = field(kw_only=True, default=None, converter=converters.optional(_read_only))
+    excluded: NDArray[np.bool_] | None = field(kw_only=True, default=None, converter=converters.optional(as_mask))
     neighbours: Neighbours = field(kw_only=True, default="add-remove", converter=validated_neighbours)
     monotonic: bool = field(kw_only=True, default=False)
     _kept: NDArray[np.intp] | None = field(init=False)
@@ -186,7 +150,7 @@ class ExponentialMechanism:
     def _not_excluded(self) -> NDArray[np.intp] | None:
         if self.excluded is None:
             return None
-        _require_mask(self.excluded, len(self.candidates))
+        require_mask(self.excluded, len(self.candidates))
         kept = np.flatnonzero(~self.excluded)
         if not kept.size:
             raise ArgumentError("excluded", "all of them", "must leave at least one candidate")
@@ -219,7 +183,7 @@ class ExponentialMechanism:
 
     def charge_request(self) -> ChargeRequest:
         """Return what a release asks a ledger for."""
-        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
+        return charge_of(self.record, self.guarantee)
 
     def release(
         self,
@@ -286,7 +250,7 @@ class ExponentialMechanism:
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""
-        given = _unread(utilities)
+        given = unread(utilities)
         shape = (len(given),) if isinstance(given, list | tuple) else given.shape
         if shape != (len(self.candidates),):
             raise ArgumentError(
@@ -294,7 +258,7 @@ class ExponentialMechanism:
             )
         if self._kept is not None:
             given = [given[i] for i in self._kept] if isinstance(given, list | tuple) else given[self._kept]
-        return _finite_numbers(given)
+        return finite_numbers(given)
 
 
 def selection_probabilities(
@@ -324,7 +288,7 @@ def selection_probabilities(
     [0.2119 0.2119 0.5761]
     """
     epsilon = _validate.positive(epsilon=epsilon)
-    numbers = _finite_numbers(_unread(utilities))
+    numbers = finite_numbers(unread(utilities))
     if not numbers.size:
         raise ArgumentError("utilities", "none", "there must be at least one")
     covering = _covering(sensitivity)
@@ -347,68 +311,3 @@ def _require_near(epsilon: float, sensitivity: float) -> None:
         raise ArgumentError(
             "sensitivity", sensitivity, f"is more than a factor of 2^1000 from epsilon = {epsilon!r}; change its unit"
         )
-
-
-def _require_mask(mask: NDArray[Any], count: int) -> None:
-    """Raise unless an array says of each candidate whether it is excluded."""
-    if mask.dtype != np.bool_ or mask.shape != (count,):
-        refusal = ArgumentError if mask.dtype == np.bool_ and mask.ndim == 1 else ArgumentTypeError
-        raise refusal(
-            "excluded", f"{mask.dtype} of shape {mask.shape}", f"must be True or False for each of {count:,} candidates"
-        )
-
-
-def _unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
-    """Return utilities as a list, a tuple or an array, without reading the numbers."""
-    if isinstance(utilities, list | tuple | np.ndarray):
-        return utilities
-    array = None
-    if hasattr(utilities, "dtype"):
-        try:
-            array = np.asarray(utilities)
-        except Exception:
-            # Whatever an object raises when it is asked for its array could hold a value.
-            array = None
-    if array is None:
-        raise _refused_type("must be a list or an array of numbers")
-    return array
-
-
-def _finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDArray[Any]:
-    """Return utilities exactly; raise unless they are one list of finite numbers."""
-    expected = None
-    try:
-        numbers = exact_numbers(utilities)
-    except ArgumentError as error:
-        expected = error.expected
-    if expected is not None:
-        # Outside of the except clause, so that nothing hangs on it.
-        raise _refused_type(expected)
-    if numbers.ndim != 1:
-        raise _refused("must be numbers, not lists of them")
-    if numbers.dtype == object:
-        finite = all(isinstance(number, Rational) or math.isfinite(number) for number in numbers)
-    else:
-        finite = bool(np.isfinite(numbers).all())
-    if not finite:
-        raise _refused(_FINITE)
-    return numbers
-
-
-def _refused(expected: str) -> ArgumentError:
-    """Return an error about the utilities that does not contain them."""
-    return ArgumentError("utilities", refused(expected).value, expected)
-
-
-def _refused_type(expected: str) -> ArgumentTypeError:
-    """Return an error about the type of the utilities that does not contain them."""
-    return ArgumentTypeError("utilities", refused(expected).value, expected)
-
-
-def scalar_array(label: object) -> NDArray[Any]:
-    """Return a label as an array without axes; one that is itself a sequence stays whole."""
-    if isinstance(label, bool | int | float | str | np.generic):
-        return np.asarray(label)
-    whole = np.empty((), dtype=object)
-    whole[()] = label
-    return whole

@@ -24,10 +24,10 @@ import numpy as np
 from attrs import field, frozen
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge
-from ggdp.mechanisms.exponential import labels_of, pure, scalar_array
-from ggdp.releases.charge_description import described
+from ggdp.mechanisms.candidates import labels_of, scalar_array
+from ggdp.mechanisms.exponential import pure
+from ggdp.releases.charge_description import charge_of
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charged_to, released
 from ggdp.sampling.entropy import checked_source, is_private
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.ledger import Ledger
+    from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.privacy import PureDP
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
@@ -133,7 +134,7 @@ class RandomisedResponse:
 
     def charge_request(self) -> ChargeRequest:
         """Return what a release asks a ledger for."""
-        return ChargeRequest(guarantee=self.guarantee, losses=self.losses, **described(self.record, self.guarantee))
+        return charge_of(self.record, self.guarantee)
 
     def release(
         self,

@@ -20,7 +20,6 @@ Claim 3 (from bounds).
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,6 +29,7 @@ from ggdp import _validate
 from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
+from ggdp.privacy.norms import norm_by_hoelder, norm_of, norm_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,58 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Kind", "Sensitivity"]
 
 Kind: TypeAlias = Literal["cells", "box", "norm"]
-
-# More than twice the bits of a float: a norm is off by less than an ulp.
-_PRECISION = 128
-
-
-def _norm_order(**named: object) -> float:
-    """Return the one argument as the order of a norm, a float of at least 1 or infinity."""
-    (value,) = named.values()
-    if isinstance(value, float) and value == math.inf:
-        return math.inf
-    ((name, order),) = {name: _validate.finite(**named) for name in named}.items()
-    if order < 1.0:
-        raise ArgumentError(name, value, "must be at least 1: it is the order of a norm")
-    return order
-
-
-def _norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
-    """Return an upper bound of the l_p norm of a vector given as (size, how often): exact where a float can be.
-
-    Rounding: up, in balls.
-    """
-    runs = list(sizes)
-    largest = max(size for size, _ in runs)
-    if p == math.inf or (len(runs) == 1 and runs[0][1] == 1):
-        return largest
-    if p == 1.0:
-        return rounded_up(sum((Fraction(size) * count for size, count in runs), Fraction(0)), of="sensitivity")
-    # flint is loaded when a norm needs it, not with `import ggdp`.
-    from flint import arb
-
-    from ggdp._balls import BALLS, upper_float, working_precision
-
-    with BALLS, working_precision(_PRECISION):
-        # Relative to the largest size, so that no power leaves the range of a ball.
-        terms = sum((count * (arb(size) / arb(largest)) ** arb(p) for size, count in runs), arb(0))
-        norm = upper_float(arb(largest) * terms ** (1 / arb(p)))
-    if not math.isfinite(norm):
-        raise ArgumentError(
-            "sensitivity", "above 1e308", "does not fit in a 64-bit float; change the unit of the query"
-        )
-    return norm
-
-
-def _by_hoelder(bound: float, moving: int, p: float, q: float) -> float:
-    """Return an upper bound of r^(1/p - 1/q) D_q, rounded up, for p < q."""
-    from flint import arb
-
-    from ggdp._balls import BALLS, upper_float, working_precision
-
-    with BALLS, working_precision(_PRECISION):
-        exponent = 1 / arb(p) - (0 if q == math.inf else 1 / arb(q))
-        return upper_float(arb(bound) * arb(moving) ** exponent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +66,7 @@ class Sensitivity:
     --------
     >>> Sensitivity.histogram(neighbours="replace-one").lp(1)
     2.0
-    >>> Sensitivity.box([3.0, 4.0]).lp(math.inf)
+    >>> Sensitivity.box([3.0, 4.0]).lp(float("inf"))
     4.0
     """
 
@@ -157,7 +105,7 @@ class Sensitivity:
         pair = _validate.non_empty(joint=self.joint)
         if len(pair) != 2:
             raise ArgumentError("joint", self.joint, "must be a pair (order of the norm, bound)")
-        joint = (_norm_order(joint=pair[0]), _validate.covering(joint=pair[1]))
+        joint = (norm_order(joint=pair[0]), _validate.covering(joint=pair[1]))
         if self.kind == "norm" and not (sizes[0] == joint[1] or (self.moving > 1 and sizes[0] < joint[1])):
             # On a grid rounding may add more to the norm than to the coordinate.
             raise ArgumentError("sizes", sizes, f"must be the bound {joint[1]!r} of the norm")
@@ -268,7 +216,7 @@ class Sensitivity:
 
         Examples
         --------
-        >>> Sensitivity.box([1, 0.1, 0.05]).lp(math.inf)
+        >>> Sensitivity.box([1, 0.1, 0.05]).lp(float("inf"))
         1.0
         """
         sizes = tuple(_validate.covering(d=size) for size in _validate.non_empty(d=d))
@@ -277,7 +225,7 @@ class Sensitivity:
             pair = _validate.non_empty(norm=norm)
             if len(pair) != 2:
                 raise ArgumentError("norm", norm, "must be a pair (order of the norm, bound)")
-            joint = (_norm_order(norm=pair[0]), _validate.covering(norm=pair[1]))
+            joint = (norm_order(norm=pair[0]), _validate.covering(norm=pair[1]))
         return cls(
             kind="box",
             sizes=sizes,
@@ -311,7 +259,7 @@ class Sensitivity:
             kind="norm",
             sizes=(size,),
             moving=_validate.integer(dimension=dimension, at_least=1),
-            joint=(_norm_order(p=p), size),
+            joint=(norm_order(p=p), size),
             neighbours=validated_neighbours(neighbours),
         )
 
@@ -373,7 +321,7 @@ class Sensitivity:
         sizes, joint = (self.sizes * number if self.kind == "box" else self.sizes), self.joint
         if joint is not None:
             q, bound = joint
-            joint = (q, _norm_of([(bound, number)], q))
+            joint = (q, norm_of([(bound, number)], q))
             sizes = (joint[1],) if self.kind == "norm" else sizes
         return replace(self, sizes=sizes, moving=number * self.moving, joint=joint, bounds=None)
 
@@ -395,13 +343,13 @@ class Sensitivity:
         >>> Sensitivity.norm(2, 1.0, dimension=4).lp(1)
         2.0...
         """
-        order = _norm_order(p=p)
+        order = norm_order(p=p)
         if self.joint is None:
-            return _norm_of(self.corner, order)
+            return norm_of(self.corner, order)
         q, bound = self.joint
         # Hoelder: ||d||_p <= r^(1/p - 1/q) ||d||_q for p < q; for p >= q the norms only shrink.
-        from_joint = bound if order >= q else _by_hoelder(bound, self.moving, order, q)
-        return from_joint if self.kind == "norm" else min(from_joint, _norm_of(self.corner, order))
+        from_joint = bound if order >= q else norm_by_hoelder(bound, self.moving, order, q)
+        return from_joint if self.kind == "norm" else min(from_joint, norm_of(self.corner, order))
 
     def __str__(self) -> str:
         if self.kind == "cells" and self.moving == 1:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ggdp.tables.engines import TableSource
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.request import Regime
-    from ggdp.tables.statistics.statistic import Statistic
+    from ggdp.tables.statistics.statistic import PerUnit, Statistic
 
 __all__ = ["check_table"]
 
@@ -62,6 +62,7 @@ def check_table(
     *,
     unit: str | None = None,
     statistics: Statistic | Sequence[Statistic] = (),
+    per_unit: PerUnit | None = None,
     epsilon: float = 1.0,
     engine: Literal["duckdb", "spark"] | None = None,
     encoding: str | None = None,
@@ -84,6 +85,9 @@ def check_table(
         Column that identifies the unit of each row.
     statistics : sequence of Mean, Sum, Variance or Quantile, optional
         Statistics of the release that is planned: what their ranges would clamp is counted.
+    per_unit : {"sum", "mean", "min", "max"}, optional
+        With `unit`: how the rows of a unit in a cell would become one value, the sum for sums and else the mean by
+        default. Where it is the sum, those that would be clamped are counted.
     epsilon : float, default 1.0
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
@@ -118,7 +122,7 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
-    request = _request(by, domain, unit, checked_statistics(statistics))
+    request = _request(by=by, domain=domain, unit=unit, statistics=statistics, per_unit=per_unit)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
     text = text_format(encoding, delimiter, quoted, escape)
@@ -147,18 +151,16 @@ def check_table(
     )
 
 
-def _request(by: Any, domain: Any, unit: str | None, statistics: tuple[Statistic, ...]) -> TableRequest:  # noqa: ANN401
+def _request(**asked: Any) -> TableRequest:  # noqa: ANN401
     """Return a request for the counts; a check has no guarantee, so any goal with a delta will do."""
-    goal, max_cells = ApproxDP(1.0, 1e-9), None if unit is None else 1
-    if statistics:
-        return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells, statistics=statistics)
+    asked |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if asked["unit"] is None else 1}
     try:
-        return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells)
+        return TableRequest(**asked)
     except ArgumentError as refused:
-        if refused.argument != "by":
+        if refused.argument != "by" or checked_statistics(asked["statistics"]):
             raise
     # What is too large to be listed may still be a sparse table.
-    return TableRequest(by=by, goal=goal, domain=domain, unit=unit, max_cells=max_cells, false_cells=1.0)
+    return TableRequest(**asked, false_cells=1.0)
 
 
 def _column(source: TableSource, column: Column) -> ColumnCheck:

@@ -168,7 +168,7 @@ def plan_range(
     share : float, default 0.01
         The share of the noisy total that may be outside of the range, at least 0 and below 1.
     unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape
-        Those of `ggdp.plan_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
+        Those of `ggdp.release_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
     out : path, optional
         Where a run writes the range with its manifest, .json.
 

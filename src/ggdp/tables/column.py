@@ -20,19 +20,25 @@ that sensitivities need.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
 from attrs import field, frozen
 
-from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.privacy.values import LARGEST, LEAST
 from ggdp.tables import periods
+from ggdp.tables.column_checks import (
+    Level,
+    checked_edges,
+    checked_labels,
+    checked_levels,
+    checked_role,
+    kind_of,
+    number_text,
+    plain_value,
+)
 from ggdp.tables.value_range import ValueRange
 
 if TYPE_CHECKING:
@@ -44,12 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Kind", "Level"]
 
-Level: TypeAlias = str | int | bool | date
 Kind: TypeAlias = Literal["text", "integer", "boolean", "date", "bins", "open"]
-
-_MOST_EDGES = 10_001
-# So many levels are checked at once.
-_CHUNK = 1 << 16
 
 
 @frozen(init=False)
@@ -135,15 +136,15 @@ class Column:
         declared = levels is not None or edges is not None
         if range is None and step is not None:
             raise ArgumentError(f"step of {name!r}", step, "needs a range: range = [0, 100]")
-        ends = None if edges is None else _checked_edges(name, edges)
+        ends = None if edges is None else checked_edges(name, edges)
         self.__attrs_init__(
             name=name,
-            levels=None if levels is None else _checked_levels(name, levels),
+            levels=None if levels is None else checked_levels(name, levels),
             edges=ends,
-            other=_checked_role(name, "other", other, declared=declared),
-            missing=_checked_role(name, "missing", missing, declared=declared),
+            other=checked_role(name, "other", other, declared=declared),
+            missing=checked_role(name, "missing", missing, declared=declared),
             values_in=None if range is None else ValueRange.declared(name, range, step),
-            bin_labels=named if labels is None else _checked_labels(name, labels, ends),
+            bin_labels=named if labels is None else checked_labels(name, labels, ends),
             every=every if labels is None else None,
         )
 
@@ -160,7 +161,7 @@ class Column:
         """What the declared values are."""
         if self.edges is not None:
             return "bins"
-        return "open" if self.levels is None else _kind_of(self.levels[0])
+        return "open" if self.levels is None else kind_of(self.levels[0])
 
     @property
     def dated(self) -> bool:
@@ -186,7 +187,7 @@ class Column:
         if "values" not in self._kept:
             import pyarrow as pa
 
-            kind = _kind_of(self.labels[0]) if self.labels else "text"
+            kind = kind_of(self.labels[0]) if self.labels else "text"
             types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
             self._kept["values"] = pa.array(self.labels, type=types[kind])
         return self._kept["values"]
@@ -195,7 +196,7 @@ class Column:
         """Return the code of a published label, or of the level that it stands for."""
         if "codes" not in self._kept:
             self._kept["codes"] = {text: code for code, text in enumerate(_texts(self.labels))}
-        plain = _plain(label)
+        plain = plain_value(label)
         found = self._kept["codes"].get(_text(plain)) if isinstance(plain, str | int | date) else None
         if found is None:
             shown = ", ".join(map(str, self.labels[:5])) + (", ..." if self.size > 5 else "")
@@ -251,22 +252,14 @@ class Column:
     def _bins(self) -> tuple[str, ...]:
         if self.bin_labels is not None:
             return self.bin_labels
-        pairs = list(pairwise(map(periods.time_text if self.dated else _number, self.edges or ())))  # type: ignore[arg-type]
+        pairs = list(pairwise(map(periods.time_text if self.dated else number_text, self.edges or ())))  # type: ignore[arg-type]
         last = -1 if self.dated else len(pairs) - 1
         return tuple(f"[{low}, {high}{']' if place == last else ')'}" for place, (low, high) in enumerate(pairs))
 
 
-def _kind_of(level: Level) -> Literal["text", "integer", "boolean", "date"]:
-    if isinstance(level, bool):
-        return "boolean"
-    if isinstance(level, int):
-        return "integer"
-    return "text" if isinstance(level, str) else "date"
-
-
 def _texts(levels: tuple[Level, ...]) -> tuple[str, ...]:
     """Return levels of one type as text; those of text as they are."""
-    kind = _kind_of(levels[0]) if levels else "text"
+    kind = kind_of(levels[0]) if levels else "text"
     if kind == "text":
         return levels  # type: ignore[return-value]
     return tuple(map(str if kind == "integer" else _text, levels))
@@ -283,136 +276,3 @@ def _edge_value(edge: object) -> object:
     if isinstance(edge, date):
         return periods.time_text(edge)
     return edge if isinstance(edge, str) or math.isfinite(edge) else str(edge)  # type: ignore[arg-type]
-
-
-def _number(edge: float) -> str:
-    """Return the shortest text of an edge, whole numbers without a point."""
-    return str(int(edge)) if edge.is_integer() and abs(edge) < 1e15 else repr(edge)
-
-
-def _plain(level: object) -> object:
-    """Return a level as a plain Python value; NumPy's scalars become one."""
-    if isinstance(level, numbers.Integral) and not isinstance(level, bool):
-        return int(level)
-    item = getattr(level, "item", None)
-    return item() if callable(item) and getattr(level, "shape", None) == () else level
-
-
-def _checked_role(name: str, role: str, label: object, *, declared: bool) -> str | None:
-    """Return the name of the level of others, or of nulls."""
-    if label is None:
-        return None
-    if not isinstance(label, str) or not label:
-        raise ArgumentError(f"{role} of {name!r}", label, "must be text, the level's name")
-    if not declared:
-        raise ArgumentError(f"{role} of {name!r}", label, "needs declared levels or edges")
-    _require_unicode(f"{role} of {name!r}", (label,))
-    return label
-
-
-def _checked_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) -> tuple[str, ...]:
-    """Return the labels of bins: one for each, different from one another."""
-    said = f"labels of {name!r}"
-    if edges is None:
-        raise ArgumentError(said, labels, "need edges: levels are published as they are declared")
-    found = _validate.non_empty(**{said: labels})
-    for label in found:
-        if not isinstance(label, str) or not label:
-            raise ArgumentError(said, label, "must be text")
-    bins = len(edges) - 1
-    if len(found) != bins:
-        raise ArgumentError(
-            said, list(found), f"must be {bins}, one for each bin: {len(edges)} edges are the ends of {bins} bins"
-        )
-    _require_unicode(said, found)  # type: ignore[arg-type]
-    _require_different(said, found)
-    return found  # type: ignore[return-value]
-
-
-def _checked_levels(name: str, levels: object) -> tuple[Level, ...]:
-    said = f"levels of {name!r}"
-    if not isinstance(levels, list | tuple | range):
-        raise ArgumentError(
-            said,
-            type(levels).__name__,
-            "must be a list written by hand; the values found in a column of data are not a public domain",
-        )
-    found = _validate.non_empty(**{said: levels})
-    if not set(map(type, found)) <= {str, int, bool, date}:
-        found = tuple(map(_plain, found))
-        for level in found:
-            if isinstance(level, float):
-                raise ArgumentError(said, level, "must not be floating-point numbers: declare edges, or text levels")
-            if not isinstance(level, str | int | date) or isinstance(level, datetime):
-                raise ArgumentError(said, level, "must be text, integers, true and false, or dates")
-    kinds = {_kind_of(level) for level in {type(level): level for level in found}.values()}  # type: ignore[arg-type]
-    if len(kinds) > 1:
-        raise ArgumentError(
-            said, levels, "must be of one type: all text, all integers, all true and false, or all dates"
-        )
-    if kinds == {"integer"}:
-        for extreme in (min(found), max(found)):  # type: ignore[type-var]
-            if not LEAST <= extreme <= LARGEST:  # type: ignore[operator]
-                raise ArgumentError(said, extreme, "must fit in 64 bits; declare it as text")
-    if kinds == {"text"}:
-        _require_unicode(said, found)  # type: ignore[arg-type]
-    if not isinstance(levels, range):
-        _require_different(said, found)
-    return found  # type: ignore[return-value]
-
-
-def _require_different(said: str, items: tuple[object, ...]) -> None:
-    """Raise if two items are equal."""
-    hashes = np.fromiter(map(hash, items), np.int64, len(items))
-    ordered = np.sort(hashes)
-    shared = ordered[1:][ordered[1:] == ordered[:-1]]
-    seen: set[object] = set()
-    for place in np.flatnonzero(np.isin(hashes, shared)) if shared.size else ():
-        if items[place] in seen:
-            raise ArgumentError(said, items[place], "is declared twice")
-        seen.add(items[place])
-
-
-def _require_unicode(said: str, texts: tuple[str, ...]) -> None:
-    """Raise if a text cannot be encoded."""
-    for start in range(0, len(texts), _CHUNK):
-        chunk = texts[start : start + _CHUNK]
-        try:
-            "".join(chunk).encode()
-        except UnicodeEncodeError:
-            if len(chunk) == 1:
-                raise ArgumentError(said, chunk[0], "holds half of a surrogate pair, which no file can store") from None
-            for text in chunk:
-                _require_unicode(said, (text,))
-
-
-def _checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
-    said = f"edges of {name!r}"
-    given = _validate.non_empty(**{said: edges})
-    if len(given) < 2:
-        raise ArgumentError(said, edges, "must be at least two: they are the ends of bins")
-    if len(given) > _MOST_EDGES:
-        raise ArgumentError(said, f"{len(given):,} edges", f"must be at most {_MOST_EDGES:,}")
-    if any(map(periods.is_time, given)):
-        times = periods.checked_times(said, given)
-        _require_increasing(said, edges, times, periods.instant, periods.time_text)
-        return times
-    found = []
-    for edge in given:
-        if isinstance(edge, bool) or not isinstance(edge, numbers.Real) or edge != edge:
-            raise ArgumentError(said, edge, "must be numbers, or dates and times")
-        try:
-            number = float(edge)
-        except OverflowError:
-            number = math.nan
-        if number != edge:
-            raise ArgumentError(said, edge, "is not a 64-bit float; choose the nearest one")
-        found.append(number)
-    _require_increasing(said, edges, found, float, _number)
-    return tuple(found)
-
-
-def _require_increasing(said: str, edges: object, found: Sequence[Any], number: Any, text: Any) -> None:  # noqa: ANN401
-    for low, high in pairwise(found):
-        if not number(low) < number(high):
-            raise ArgumentError(said, edges, f"must increase: {text(high)} comes after {text(low)}")

@@ -10,7 +10,7 @@ published depends on the declaration alone.
 
 References
 ----------
-The algebra (project, marginalise, merge) follows McKenna et al., "Private-PGM", ICML 2019, whose domains are of codes.
+The algebra (project, merge) follows McKenna et al., "Private-PGM", ICML 2019, whose domains are of codes.
 """
 
 from __future__ import annotations
@@ -207,17 +207,6 @@ class Domain:
         columns = [self[name] for name in names]
         kept = {column.name for column in columns}
         return Domain(columns, [pattern for pattern in self.impossible if kept.issuperset(pattern)])
-
-    def marginalise(self, names: Iterable[str]) -> Domain:
-        """Return the domain without some columns.
-
-        Examples
-        --------
-        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).marginalise(["b"]).names
-        ('a',)
-        """
-        left_out = {self[name].name for name in names}
-        return self.project(name for name in self.names if name not in left_out)
 
     def merge(self, other: Domain) -> Domain:
         """Return the domain of the columns of both; a column of both must have the same declaration.

@@ -61,57 +61,14 @@ def plan_table(
 
     Parameters
     ----------
-    by : str, sequence of str, sequence of sequences of str, or None
-        Columns to count by; several lists give several tables, released as one query. With `statistics`, None gives
-        one row for the whole table.
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        Guarantee of all tables together.
-    domain : Domain, mapping or path of a TOML file, optional
-        The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
-        a delta.
-    order : float or "auto", default "auto"
-        Order of the noise; by default the best for the goal, found without the data.
-    unit : str, optional
-        Column that identifies the unit of each row. Without it each row is a unit.
-    max_cells : int, optional
-        With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells
-        limits the number by itself.
-    count : {"units", "rows"}, default "units"
-        With `unit`: whether cells count distinct units or their rows.
-    max_rows_per_cell : int, optional
-        With ``count="rows"``: most rows of one unit that are counted in a cell.
-    count_cut : float, optional
-        Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
-        `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
-    unit_name : str, optional
-        Plural noun for the units in statements and plots, such as ``"patients"``.
-    neighbours : {"add-remove", "replace-one"}, default "add-remove"
-        Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
-    total : int, optional
-        Public total of the counts, as asserted by you. Needs replace-one neighbours.
-    nonnegative : bool, default False
-        Whether counts below 0, and ends of intervals below 0, are published as 0.
-    false_cells : float, optional
-        Release a sparse table of a declared domain, with at most this many empty cells shown on average.
-    statistics : sequence of Mean, Sum, Variance or Quantile, optional
-        What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as
-        ``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out.
-    per_unit : {"sum", "mean", "min", "max"}, optional
-        With `unit` and `statistics`: how the rows of a unit in a cell become one value; by default their sum for sums
-        and their mean otherwise.
-    weights : mapping of str to float, optional
-        Weights of the columns of `statistics`, 1 by default: twice the weight, half the noise.
-    engine : {"duckdb", "spark"}, optional
-        Engine that reads files; DuckDB by default. A frame is counted by its own engine.
-    encoding : str, optional
-        Character encoding of text files, such as "latin-1"; UTF-8 by default.
-    delimiter : str, optional
-        Separator of the fields of CSV files, such as ";"; by default a comma, or a tab in .tsv files.
-    quoted : bool, default True
-        Whether fields of CSV files may be in double quotes. Pass False for files without quoting.
-    escape : str, optional
-        Character before a quote inside quotes, in files that do not double quotes: a backslash in
-        files that Spark has written.
+    by, goal, domain, order
+        What to count by, and how privately, as in `ggdp.release_table`.
+    unit, max_cells, count, max_rows_per_cell, count_cut, unit_name, neighbours
+        Who is protected, and how often one of them counts, as there.
+    total, nonnegative, false_cells, statistics, per_unit, weights
+        What to publish, as there.
+    engine, encoding, delimiter, quoted, escape
+        How the data will be read, as there.
     out : path, optional
         Where a run writes the tables, .csv or .parquet, with a manifest beside them.
     plot : path, optional

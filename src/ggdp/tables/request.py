@@ -50,6 +50,7 @@ from ggdp.tables.request_rules import (
     check_total,
     check_units,
 )
+from ggdp.tables.spreadsheet_formulas import formula_warning
 from ggdp.tables.statistics.statistic import checked_per_unit, checked_statistics, described
 
 if TYPE_CHECKING:
@@ -149,11 +150,11 @@ class TableRequest:
     text : TextFormat, optional
         How text files are read: encoding, delimiter, quotes, longest record.
     goal, order, unit, max_cells, count, max_rows_per_cell, count_cut, unit_name
-        What to count and for whom, as in `ggdp.plan_table`.
+        What to count and for whom, as in `ggdp.release_table`.
     neighbours, total, nonnegative, false_cells
-        What to promise and publish, as in `ggdp.plan_table`.
+        What to promise and publish, as in `ggdp.release_table`.
     statistics, per_unit, weights
-        What is published beside the counts, as in `ggdp.plan_table`.
+        What is published beside the counts, as in `ggdp.release_table`.
     """
 
     by: tuple[tuple[str, ...], ...] = field(converter=_marginals)
@@ -276,7 +277,7 @@ class TableRequest:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about parameters that protect little."""
+        """Warnings about parameters that protect little, and about labels that are formulas in a spreadsheet."""
         found = []
         if self.goal.epsilon > _LARGE_EPSILON:
             found.append(
@@ -288,7 +289,8 @@ class TableRequest:
                 f"delta = {rounded_up_text(self.goal.delta)} is above {_LARGE_DELTA:g}: up to this share of people "
                 "could be fully exposed; a delta far below one over the number of units is usual"
             )
-        return tuple(found)
+        formulas = formula_warning({column.name: column for domain in self.domains for column in domain}.values())
+        return tuple(found) if formulas is None else (*found, formulas)
 
     def _moving(self, units: int) -> tuple[int, ...]:
         """Return how many cells of each marginal this many units can be in together."""

@@ -157,25 +157,13 @@ class TablePlan:
 
         Parameters
         ----------
-        data : path or frame
+        data, temp_dir, overwrite, source, ledger, analyst
             As in `ggdp.release_table`.
-        temp_dir : path, optional
-            A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
-            variable GGDP_TEMP_DIR names. Without either no row is written to disk.
-        overwrite : bool, default False
-            Whether files of the plan that already exist may be replaced. All are written, or none.
-        source : Source, optional
-            Where the random bits come from; a seeded one leaves the release without a guarantee.
-        ledger : Ledger, str or path, optional
-            The budget that the run is charged to, before a row is read. What does not fit is refused before the data
-            are opened. A run that fails later is still charged.
-        analyst : str, optional
-            Who asks, for the ledger.
 
         Returns
         -------
         TableRelease or WrittenRelease
-            As in `ggdp.release_table`.
+            As in `ggdp.release_table`; files of the plan are written all or none.
 
         Examples
         --------

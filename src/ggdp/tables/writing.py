@@ -7,11 +7,11 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 ``table.manifest.json``  what they promise, with the sha256 of each file
 =======================  =====================================================================
 
-Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it
-opens a CSV file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
-end and is not a plain number, and before one that begins with an apostrophe: a reader who takes one apostrophe off has
-the text again, and no two texts become one. Declared levels are the publisher's own and stay as they are, and so do
-Parquet files and frames.
+Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it opens a CSV
+file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, the wide form of one of these,
+a tab or a line end and is not a plain number, and before one that begins with an apostrophe: a reader who takes one
+apostrophe off has the text again, and no two texts become one. Declared levels are the publisher's own and stay as they
+are, with a warning when the release is planned (`ggdp.tables.spreadsheet_formulas`); so do Parquet files and frames.
 
 Claim. The bytes of all files are a function of the request, the released values and the versions of ggdp and pyarrow:
 no time, no name of a machine or a source, no metadata of a frame. All files are written, or none.
@@ -23,12 +23,14 @@ import glob
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.manifest import table_manifest
+from ggdp.tables.spreadsheet_formulas import NUMBER, STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,21 +56,14 @@ __all__ = [
 FORMATS = (".csv", ".parquet")
 # Lines that are made at once, so that a large table does not need its text twice.
 _ROWS = 1 << 20
-# What a spreadsheet takes for a formula; a plain number is none.
-_FORMULA = r"^(?:'|[=+\-@\t\r\n])"
-_NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z"
+# What an apostrophe is put before, but for plain numbers; in the dialect of Arrow.
+_FORMULA = f"^['{re.escape(STARTS)}]"
+_NUMBER = rf"^(?:{NUMBER})\z"
 _NEED_QUOTES = '[,"\\r\\n]|^$'
 
 
 def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
     """Return the files of a release: one for each table, the manifest last.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where the release is to be written; must end in ``.csv`` or ``.parquet``.
-    tables : int
-        How many tables there are.
 
     Examples
     --------
@@ -95,15 +90,6 @@ def numbered(file: Path, tables: int) -> tuple[Path, ...]:
 
 def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bool) -> tuple[Path, ...]:
     """Return the files of a release, or raise if they cannot be written. Called before any data are read.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where the release is to be written.
-    tables : int
-        How many tables there are.
-    overwrite : bool
-        Whether files that already exist may be replaced.
 
     Examples
     --------
@@ -155,15 +141,6 @@ def require_apart(data: object, files: Sequence[Path]) -> None:
 
 def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
     """Write the tables of a release and its manifest, all or none, record them in its ledger, and return the files.
-
-    Parameters
-    ----------
-    release : TableRelease
-        The release.
-    path : str or Path
-        Where to: ``table.csv`` or ``table.parquet``.
-    overwrite : bool, default False
-        Whether files that already exist may be replaced.
 
     Examples
     --------

@@ -83,7 +83,7 @@ SABOTAGES = [
     Sabotage(
         "the order of a joint norm is not checked",
         "privacy/sensitivity.py",
-        "joint = (_norm_order(joint=pair[0]), ",
+        "joint = (norm_order(joint=pair[0]), ",
         "joint = (float(pair[0]), ",
         (f"{SENSITIVITY}test_a_sensitivity_made_by_hand_cannot_contradict_itself",),
     ),
@@ -189,7 +189,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a norm is rounded down",
-        "privacy/sensitivity.py",
+        "privacy/norms.py",
         "norm = upper_float(arb(largest) * terms ** (1 / arb(p)))",
         "norm = float(arb(largest) * terms ** (1 / arb(p))) * (1 - 2.0**-52)",
         (f"{SENSITIVITY}test_the_norm_of_cells_is_the_norm_of_m_equal_moves",),

@@ -110,14 +110,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "a level is declared twice and nobody notices",
-        "tables/column.py",
+        "tables/column_checks.py",
         "if items[place] in seen:",
         "if False:",
         (f"{COLUMNS}test_levels_that_are_equal_are_found_and_those_with_a_common_hash_are_not",),
     ),
     Sabotage(
         "bins have fewer labels than there are bins",
-        "tables/column.py",
+        "tables/column_checks.py",
         "if len(found) != bins:",
         "if len(found) > bins:",
         (f"{COLUMNS}test_a_wrong_declaration_is_refused_with_the_reason",),

@@ -7,6 +7,30 @@ HELP = "tests/cli/test_help.py::"
 
 SABOTAGES = [
     Sabotage(
+        "a table that is piped is folded",
+        "cli/output.py",
+        "if not console.is_terminal:",
+        "if False:",
+        (
+            "tests/cli/test_ledger.py::"
+            "test_a_table_that_is_piped_has_a_line_for_each_row_and_one_on_a_terminal_is_folded",
+        ),
+    ),
+    Sabotage(
+        "a list with spaces is answered without a remedy",
+        "cli/app.py",
+        "return _list_with_spaces(typed) or said",
+        "return said",
+        ("tests/cli/test_columns.py::test_a_list_with_spaces_is_answered_with_what_to_write",),
+    ),
+    Sabotage(
+        "ggdp check ignores how the rows of a unit become one value",
+        "cli/check.py",
+        "per_unit=per_unit,",
+        "per_unit=None,",
+        ("tests/tables/test_check.py::test_check_counts_the_sums_that_the_rule_of_the_release_would_clamp",),
+    ),
+    Sabotage(
         "the kinds of accounting are not completed",
         "cli/ledger.py",
         "            autocompletion=lambda: list(_ACCOUNTINGS),\n",

@@ -12,6 +12,20 @@ FAULTS = "tests/ledger/test_faults.py::"
 
 SABOTAGES = [
     Sabotage(
+        "a delta is written in two ways",
+        "ledger/budgets.py",
+        "delta = {self.delta.shown}",
+        "delta = {self.delta}",
+        ("tests/test_rounding.py::test_a_delta_has_one_text_wherever_it_is_shown",),
+    ),
+    Sabotage(
+        "without caps nothing remains for an analyst",
+        "ledger/accounts.py",
+        "if analyst is None or not self.caps:",
+        "if analyst is None:",
+        ("tests/ledger/test_what_if.py::test_without_caps_an_analyst_shares_the_budget",),
+    ),
+    Sabotage(
         "a table is charged after it was counted",
         "tables/noisy_counts.py",
         "        entry = charge.commit()\n        if plan.statistics is not None:\n",

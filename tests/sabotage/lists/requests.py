@@ -116,6 +116,13 @@ SABOTAGES = [
         (f"{VIEWS}test_no_open_key_is_a_formula_in_a_csv_file",),
     ),
     Sabotage(
+        "who declares a formula is not warned",
+        "tables/request.py",
+        "return tuple(found) if formulas is None else (*found, formulas)",
+        "return tuple(found)",
+        (f"{VIEWS}test_who_declares_a_formula_is_warned_when_the_release_is_planned",),
+    ),
+    Sabotage(
         "a null statistic takes its line out of a CSV file",
         "tables/writing.py",
         'return plain.fill_null("")',

@@ -30,7 +30,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "an infinite utility is taken",
-        "mechanisms/exponential.py",
+        "mechanisms/utility_values.py",
         "    if not finite:\n",
         "    if not finite and False:\n",
         (f"{SELECT}test_a_utility_that_would_leave_the_support_is_refused",),

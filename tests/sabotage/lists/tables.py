@@ -109,7 +109,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "levels of the data are taken as the domain",
-        "tables/column.py",
+        "tables/column_checks.py",
         "if not isinstance(levels, list | tuple | range):",
         "if False:",
         ("tests/tables/test_column.py::test_what_a_frame_holds_is_no_domain",),
@@ -203,7 +203,7 @@ SABOTAGES = [
         "cli/release.py",
         "print_plan(plan.to_dict(), ",
         'print_plan({**plan.to_dict(), "scale": 1.0}, ',
-        ("tests/cli/test_release.py::test_the_dry_run_prints_the_plan_of_python",),
+        ("tests/cli/test_release_dry_run.py::test_the_dry_run_prints_the_plan_of_python",),
     ),
     Sabotage(
         "a run replaces earlier files unasked",

@@ -11,18 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from tests.cases import examples, some
+from tests.tables.engines.counting import assert_units_counted, counted, expected, expected_keys, kept, keyed
 from tests.tables.engines.test_counting import DECLARED, PEOPLE
-from tests.tables.engines.zoo import (
-    ENGINES,
-    KEY,
-    assert_units_counted,
-    counted,
-    expected,
-    expected_keys,
-    kept,
-    keyed,
-    on_engines,
-)
+from tests.tables.engines.zoo import ENGINES, KEY, on_engines
 
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain

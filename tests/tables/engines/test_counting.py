@@ -12,18 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import examples, some
-from tests.tables.engines.zoo import (
-    ENGINES,
-    FILES,
-    KEY,
-    ZOO,
-    assert_units_counted,
-    counted,
-    expected,
-    expected_keys,
-    keyed,
-    on_engines,
-)
+from tests.tables.engines.counting import assert_units_counted, counted, expected, expected_keys, keyed
+from tests.tables.engines.zoo import ENGINES, FILES, KEY, ZOO, on_engines
 
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source

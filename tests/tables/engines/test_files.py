@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import examples
-from tests.tables.engines.zoo import KEY, counted, keyed
+from tests.tables.engines.counting import counted, keyed
+from tests.tables.engines.zoo import KEY
 
 from ggdp.errors import ArgumentError, SourceError
 from ggdp.tables.domain import Domain

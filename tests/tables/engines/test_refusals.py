@@ -10,7 +10,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.tables.engines.zoo import ENGINES, KEY, counted, keyed, on_engines
+from tests.tables.engines.counting import counted, keyed
+from tests.tables.engines.zoo import ENGINES, KEY, on_engines
 
 from ggdp.errors import ArgumentError, SourceError
 from ggdp.tables.column import Column

@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.cases import some
-from tests.tables.engines.zoo import ENGINES, counted
+from tests.tables.engines.counting import counted
+from tests.tables.engines.zoo import ENGINES
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.domain import Domain

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from tests.cases import some
-from tests.tables.engines.zoo import ENGINES, KEY, assert_units_counted, counted, expected_keys, kept, keyed
+from tests.tables.engines.counting import assert_units_counted, counted, expected_keys, kept, keyed
+from tests.tables.engines.zoo import ENGINES, KEY
 
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain

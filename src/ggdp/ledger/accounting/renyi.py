@@ -77,8 +77,8 @@ def orders_for(budget: Budget) -> tuple[float, ...]:
         raise ArgumentError(
             "accounting",
             "renyi",
-            f"has no orders for epsilon = {budget.epsilon}: they would not be told from 1, where divergences prove "
-            "nothing; use sum, or a smaller epsilon",
+            f"has no orders for epsilon = {budget.epsilon.shown}: they would not be told from 1, where divergences "
+            "prove nothing; use sum, or a smaller epsilon",
         )
     return found
 

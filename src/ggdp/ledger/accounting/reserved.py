@@ -86,9 +86,9 @@ class ReservedAccounting(Accounting):
         delta = total.delta(_float_above(self.budget))[1]
         if delta > self.budget.delta.exact * ROUNDING:
             message = (
-                f"the laws to be reserved have together, at epsilon = {self.budget.epsilon}, a delta of up to "
-                f"{rounded_up_text(delta)}, and the budget has {self.budget.delta}; reserve fewer of them, or noise "
-                "of a larger scale"
+                f"the laws to be reserved have together, at epsilon = {self.budget.epsilon.shown}, a delta of up to "
+                f"{rounded_up_text(delta)}, and the budget has {self.budget.delta.shown}; reserve fewer of them, or "
+                "noise of a larger scale"
             )
             raise BudgetExceededError(
                 message,

@@ -93,10 +93,10 @@ class SumAccounting(Accounting):
         asked, left = Budget.parse(charge), (self.budget - Budget.parse(totals)).at_most()
         text = f"it costs {asked}, and of {self.budget} there remains {left}"
         if asked.delta > left.delta:
-            return f"{text}; ask for a delta of at most {left.delta}"
+            return f"{text}; ask for a delta of at most {left.delta.shown}"
         if not left.epsilon.units:
             return f"{text}; nothing more can be released"
-        return f"{text}; the largest epsilon that fits at this delta is {left.epsilon}"
+        return f"{text}; the largest epsilon that fits at this delta is {left.epsilon.shown}"
 
 
 def cost(request: ChargeRequest) -> Budget:
@@ -107,7 +107,7 @@ def cost(request: ChargeRequest) -> Budget:
     >>> import ggdp
     >>> from ggdp.ledger.charge_request import ChargeRequest
     >>> print(cost(ChargeRequest(guarantee=ggdp.ApproxDP(0.25, 1e-6, "add-remove"))))
-    epsilon = 0.25, delta = 0.000001
+    epsilon = 0.25, delta = 1e-06
     """
     epsilon, delta = Fraction(request.guarantee.epsilon), Fraction(request.guarantee.delta)
     if not delta:

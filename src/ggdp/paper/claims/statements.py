@@ -32,18 +32,7 @@ STATEMENTS = {row["key"]: Statement(**row) for row in csv.DictReader(_TEXT.split
 
 
 def judged(key: str, fact: object, measured: str, *, condition: str = "") -> Claim:
-    """Return a claim with its verdict, derived from what was found.
-
-    Parameters
-    ----------
-    key : str
-        Key of the statement.
-    fact : object
-        Whether the claim is true; None if that could not be decided.
-    measured : str
-        Our numbers.
-    condition : str
-        Under which condition it holds, where it holds only then.
+    """Return a claim with its verdict: whether it is a fact (None: undecided), by our numbers, and on which condition.
 
     Examples
     --------

@@ -61,12 +61,6 @@ class SameTail:
     sigma: Floats
     ratio: Floats
 
-    @property
-    def gaussian_epsilon(self) -> Floats:
-        """The epsilon_2 of the Gaussian mechanism."""
-        with np.errstate(over="ignore"):
-            return self.epsilon * self.ratio
-
     def likely(self, least: float = UNLIKELY) -> NDArray[np.bool_]:
         """Return where the tail is at least `least`."""
         return self.log_tail >= math.log(least)

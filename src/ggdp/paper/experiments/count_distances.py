@@ -63,13 +63,7 @@ def kl_both(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return KL(original || sanitised) and KL(sanitised || original) of many repeats, with one logarithm a count.
 
-    Parameters
-    ----------
-    original : array of shape (cells,)
-    sanitised : array of shape (repeats, cells)
-        Sanitised counts, none of them negative.
-    prior : float, default 1/2
-        Weight of the prior in each cell, above 0.
+    Counts are of shape (cells,) and (repeats, cells), and not negative; the prior is its weight in each cell, above 0.
 
     Examples
     --------

@@ -2,9 +2,10 @@
 
 import pytest
 from tests.cases import some
+from tests.tables.engines.counting import assert_units_counted, counted, expected
 from tests.tables.engines.spark import cluster as spark_cluster
 from tests.tables.engines.test_counting import DECLARED, PEOPLE
-from tests.tables.engines.zoo import KEY, ZOO, assert_units_counted, counted, expected
+from tests.tables.engines.zoo import KEY, ZOO
 
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery

@@ -1,0 +1,30 @@
+"""A small table of people, its public domain, and releases of it from the command line."""
+
+import csv
+import os
+from pathlib import Path
+
+from ggdp.cli.app import run
+
+PEOPLE = """person,town,age
+p1,"Aach, Bodensee",17
+p1,Zell,18
+p2,Zell,
+p3,Bonn,44
+"""
+DOMAIN = '[columns.town]\nlevels = ["Aach, Bodensee", "Zell"]\nother = "elsewhere"\n'
+BY_TOWN = ("--by", "town", "--domain", "people.toml")
+UNITS = (*BY_TOWN, "--unit", "person")
+
+
+def release(*flags, source="people.csv"):
+    return run(["release", source, "--epsilon", "1", *flags])
+
+
+def written():
+    return sorted(set(os.listdir()) - {"people.csv", "people.toml"})
+
+
+def rows_of(file):
+    with Path(file).open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
