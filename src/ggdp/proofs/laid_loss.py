@@ -31,6 +31,7 @@ from ggdp._balls import power
 from ggdp.errors import ArgumentError
 from ggdp.proofs.crossing import crossing_estimates, loss, loss_estimate
 from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
+from ggdp.proofs.laplace_loss import laid_laplace
 from ggdp.proofs.layouts import MOST_KNOTS
 from ggdp.proofs.loss_distribution import Masses
 from ggdp.proofs.survival import survivals
@@ -64,6 +65,9 @@ class _Atom(NamedTuple):
 
 def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
     """Lay the loss of a coordinate that moves by `shift`, in the unit of the scale."""
+    closed = laid_laplace(law, shift, layout)
+    if closed is not None:
+        return closed
     if law.support == "real":
         return _cells(layout, *_real_tails(law, shift, layout))
     whole, knots = int(shift), layout.high - layout.low
