@@ -299,4 +299,11 @@ SABOTAGES = [
         "    if x > -1e9:\n        return lower, upper",
         (f"{FEW}test_a_shift_beside_atoms_has_its_exact_delta_between_the_bounds",),
     ),
+    Sabotage(
+        "the error of the last of several tails is that of all",
+        "proofs/integer_sums.py",
+        "error = _euler_maclaurin_error(p, b, some[0], n, 0)",
+        "error = _euler_maclaurin_error(p, b, some[-1], n, 0)",
+        ("tests/proofs/test_integer_sums.py::test_many_tails_at_once_are_the_tails_one_by_one",),
+    ),
 ]
