@@ -28,7 +28,8 @@ from pages import machine, row, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGES = ("README.md", "docs/tutorials/five-minutes.md", "docs/how-to/units.md", "docs/how-to/calibrate.md")
+GUIDES = sorted([*(ROOT / "docs" / "tutorials").glob("*.md"), *(ROOT / "docs" / "how-to").glob("*.md")])
+PAGES = ("README.md", *(page.relative_to(ROOT).as_posix() for page in GUIDES))
 ROUNDS = 2
 BEFORE = ROOT / "benchmarks" / "results" / "latency_before.json"
 BLOCK = re.compile(r"(<!-- not run[^\n]*-->\n)?```(?:sh|console)\n(.*?)```", re.DOTALL)
@@ -70,7 +71,7 @@ def measured(command: str, folder: Path, ggdp: Path) -> float:
     times = []
     for _ in range(ROUNDS):
         arguments = [str(ggdp), *shlex.split(command)[1:]]
-        if "--out" in arguments and "--overwrite" not in arguments:
+        if {"--out", "--plot"} & set(arguments) and "--overwrite" not in arguments:
             arguments.append("--overwrite")
         before = _children()
         done = subprocess.run(
@@ -116,8 +117,10 @@ def report(python: Path, warm: dict[str, Any]) -> str:
             then, now = before["seconds"][command], measured(command, folder, ggdp)
             lines.append(row(f"`{command}`", f"{then:.1f}", f"{now:.1f}", f"{then / now:.1f}"))
         for page in PAGES:
-            lines += ["", f"## Every command of {page}", *table("command", "CPU s")]
-            lines += [row(f"`{command}`", f"{measured(command, folder, ggdp):.1f}") for command in commands(page)]
+            found = commands(page)
+            if found:
+                lines += ["", f"## Every command of {page}", *table("command", "CPU s")]
+                lines += [row(f"`{command}`", f"{measured(command, folder, ggdp):.1f}") for command in found]
     lines += [
         "",
         "## Calibrations in a process that has made one before",

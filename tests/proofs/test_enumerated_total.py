@@ -117,7 +117,66 @@ def test_an_epsilon_at_an_atom_does_not_count_it() -> None:
 
 @pytest.mark.parametrize(
     "losses",
-    [[noise(2.0, 1.0, support="real")], [noise(2.0, 100.0, count=4)], [CountedLoss(ResponseLoss(0.1, 0.1), 1)]],
+    [
+        [noise(3.0, 1.0, count=2, support="real")],
+        [noise(2.0, 100.0, count=4)],
+        [CountedLoss(ResponseLoss(0.1, 0.1), 1)],
+    ],
 )
 def test_densities_and_many_combinations_are_not_enumerated(losses: list[CountedLoss]) -> None:
     assert enumerated_between(losses, 1.0) is None
+
+
+BESIDE = [CountedLoss(ResponseLoss(0.6, 0.0), 2), noise(1.0, 2.0)]
+
+
+def shift_delta(order: float, d: float, x: mpmath.mpf) -> mpmath.mpf:
+    """Delta of noise of scale 1 on the reals at any x, by its density on both sides."""
+    p, normal = mpmath.mpf(order), 2 * mpmath.gamma(1 + 1 / mpmath.mpf(order))
+
+    def tail(z: mpmath.mpf) -> mpmath.mpf:
+        upper = mpmath.gammainc(1 / p, abs(z) ** p) / (normal * p)
+        return upper if z >= 0 else 1 - upper
+
+    if order == 1.0 and abs(x) >= d:
+        return mpmath.mpf(0) if x > 0 else -mpmath.expm1(x)
+    z = mpmath.findroot(lambda z: abs(z + d) ** p - abs(z) ** p - x, (-20, 20), solver="bisect", tol=1e-30)
+    return tail(z) - mpmath.exp(x) * tail(z + d)
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.2, 2.1])
+def test_a_shift_beside_atoms_has_its_exact_delta_between_the_bounds(order: float, epsilon: float) -> None:
+    """For some combinations of the atoms what is left of epsilon is below 0."""
+    found = enumerated_between([*BESIDE, noise(order, 2.0, 1.5, support="real")], epsilon)
+    assert found is not None
+    with mpmath.workdps(30):
+        outer = product(*(outcomes(counted) for counted in BESIDE for _ in range(counted.count)))
+        true = mpmath.fsum(
+            mpmath.fprod(mass for _, mass in outcome)
+            * shift_delta(order, 0.75, mpmath.mpf(epsilon) - mpmath.fsum(loss for loss, _ in outcome))
+            for outcome in outer
+        )
+        assert found[0] <= true * (1 + mpmath.mpf(10) ** -20)
+        assert true * (1 - mpmath.mpf(10) ** -20) <= found[1] <= found[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.3])
+def test_wide_laplace_noise_on_the_integers_beside_atoms_is_a_sum_over_all_noise(epsilon: float) -> None:
+    scale, size = 300.0, 200
+    k = np.arange(-size, 1)
+    q = np.exp(-1.0 / scale)
+    masses = (1.0 - q) / (1.0 + q) * np.exp(k / scale)
+    masses[0], masses[-1] = np.exp(-size / scale) / (1.0 + q), 1.0 / (1.0 + q)
+    true = 0.0
+    for outcome in product(*(outcomes(counted) for counted in BESIDE for _ in range(counted.count))):
+        x = epsilon - float(mpmath.fsum(loss for loss, _ in outcome))
+        share = float(mpmath.fprod(mass for _, mass in outcome))
+        true += share * float(masses @ -np.expm1(np.minimum(x - (2.0 * k + size) / scale, 0.0)))
+    lower, upper = enumerated_between([*BESIDE, noise(1.0, scale, float(size))], epsilon) or (0.0, 1.0)
+    assert lower <= upper <= lower * (1 + 1e-13)
+    assert abs(upper / true - 1) < 1e-12
+
+
+def test_two_shifts_that_are_not_one_are_not_enumerated() -> None:
+    assert enumerated_between([*BESIDE, noise(1.0, 2.0, support="real"), noise(2.0, 2.0, support="real")], 1.0) is None

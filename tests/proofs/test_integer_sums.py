@@ -136,3 +136,16 @@ def test_a_tail_beyond_all_floats_is_still_bounded():
     value = sums.tail_sum(50.0, 0.01, 1)
     assert value < arb(2) ** -10000
     assert sums.normaliser(50.0, 0.01).overlaps(arb(1))
+
+
+@pytest.mark.parametrize(("p", "b"), [(1.0, 5e4), (1.3, 5e4), (2.0, 4096.0), (3.0, 2e6), (40.0, 1e5), (2.0, 30.0)])
+def test_many_tails_at_once_are_the_tails_one_by_one(p: float, b: float) -> None:
+    """At small scales the shared bound of the error is too large, and each has its own sum."""
+    with ctx.workprec(100):
+        last = int(b * 100.0 ** (1.0 / p))
+        points = list(range(1, last, max(last // 300, 1)))
+        together = sums.tail_sums(p, b, points)
+        for k, found in zip(points, together, strict=True):
+            alone = sums.tail_sum(p, b, k)
+            assert found.overlaps(alone)
+            assert found.rel_accuracy_bits() >= 50

@@ -32,6 +32,7 @@ from ggdp.proofs.total_loss import CountedLoss, finite_losses, infinite_between,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ggdp.calibration.loss_layout import PlannedTotal
     from ggdp.calibration.sampled_loss import Sample
     from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.total_loss import Loss
@@ -46,6 +47,8 @@ CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
 REFINEMENTS, FINEST = 3, 4.0
 # How much finer than usual the grid of a picture is.
 ROUGH = 0.2
+# A grid that was laid out for an epsilon so near, relatively, is as good.
+SAME = 1e-3
 TOLERANCE = 1e-10
 # Where the epsilon for a delta is estimated below this, it may be 0.
 LEAST_NEAR = 1e-3
@@ -118,7 +121,7 @@ class TotalLoss:
                 break
             lower, upper = max(lower, _lower(total, at) if at == epsilon else 0.0), min(upper, _upper(total, at))
             further = _refinement(lower, upper)
-            if further is None:
+            if further is None or self._is_finest(at, at, finer, further):
                 break
             finer *= further
         return min(lower, upper), upper
@@ -159,10 +162,18 @@ class TotalLoss:
             lower = _crossing(partial(_lower, total, s=s), delta, upper, passing=False)
             found = max(found[0], lower), min(found[1], upper)
             further = _refinement(best, delta)
-            if further is None:
+            if further is None or (not at_once and self._is_finest(near, upper, finer, further)):
                 break
             total, near, finer = None, upper, finer if at_once else finer * further
         return min(found), found[1]
+
+    def _is_finest(self, near: float, found: float, finer: float, further: float) -> bool:
+        """Say whether a refinement has the steps that a grid for about the same epsilon had already."""
+        if abs(found - near) > SAME * near:
+            return False
+        plans = self._planned(near, finer), self._planned(found, finer * further)
+        steps = [plan and [part.layout.step for part in plan.parts] for plan in plans]
+        return steps[0] == steps[1]
 
     def _needs_no_grid(self, epsilon: float) -> bool:
         """Say whether the total is one shift, or few losses on few atoms, and delta well above what is left out."""
@@ -197,14 +208,20 @@ class TotalLoss:
         except (ArithmeticError, ValueError, CertificateError):
             return None
 
-    def _sum(self, epsilon: float, finer: float) -> LossDistribution | None:
-        """Return the distribution of the sum, tilted and laid out for an epsilon; None where no grid fits."""
+    def _planned(self, epsilon: float, finer: float) -> PlannedTotal | None:
+        """Return a layout for an epsilon; None where no grid fits."""
         pairs = [(counted.loss, counted.count) for counted in self.losses]
         try:
             with np.errstate(all="ignore"):
-                plan = planned_total(pairs, self._sampled(), epsilon, finer=finer)
+                return planned_total(pairs, self._sampled(), epsilon, finer=finer)
         except (ArithmeticError, ValueError):
             # Losses that are almost certain, or beyond 1e-300 or 1e300.
+            return None
+
+    def _sum(self, epsilon: float, finer: float) -> LossDistribution | None:
+        """Return the distribution of the sum, tilted and laid out for an epsilon; None where no grid fits."""
+        plan = self._planned(epsilon, finer)
+        if plan is None:
             return None
         with BALLS, working_precision(PRECISION):
             return total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)

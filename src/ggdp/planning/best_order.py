@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.proofs.noise_law import Support
 
-__all__ = ["plan"]
+__all__ = ["estimated_best", "plan"]
 
 LAPLACE, GAUSSIAN = USUAL
 NAMES = {LAPLACE: "laplace", GAUSSIAN: "gaussian"}
@@ -197,6 +197,21 @@ def _plan_for_goal(
             continue
         break
     return _plan_among(proved, measure, tried, notes)
+
+
+def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
+    """Return about the noise on the reals with the least root mean square error, of which nothing is proved.
+
+    None where there are no orders to choose from but 1 and 2.
+    """
+    general = Question(goal=goal, sensitivity=sensitivity, order=GENERAL_ORDER, support="real")
+    try:
+        usual = [calibrate(goal, sensitivity, order=order) for order in USUAL]
+        general.requirements()
+    except (UnattainableError, UnprovedError):
+        return None
+    resolution = RESOLUTIONS["real", is_convolved(general)]
+    return _searched(goal, sensitivity, "real", Measure(name="rmse"), usual, resolution, None)[0]
 
 
 def _plan_for_half_width(

@@ -9,6 +9,12 @@ Claim (two halves). Let c be a pair of a and b, each from one half of the losses
 is P(b >= u) - e^u times the sum of P(b) e^(-loss of b) over the same b: with sums over the largest b known, one for
 each a is enough. Which b are above u is decided in balls; those for which it is undecided are added one by one.
 
+Claim (one shift beside atoms). If delta of some of the losses is known at every x, also below 0, then delta(x) of the
+total is the sum of P(c) times that delta at x - loss of c, over all combinations c of the other losses. So losses that
+have a density, or more atoms than can be listed, may be among them if they are one shift
+(`ggdp.proofs.closed_totals`). Its noise is symmetric, so that P and Q change places when it is mirrored; with
+complements, delta(-x) is 1 - e^(-x) (1 - delta(x)).
+
 Rounding: in balls; lower ends down, upper ends up.
 """
 
@@ -24,6 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flint import arb, fmpz
 
 from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
+from ggdp.proofs.closed_totals import shift_between
 from ggdp.proofs.integer_sums import normaliser, tail_sum, weight
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
@@ -38,6 +45,8 @@ __all__ = ["enumerated_between"]
 _PRECISION = 192
 # More combinations of one half of the losses than these are left to a grid.
 _MOST = 1 << 13
+# The same for losses beside a shift, whose delta is computed for each combination.
+_MOST_BESIDE = 1 << 8
 # Noise beyond |x|^p = 110 has a probability below e^-110.
 _FAR = 110.0
 
@@ -67,8 +76,19 @@ class _Halves(NamedTuple):
     left_out: arb
 
 
+class _Beside(NamedTuple):
+    """Losses that are one shift, all combinations of the others, and the probability of what is left out."""
+
+    shift: tuple[CountedLoss, ...]
+    atoms: Atoms
+    left_out: arb
+
+
 def enumerated_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | None:
     """Return two floats with delta between them; None where there are too many combinations of losses."""
+    beside = _beside_shift(tuple(losses))
+    if beside is not None:
+        return _with_shift(beside, epsilon)
     halves = _halves(tuple(losses))
     if halves is None:
         return None
@@ -77,6 +97,45 @@ def enumerated_between(losses: Sequence[CountedLoss], epsilon: float) -> Between
         for loss, mass in halves.first:
             total += mass * _above(halves.second, x - loss)
         return max(lower_float(total), 0.0), min(upper_float(total + halves.left_out), 1.0)
+
+
+@lru_cache(maxsize=8)
+def _beside_shift(losses: tuple[CountedLoss, ...]) -> _Beside | None:
+    """Return the losses that cannot be listed and all combinations of the others; None where that is of no use."""
+    wide = tuple(counted for counted in losses if (_size(counted) or math.inf) > _MOST)
+    others = [counted for counted in losses if counted not in wide]
+    if not wide or _combinations(others) > _MOST_BESIDE or shift_between(wide, 1.0) is None:
+        return None
+    with BALLS, working_precision(_PRECISION):
+        return _Beside(wide, *_combined(others))
+
+
+def _with_shift(beside: _Beside, epsilon: float) -> Between:
+    """Return two floats with delta between them where some losses are one shift."""
+    with BALLS, working_precision(_PRECISION):
+        lower, upper = arb(0), beside.left_out
+        for loss, mass in beside.atoms:
+            x = arb(epsilon) - loss
+            # delta falls with x.
+            lower += mass * _shift_delta(beside.shift, upper_float(x))[0]
+            upper += mass * _shift_delta(beside.shift, lower_float(x))[1]
+        return max(lower_float(lower), 0.0), min(upper_float(upper), 1.0)
+
+
+def _shift_delta(shift: tuple[CountedLoss, ...], x: float) -> tuple[arb, arb]:
+    """Return delta of one shift, at least and at most, at any x."""
+    found = shift_between(shift, abs(x))
+    assert found is not None
+    lower, upper = map(arb, found)
+    if x >= 0.0:
+        return lower, upper
+    rise = arb(x).exp()
+    return 1 - rise * (1 - lower), 1 - rise * (1 - upper)
+
+
+def _combinations(losses: Sequence[CountedLoss]) -> int:
+    """Return the number of combinations of losses that can be listed."""
+    return math.prod(math.comb(counted.count + (_size(counted) or 0) - 1, counted.count) for counted in losses)
 
 
 def _above(found: _Sorted, u: arb) -> arb:

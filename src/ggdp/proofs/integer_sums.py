@@ -35,12 +35,17 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import count
+from typing import TYPE_CHECKING
 
 from flint import arb, arb_poly, ctx, fmpq
 
 from ggdp._balls import BALLS, hull, working_precision
+from ggdp.proofs.survival import survivals
 
-__all__ = ["log_tail_sum", "normaliser", "partial_sum", "tail", "tail_sum", "weight", "weights"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["log_tail_sum", "normaliser", "partial_sum", "tail", "tail_sum", "tail_sums", "weight", "weights"]
 
 _BLOCK = 64
 _CACHED_BLOCKS = 64
@@ -51,6 +56,10 @@ _MOST_TERMS = 1 << 20
 _BOUND_PRECISION = 40
 _MOST_DERIVATIVES = 64
 _FAR_OUT = 4096
+# Bits that Taylor polynomials of the survival function lose, about.
+_SPARE = 40
+# Points that share a bound of what the Euler-Maclaurin formula leaves out.
+_AT_ONCE = 32
 
 
 def weight(p: float, b: float, k: int) -> arb:
@@ -91,6 +100,34 @@ def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
             far = integral + _euler_maclaurin_terms(p, b, start, n, moment) + hull(-error, error)
             return far + _sum_of_terms(p, b, k, start, moment)
     return _direct(p, b, k, terms, moment)
+
+
+def tail_sums(p: float, b: float, points: Sequence[int]) -> list[arb]:
+    """Enclose R at many integers k >= 1, in rising order; where the scale is large, faster than one by one.
+
+    The integrals come from Taylor polynomials. The bound of |E| is an integral from k on: that of the first of some
+    points holds for all of them.
+    """
+    if p == 1.0:
+        return [tail_sum(p, b, k) for k in points]
+    order, scale, tolerance = arb(p), arb(b), arb(2) ** -ctx.prec
+    with BALLS, working_precision(ctx.prec + _SPARE):
+        width = 2 * (1 + 1 / order).gamma() * scale
+        integrals = [width * value for value in survivals(order, [k / scale for k in points])]
+    most, found = min(ctx.prec // 8, _MOST_DERIVATIVES), list[arb]()
+    for start in range(0, len(points), _AT_ONCE):
+        some = points[start : start + _AT_ONCE]
+        least = tolerance * integrals[start + len(some) - 1]
+        for n in (most // 4, most // 2, most):
+            error = _euler_maclaurin_error(p, b, some[0], n, 0)
+            if error <= least:
+                rest = hull(-error, error)
+                terms = (_euler_maclaurin_terms(p, b, k, n, 0) + rest for k in some)
+                found += [integral + near for integral, near in zip(integrals[start:], terms, strict=False)]
+                break
+        else:
+            found += [tail_sum(p, b, k) for k in some]
+    return found
 
 
 def log_tail_sum(p: float, b: float, k: int) -> arb:

@@ -30,7 +30,8 @@ from flint import arb
 from ggdp._balls import power
 from ggdp.errors import ArgumentError
 from ggdp.proofs.crossing import crossing_estimates, loss, loss_estimate
-from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum
+from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum, tail_sums
+from ggdp.proofs.laplace_loss import laid_laplace
 from ggdp.proofs.layouts import MOST_KNOTS
 from ggdp.proofs.loss_distribution import Masses
 from ggdp.proofs.survival import survivals
@@ -53,6 +54,8 @@ _ON_KNOT = 2.0**-40
 _AT_ZERO = 1e-12
 # Tails at points so close share their far part; a sum afresh costs as much as some dozens of terms.
 _NEAR = 100
+# From here on, and from this scale on, tails are found many at a time.
+_FAR_OUT = 4096
 # Losses that are raised by more than this part of a step are counted as misplaced.
 _NEGLIGIBLE = 2.0**-20
 
@@ -64,6 +67,9 @@ class _Atom(NamedTuple):
 
 def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
     """Lay the loss of a coordinate that moves by `shift`, in the unit of the scale."""
+    closed = laid_laplace(law, shift, layout)
+    if closed is not None:
+        return closed
     if law.support == "real":
         return _cells(layout, *_real_tails(law, shift, layout))
     whole, knots = int(shift), layout.high - layout.low
@@ -223,10 +229,12 @@ def _integer_tail(law: NoiseLaw, points: Iterable[int]) -> dict[int, arb]:
     """Enclose P(K >= k) at each of the points."""
     p, b = law.order, law.scale
     last, total = 0, arb(0)
-    sums: dict[int, arb] = {}
+    places = sorted({k if k > 0 else 1 - k for k in points})
+    far = [k for k in places if k >= _FAR_OUT] if b >= _FAR_OUT else []
+    sums = dict(zip(far, tail_sums(p, b, far), strict=True))
     normal = normaliser(p, b)
-    for k in sorted({k if k > 0 else 1 - k for k in points}, reverse=True):
-        near = last - k <= _NEAR and bool(sums)
+    for k in reversed(places[: len(places) - len(far)]):
+        near = 0 < last - k <= _NEAR
         total = total + partial_sum(p, b, k, last - 1) if near else tail_sum(p, b, k)
         sums[k], last = total, k
     return {k: sums[k] / normal if k > 0 else 1 - sums[1 - k] / normal for k in points}

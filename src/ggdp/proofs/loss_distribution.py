@@ -40,6 +40,7 @@ from ggdp._balls import upper_float
 from ggdp.errors import CertificateError
 
 __all__ = [
+    "GeometricMasses",
     "LossDistribution",
     "Masses",
     "Slack",
@@ -52,6 +53,8 @@ __all__ = [
 # Weights have 50 bits: what rounding up adds to a sum of a thousand losses is a share of 1e-5 or less.
 BITS = 50
 ONE = 1 << BITS
+# Bits after the point of weights in geometric progression, while they are multiplied.
+_FRACTION = 128
 # Shares of a split are rounded up to so many bits.
 SHARE = 1 << 60
 # A cut that shortens a distribution by less than this part is not made.
@@ -115,6 +118,23 @@ class LossDistribution:
         return int(self.weights(1))
 
 
+class GeometricMasses(NamedTuple):
+    """Masses on the knots from `low` to `high` that fall from `top`, on the highest, by e^(-fall) from knot to knot."""
+
+    low: int
+    high: int
+    top: arb
+    fall: arb
+
+    def tilted(self, slope: arb) -> GeometricMasses:
+        """Return the masses times e^(slope index)."""
+        return self._replace(top=self.top * (slope * self.high).exp(), fall=self.fall + slope)
+
+    def total(self) -> arb:
+        """Return the sum of all masses."""
+        return self.top * (-(self.high - self.low + 1) * self.fall).expm1() / (-self.fall).expm1()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masses:
     """Masses of one loss on knots, multiples of a step, which dominate it.
@@ -133,6 +153,8 @@ class Masses:
         Masses that were not split between neighbouring knots, but moved in another way.
     raised : arb
         By how much losses were raised, beside that.
+    run : GeometricMasses, optional
+        Further masses, on many knots.
     """
 
     step: float
@@ -142,19 +164,26 @@ class Masses:
     spread: arb
     misplaced: list[tuple[int, arb]]
     raised: arb
+    run: GeometricMasses | None = None
 
 
 def tilted(found: Masses, tilt: float) -> LossDistribution:
     """Return masses as weights that are rounded up."""
     step = arb(found.step) * arb(tilt)
     tilted_masses = {index: mass * (step * index).exp() for index, mass in found.masses.items()}
-    level = arb(sum(tilted_masses.values(), arb(0)).log().mid())
+    run = found.run.tilted(step) if found.run else None
+    level = arb(sum(tilted_masses.values(), run.total() if run else arb(0)).log().mid())
     unit = ONE * (-level).exp()
     units = {index: mass * unit for index, mass in tilted_masses.items()}
-    low = min(units)
-    weights = [0] * (max(units) - low + 1)
+    low, high = min(units), max(units)
+    surplus = 0
+    if run:
+        low, high = min(low, run.low), max(high, run.high)
+    weights = [0] * (high - low + 1)
+    if run:
+        weights[run.low - low : run.high - low + 1], surplus = _run_weights(run, unit)
     for index, weight in units.items():
-        weights[index - low] = _ceil(weight)
+        weights[index - low] += _ceil(weight)
     lost = sum((mass * (step * index).exp() for index, mass in found.misplaced), arb(0)) * unit
     widest = arb(0)
     for weight in units.values():
@@ -168,12 +197,31 @@ def tilted(found: Masses, tilt: float) -> LossDistribution:
         infinite=found.infinite,
         certain=found.certain,
         slack=Slack(
-            excess=1 + _ceil(2 * widest),
+            excess=1 + _ceil(2 * widest) + surplus,
             lost=_ceil(lost),
             raised=found.raised,
             splits=((Split(found.step, upper_float(found.spread)), 1),) if found.spread > 0 else (),
         ),
     )
+
+
+def _run_weights(run: GeometricMasses, unit: arb) -> tuple[list[int], int]:
+    """Return masses times a unit, rounded up, and by how much each may be too large.
+
+    From the highest knot down, integers x_n times 2^-_FRACTION: x_(n+1) is x_n times a factor a that is rounded up,
+    rounded up. So they are not below the truth. As a <= 1, n roundings add up to at most n to x_0 a^n. With R the lower
+    end of e^(-fall), the truth is at least X R^n for the lower end X of the first one, and
+    x_0 a^n - X R^n <= x_0 - X (R / a)^n, since a^n is at most 1.
+    """
+    one, count = 1 << _FRACTION, run.high - run.low + 1
+    top, ratio = run.top * unit, (-run.fall).exp()
+    factor, x = min(_ceil(ratio * one), one), _ceil(top * one)
+    over = arb(x) / one - top.lower() * (ratio.lower() * one / factor) ** count
+    found = []
+    for _ in range(count):
+        found.append((x >> _FRACTION) + 1)
+        x = (x * factor >> _FRACTION) + 1
+    return found[::-1], 1 + _ceil(over + arb(count) / one)
 
 
 def _ceil(x: arb) -> int:

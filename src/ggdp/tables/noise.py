@@ -6,16 +6,20 @@ more. All of it is a function of the request, so it costs no privacy; a request 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ggdp.calibration import calibrate
 from ggdp.calibration.calibration_cache import remembered
+from ggdp.errors import SearchError
 from ggdp.planning import plan
+from ggdp.planning.best_order import estimated_best
 from ggdp.privacy import PureDP
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
+    from ggdp.planning.order_search import Trial
     from ggdp.privacy import Guarantee, Sensitivity
 
 __all__ = ["table_noise"]
@@ -25,6 +29,8 @@ LAPLACE = 1.0
 WORTH = 1.01
 # Noise so wide hardly feels that it is on the integers: the order is found on the reals, which is faster.
 WIDE = 2.0
+# Noise so wide has the same standard deviation on the reals and on the integers, and an estimate is as exact as this.
+VERY_WIDE, INEXACT = 100.0, 1e-3
 
 
 @lru_cache(maxsize=256)
@@ -50,12 +56,16 @@ def _found(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Ca
     if order is not None:
         return calibrate(goal, sensitivity, order=order, support="integer")
     pure = calibrate(PureDP(goal.epsilon), sensitivity, order=LAPLACE, support="integer")
-    best = _best(goal, sensitivity)
+    near = estimated_best(goal, sensitivity)
+    if near is not None and near.error >= VERY_WIDE and pure.std <= (WORTH - INEXACT) * near.error:
+        return pure
+    best = _best(goal, sensitivity, near)
     return pure if pure.std <= WORTH * best.std else best
 
 
-def _best(goal: Guarantee, sensitivity: Sensitivity) -> Calibration:
-    found = plan(goal, sensitivity, support="real").calibration
-    if found.std < WIDE:
-        return plan(goal, sensitivity, support="integer").calibration
-    return calibrate(goal, sensitivity, order=found.order, support="integer")
+def _best(goal: Guarantee, sensitivity: Sensitivity, near: Trial | None) -> Calibration:
+    """Return the noise of the least error, found near an estimate on the reals."""
+    if near is not None and near.error >= WIDE:
+        with suppress(SearchError):
+            return calibrate(goal, sensitivity, order=near.law.order, support="integer")
+    return plan(goal, sensitivity, support="integer").calibration

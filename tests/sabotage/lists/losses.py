@@ -7,7 +7,8 @@ LAID = "tests/proofs/test_laid_loss.py::"
 WHOLE = "tests/proofs/test_laid_sum.py::"
 TRANSFORMS = "tests/proofs/test_loss_transform.py::"
 FEW = "tests/proofs/test_enumerated_total.py::"
-AT_ONCE = "proofs/laid_sum.py"
+CLOSED = "tests/proofs/test_laplace_loss.py::"
+AT_ONCE, LAPLACE = "proofs/laid_sum.py", "proofs/laplace_loss.py"
 DISTRIBUTION, BOUNDS, SINGLE = "proofs/loss_distribution.py", "proofs/loss_bounds.py", "proofs/laid_loss.py"
 
 SABOTAGES = [
@@ -248,5 +249,61 @@ SABOTAGES = [
         "found.append((loss, mass * ways))",
         "found.append((loss, mass))",
         (f"{FEW}test_the_exact_delta_lies_between_bounds_of_all_digits",),
+    ),
+    Sabotage(
+        "Laplace noise on the integers is taken for noise on the reals",
+        LAPLACE,
+        'if law.support == "integer" else exact).upper()',
+        "if False else exact).upper()",
+        (f"{CLOSED}test_on_the_integers_the_sum_over_all_noise_is_between_the_bounds_and_near",),
+    ),
+    Sabotage(
+        "what was added for the integers stays in the lower bound",
+        LAPLACE,
+        "raised=d - exact,",
+        "raised=arb(0),",
+        (f"{CLOSED}test_a_loss_of_the_integers_itself_is_not_above_the_lower_bound",),
+    ),
+    Sabotage(
+        "the knot below the largest Laplace loss keeps all of its cell",
+        LAPLACE,
+        "height(last - 1) / (1 + (-h / 2).exp()) - missing / h.expm1()}",
+        "height(last - 1) / (1 + (-h / 2).exp())}",
+        (f"{CLOSED}test_on_the_reals_delta_at_every_knot_is_the_exact_one",),
+    ),
+    Sabotage(
+        "Laplace losses below the grid are forgotten",
+        LAPLACE,
+        "masses[first] = masses.get(first, arb(0)) + below",
+        "pass",
+        (f"{CLOSED}test_what_is_below_the_grid_is_raised_to_its_first_knot_and_counted",),
+    ),
+    Sabotage(
+        "weights in geometric progression are rounded down",
+        DISTRIBUTION,
+        "found.append((x >> _FRACTION) + 1)",
+        "found.append(x >> _FRACTION)",
+        (f"{CLOSED}test_weights_in_geometric_progression_are_rounded_up_by_no_more_than_is_said",),
+    ),
+    Sabotage(
+        "what rounding adds to weights in geometric progression is not counted",
+        DISTRIBUTION,
+        "return found[::-1], 1 + _ceil(over + arb(count) / one)",
+        "return found[::-1], 0",
+        (f"{CLOSED}test_weights_in_geometric_progression_are_rounded_up_by_no_more_than_is_said",),
+    ),
+    Sabotage(
+        "below 0 the delta of a shift is that of its absolute value",
+        "proofs/enumerated_total.py",
+        "    if x >= 0.0:\n        return lower, upper",
+        "    if x > -1e9:\n        return lower, upper",
+        (f"{FEW}test_a_shift_beside_atoms_has_its_exact_delta_between_the_bounds",),
+    ),
+    Sabotage(
+        "the error of the last of several tails is that of all",
+        "proofs/integer_sums.py",
+        "error = _euler_maclaurin_error(p, b, some[0], n, 0)",
+        "error = _euler_maclaurin_error(p, b, some[-1], n, 0)",
+        ("tests/proofs/test_integer_sums.py::test_many_tails_at_once_are_the_tails_one_by_one",),
     ),
 ]

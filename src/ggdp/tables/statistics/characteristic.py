@@ -70,6 +70,9 @@ def magnitude_quantiles(order: float, level: float, weights: Floats) -> Floats:
 
 def _single(order: float, level: float) -> float:
     """Return the quantile of one |K|."""
+    if order == 1.0:
+        # SciPy takes longer to load than the means of a small table.
+        return -math.log1p(-level)
     from scipy.special import gammaincinv
 
     return math.pow(float(gammaincinv(1.0 / order, level)), 1.0 / order)
@@ -107,9 +110,8 @@ def _frequencies(order: float, level: float, rows: Floats) -> tuple[Floats, Floa
     end = _end(order)
     count = math.ceil((far + within) * end / (2.0 * math.pi))
     t = (np.arange(count) + 0.5) * (end / count)
-    from scipy.special import erfc
-
-    return t, 0.5 * erfc((t - (end - 5.5 * _FALL)) / _FALL)
+    places = (t - (end - 5.5 * _FALL)) / _FALL
+    return t, 0.5 * np.array([math.erfc(place) for place in places.tolist()])
 
 
 def _end(order: float) -> float:

@@ -8,6 +8,7 @@ variance likewise.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -88,14 +89,26 @@ def ratio_half_widths(
     >>> [round(half, 3) for half in ratio_half_widths("mean", (10_000, 3), (0.0, 100.0), noise)]
     [11.717, 1.255, 0.126, 0.013]
     """
-    lo, hi = checked_range(bounds)
-    unit, coordinates = kind
+    return list(_ratio_half_widths(statistic, kind, checked_range(bounds), noise, level, tuple(sizes)))
+
+
+@lru_cache(maxsize=64)
+def _ratio_half_widths(
+    statistic: Literal["mean", "variance"],
+    kind: tuple[int, int],
+    bounds: tuple[float, float],
+    noise: WeightedNoise,
+    level: float,
+    sizes: tuple[int, ...],
+) -> tuple[float, ...]:
+    """Return the same; a plan is described several times."""
+    (lo, hi), (unit, coordinates) = bounds, kind
     parts = _triples() if coordinates == TRIPLE else _pairs()
     sums = np.concatenate([np.zeros((len(parts), 1)), parts], axis=1)
     estimate, factor = (mean_parts, hi - lo) if statistic == "mean" else (variance_parts, (hi - lo) ** 2)
     column = ColumnSums(sums=np.multiply.outer(np.array(sizes, dtype=np.float64) * unit, sums), unit=unit)
     _, lower, upper = estimate(column, noise, level)
-    return [float(half) for half in 0.5 * factor * (upper - lower).max(axis=1)]
+    return tuple(float(half) for half in 0.5 * factor * (upper - lower).max(axis=1))
 
 
 def _pairs() -> Floats:
