@@ -21,7 +21,7 @@ EXAMPLE = Path(__file__).parent / "examples" / "visits.csv"
 SHOTS = [
     ("noise", "view=noise&epsilon=0.5&delta=0.001&order=3", "#noise-orders figure", 1280, "light"),
     ("noise-narrow", "view=noise&epsilon=0.5&delta=0.001&order=3", "#noise-laws figure", 390, "dark"),
-    ("attacker", "view=attacker", "#attacker-figure figure", 1280, "light"),
+    ("attacker", "view=attacker", "#attacker-results figure", 1280, "light"),
     ("table", "view=table", "figure", 1280, "dark"),
 ]
 

@@ -65,7 +65,7 @@ def application(
             desk=desk,
             charged=reactive.Value(0),
         )
-        settings = {view.key: view.server(view.key, shared) for view in VIEWS}
+        settings = {view.key: view.server(shared) for view in VIEWS}
 
         @reactive.effect
         async def _address() -> None:

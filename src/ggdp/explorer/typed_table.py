@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from ggdp.errors import ArgumentError, GgdpError, PrivacyWarning
+from ggdp.explorer.equivalents import goal_code, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,8 +139,8 @@ class TypedTable:
             found += ["--unit-name", self.unit_name.strip()]
         if self.neighbours != "add-remove":
             found += ["--neighbours", self.neighbours]
-        found += ["--epsilon", _number(self.epsilon)]
-        found += [] if self.delta is None else ["--delta", _number(self.delta)]
+        found += ["--epsilon", written(self.epsilon)]
+        found += [] if self.delta is None else ["--delta", written(self.delta)]
         found += [] if self.order == "auto" else ["--order", self.order]
         found += ["--nonnegative"] if self.nonnegative else []
         found += ["--encoding", self.encoding.strip()] if self.encoding.strip() else []
@@ -160,12 +161,13 @@ class TypedTable:
         """Return the Python code that does the same: a call of `ggdp.plan_table`, `release_table` or `check_table`."""
         with in_words_of_the_page(self.unit or None):
             asked = self.checked() if call == "check_table" else self._arguments()
-        written = {name: _literal(value) for name, value in asked.items()}
+        texts = {name: _literal(value) for name, value in asked.items()}
         if "domain" in asked:
-            written["domain"] = _domain(asked["domain"])
+            texts["domain"] = _domain(asked["domain"])
         if "goal" in asked:
-            written["goal"] = self._goal_text()
-        lines = [f"    {name}={value}," for name, value in (written | dict(more or {})).items()]
+            notion = "pure" if self.delta is None else "approximate"
+            texts["goal"] = goal_code(notion, self.epsilon, self.delta or 0.0)
+        lines = [f"    {name}={value}," for name, value in (texts | dict(more or {})).items()]
         first = [] if source is None else [f"    {source!r},"]
         imports = ["import datetime", "", "import ggdp"] if "datetime." in "".join(lines) else ["import ggdp"]
         return "\n".join([*imports, "", f"found = ggdp.{call}(", *first, *lines, ")"])
@@ -222,11 +224,6 @@ class TypedTable:
                 )
             yield kind.lower(), value.strip()
 
-    def _goal_text(self) -> str:
-        if self.delta is None:
-            return f"ggdp.PureDP({_number(self.epsilon)})"
-        return f"ggdp.ApproxDP({_number(self.epsilon)}, {_number(self.delta)})"
-
 
 @contextmanager
 def in_words_of_the_page(unit: str | None = None) -> Iterator[None]:
@@ -266,11 +263,6 @@ def _joined(by: str) -> str:
     return by.strip() if '"' in by else ",".join(name.strip() for name in by.split(","))
 
 
-def _number(value: float) -> str:
-    """Return a number with all its digits, whole ones without a point."""
-    return f"{value!r}".removesuffix(".0")
-
-
 def _order(text: str) -> float:
     try:
         return float(text)
@@ -300,7 +292,7 @@ def _literal(value: object) -> str:
             return f"list(range({value[0]}, {value[0] + len(value)}))"
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, float):
-        return f'float("{value}")' if math.isinf(value) else _number(value)
+        return f'float("{value}")' if math.isinf(value) else written(value)
     if isinstance(value, datetime.date):
         return repr(value)
     if type(value).__module__.startswith("ggdp.tables.statistics"):

@@ -55,7 +55,7 @@ def test_the_planners_order_is_taken_over_and_several_cells_do_not_block_the_pag
     # A plan of many cells is under way, and the view of attackers answers nevertheless.
     page.locator("#noise-max_cells-number").fill("40")
     page.get_by_role("tab", name="What an attacker learns").click()
-    expect(page.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    expect(page.locator("#attacker-results .headline strong")).to_have_text("10 % → 23.2 %")
 
 
 @pytest.mark.parametrize("kind", ["csv", "svg"])

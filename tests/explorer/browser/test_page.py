@@ -10,7 +10,7 @@ from ggdp.explorer.views import VIEWS
 
 KEYS = [view.key for view in VIEWS]
 # What the views show in the end that need no file.
-SHOWN = {"noise": "#noise-orders figure", "attacker": "#attacker-figure figure", "paper": "#paper-figures figure"}
+SHOWN = {"noise": "#noise-orders figure", "attacker": "#attacker-results figure", "paper": "#paper-results figure"}
 
 
 def opened(page, served, key):
@@ -74,11 +74,11 @@ def test_the_page_is_used_with_the_keyboard_alone(page, served):
     tab.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tab", selected=True)).to_have_text("What an attacker learns")
-    expect(page.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    expect(page.locator("#attacker-results .headline strong")).to_have_text("10 % → 23.2 %")
     page.locator("#attacker-prior-number").focus()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("50")
-    expect(page.locator("#attacker-summary .headline strong")).to_have_text("50 % → 73.2 %")
+    expect(page.locator("#attacker-results .headline strong")).to_have_text("50 % → 73.2 %")
 
 
 def test_the_switch_is_kept(watched, served):
@@ -97,8 +97,8 @@ def test_two_tabs_have_settings_of_their_own(watched, served):
     opened(first, served, "attacker")
     opened(second, served, "attacker")
     first.locator("#attacker-epsilon-number").fill("0.1")
-    expect(first.locator("#attacker-summary .headline strong")).to_have_text("10 % → 11 %")
-    expect(second.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    expect(first.locator("#attacker-results .headline strong")).to_have_text("10 % → 11 %")
+    expect(second.locator("#attacker-results .headline strong")).to_have_text("10 % → 23.2 %")
     expect(second.locator("#attacker-epsilon-number")).to_have_value("1")
 
 
@@ -106,17 +106,17 @@ def test_a_view_of_a_colleague_is_opened_by_its_address(page, watched, served):
     opened(page, served, "attacker")
     page.locator("#attacker-epsilon-number").fill("2")
     expect(page).to_have_url(re.compile("epsilon=2"))
-    shown = page.locator("#attacker-summary .headline strong")
+    shown = page.locator("#attacker-results .headline strong")
     expect(shown).to_have_text("10 % → 45.1 %")
     other = watched()
     other.goto(page.url)
-    expect(other.locator("#attacker-summary .headline strong")).to_have_text("10 % → 45.1 %")
+    expect(other.locator("#attacker-results .headline strong")).to_have_text("10 % → 45.1 %")
 
 
 def test_the_paper_shows_its_figures_with_verdicts(page, served):
     opened(page, served, "paper")
-    expect(page.locator("#paper-figures")).to_contain_text("Densities of the generalized Gaussian family")
-    expect(page.locator("#paper-figures .verdict.holds").first).to_be_visible()
+    expect(page.locator("#paper-results")).to_contain_text("Densities of the generalized Gaussian family")
+    expect(page.locator("#paper-results .verdict.holds").first).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("link", name="All figures").click()
     assert waiting.value.suggested_filename == "figures.zip"

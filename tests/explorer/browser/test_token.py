@@ -22,7 +22,7 @@ def test_a_token_is_needed_once_and_leaves_the_address(browser, guarded):
     assert "token" in refused.text()
     assert page.goto(f"{guarded.address}?token=wrong").status == 401
     page.goto(f"{guarded.address}?view=attacker&token={TOKEN}")
-    expect(page.locator("#attacker-summary .headline strong")).to_be_visible()
+    expect(page.locator("#attacker-results .headline strong")).to_be_visible()
     assert "token" not in page.url
     # From then on the cookie is enough, and no script can read it.
     page.goto(guarded.address)
