@@ -73,10 +73,25 @@ def test_what_is_wrong_is_said_in_the_words_of_the_page(page, served, field, val
     expect(page.locator("#table-results figure")).to_have_count(0)
 
 
+def test_levels_and_bins_follow_the_columns(page, served):
+    opened(page, served)
+    page.locator("#table-by").fill("ward")
+    expect(page.locator("#table-bins")).to_have_value("")
+    expect(page.locator("#table-levels")).to_have_value("ward=births, eyes, surgery")
+    expect(page.locator("#table-results figcaption").first).to_contain_text("The count of 3 cells")
+    # A column that comes back has its bins again, and what was never a column is not removed in silence.
+    page.locator("#table-levels").fill("ward=births, eyes\nwards=a,b")
+    page.locator("#table-by").fill("age")
+    expect(page.locator("#table-bins")).to_have_value("age=0,18,65,inf")
+    expect(page.locator("#table-levels")).to_have_value("wards=a,b")
+    expect(page.locator("#table-status .problem")).to_contain_text("Levels = 'wards=a,b'")
+    page.locator("#table-levels").fill("")
+    expect(page.locator("#table-results figcaption").first).to_contain_text("The count of 3 cells")
+
+
 def test_what_is_typed_in_one_view_is_there_in_the_others(page, served):
     opened(page, served)
     page.locator("#table-by").fill("ward")
-    page.locator("#table-bins").fill("")
     expect(page.locator("#table-equivalents")).not_to_contain_text("--bins")
     page.get_by_role("tab", name="Release").click()
     expect(page.locator("#release-by")).to_have_value("ward")
