@@ -27,6 +27,7 @@ __all__ = ["serve"]
 def serve(
     *,
     file: Path | None,
+    domain: Path | None,
     ledger: str | None,
     host: str,
     port: int,
@@ -49,7 +50,7 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
     opened = address if token is None else f"{address}?token={quote(token, safe='')}"
-    app = application(file=file, ledger=ledger, token=token, loopback=loopback)
+    app = application(file=file, domain=domain, ledger=ledger, token=token, loopback=loopback)
     config = uvicorn.Config(
         app,
         access_log=False,

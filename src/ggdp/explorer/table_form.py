@@ -9,7 +9,7 @@ from attrs import frozen
 from shiny import reactive
 
 from ggdp.explorer import settings as fields
-from ggdp.explorer.inputs import choices, quantity, text, when
+from ggdp.explorer.inputs import choices, group, quantity, text, when
 from ggdp.explorer.typed_table import LABELS, TypedTable
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class CountedFields:
     by: str = fields.text()
     levels: str = fields.text(longest=fields.LONG)
     bins: str = fields.text(longest=fields.LONG)
+    labels: str = fields.text(longest=fields.LONG)
+    other: str = fields.text(longest=fields.LONG)
+    missing: str = fields.text(longest=fields.LONG)
     unit: str = fields.text()
     epsilon: float = fields.number(1.0, low=0.01, high=20.0)
 
@@ -58,6 +61,9 @@ class TableFields(CountedFields):
             by=self.by,
             levels=self.levels,
             bins=self.bins,
+            labels=self.labels,
+            other=self.other,
+            missing=self.missing,
             statistics=self.statistics,
             ranges=self.ranges,
             unit=self.unit,
@@ -76,6 +82,15 @@ def columns_form(settings: CountedFields) -> list[Tag]:
         text(settings, "by", LABELS["--by"], "ward, age", "Columns, separated by commas."),
         text(settings, "levels", LABELS["--levels"], "ward=births, eyes", levels, lines=True),
         text(settings, "bins", LABELS["--bins"], "age=0,18,65,inf", bins, lines=True),
+        group(
+            "Labels, other and missing values",
+            text(settings, "labels", LABELS["--labels"], "age=0-17,18-64,65+", "Names to publish.", lines=True),
+            text(
+                settings, "other", LABELS["--other"], "ward=elsewhere", "A level for all others.", lines=True
+            ),
+            text(settings, "missing", LABELS["--missing"], "age=unknown", "A level for rows without one.", lines=True),
+            opened=bool(settings.labels or settings.other or settings.missing),
+        ),
     ]
 
 

@@ -45,8 +45,8 @@ class Shared:
         Where files that a browser sends arrive.
     ledger : str, optional
         Address of the ledger, as given to the command.
-    file : Path, optional
-        The FILE of the command.
+    file, domain : Path, optional
+        The FILE of the command, and its domain file.
     typed : reactive value of dict
         What was typed of a table in one of the views, by the names of its inputs.
     desk : ReleaseDesk
@@ -61,6 +61,7 @@ class Shared:
     uploads: Uploads
     ledger: str | None
     file: Path | None
+    domain: Path | None
     typed: reactive.Value[dict[str, Any]]
     desk: ReleaseDesk
     charged: reactive.Value[int]

@@ -21,6 +21,8 @@ from ggdp.explorer.typed_table import LABELS, PageError, TypedTable
 from ggdp.explorer.view import Download, View, svg_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from htmltools import TagChild
 
     from ggdp.explorer.uploads import Source
@@ -42,9 +44,9 @@ class CellsPerUnitSettings(CountedFields):
     delimiter: str = fields.text()
     encoding: str = fields.text()
 
-    def typed(self) -> TypedTable:
-        """Return the table."""
-        return TypedTable(**asdict(self))
+    def typed(self, domain: Path | None) -> TypedTable:
+        """Return the table, with the domain file of the command."""
+        return TypedTable(**asdict(self), domain=str(domain or ""))
 
 
 def _inputs(settings: CellsPerUnitSettings) -> list[TagChild]:
@@ -68,7 +70,7 @@ def _serve(visit: Visit[CellsPerUnitSettings]) -> None:
         found, source = visit.checked(), required_source(visit.shared)
         if not found.unit.strip():
             raise PageError("Unit: name the column whose values are the people who are protected")
-        table = found.typed()
+        table = found.typed(visit.shared.domain)
         table.checked()
         # Another upload must not free its memory before it is read.
         kept["asked"] = source
@@ -79,7 +81,7 @@ def _serve(visit: Visit[CellsPerUnitSettings]) -> None:
     visit.show("results", computed.result, _drawn)
 
     def same(found: CellsPerUnitSettings) -> Equivalents | None:
-        source, table = visit.shared.source(), found.typed()
+        source, table = visit.shared.source(), found.typed(visit.shared.domain)
         name = "FILE" if source is None else source.typed
         if not found.by.strip():
             return None

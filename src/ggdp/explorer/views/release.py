@@ -30,12 +30,14 @@ from ggdp.explorer.view import Download, View
 from ggdp.explorer.workers import StoppedError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from htmltools import TagChild
     from shiny import Session
 
     from ggdp.explorer.typed_table import TypedTable
     from ggdp.explorer.uploads import Source
-    from ggdp.explorer.view import Visit
+    from ggdp.explorer.view import Shared, Visit
 
 __all__ = ["RELEASE", "ReleaseSettings"]
 
@@ -55,13 +57,14 @@ class ReleaseSettings(TableFields):
     delimiter: str = fields.text()
     encoding: str = fields.text()
 
-    def table(self) -> TypedTable:
-        """Return the table."""
+    def table(self, domain: Path | None) -> TypedTable:
+        """Return the table, with the domain file of the command."""
         order = self.order.strip() or "auto"
         return self.typed(
             neighbours=self.neighbours,
             order=order,
             nonnegative=self.negative == "yes",
+            domain=str(domain or ""),
             delimiter=self.delimiter,
             encoding=self.encoding,
         )
@@ -106,7 +109,7 @@ def _serve(visit: Visit[ReleaseSettings]) -> None:
         source, found = required_source(shared), visit.checked()
         kept["asked"] = source
         asked = Asked(
-            table=found.table(),
+            table=found.table(shared.domain),
             path=str(source.data),
             name=source.name,
             ledger=shared.ledger,
@@ -187,7 +190,7 @@ def _serve(visit: Visit[ReleaseSettings]) -> None:
         if not (found.by.strip() or found.statistics.strip()):
             return None
         source = shared.source()
-        return _same(found, "FILE" if source is None else source.typed, shared.ledger)
+        return _same(found, "FILE" if source is None else source.typed, shared)
 
     visit.show("ledger", lambda: shared.ledger or "", _about)
     visit.show_status(status)
@@ -278,11 +281,11 @@ def _without_covers(found: Published) -> tuple[tuple[str, ...], list[tuple[str, 
     return tuple(found.columns[place] for place in kept), [tuple(row[place] for place in kept) for row in found.rows]
 
 
-def _same(settings: ReleaseSettings, name: str, ledger: str | None) -> Equivalents:
+def _same(settings: ReleaseSettings, name: str, shared: Shared) -> Equivalents:
     """Return the command and the code that release the same; each run is another release."""
     from ggdp.explorer.views.budget import without_password
 
-    table, out = settings.table(), f"{PurePath(name).stem}-private.csv"
+    table, out, ledger = settings.table(shared.domain), f"{PurePath(name).stem}-private.csv", shared.ledger
     more, flags = {"out": repr(out)}, ["--out", out]
     if ledger is not None:
         more["ledger"] = repr(without_password(ledger))
