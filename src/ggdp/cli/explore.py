@@ -52,6 +52,11 @@ def explore(
         raise ArgumentError("token", "(secret)", "must be at least 16 letters, digits or any of - . _ ~")
     from ggdp.explorer.serving import serve
 
+    def tell(address: str) -> None:
+        typer.echo(f"The page is at {address} (stop it with Ctrl-C)")
+        if token is not None:
+            typer.echo(f"Visitors open {address}?token=SECRET once, with the secret of --token in place of SECRET.")
+
     serve(
         file=file,
         domain=domain,
@@ -60,5 +65,5 @@ def explore(
         port=port,
         token=token,
         browser=not no_browser,
-        tell=lambda address: typer.echo(f"The page is at {address} (stop it with Ctrl-C)"),
+        tell=tell,
     )
