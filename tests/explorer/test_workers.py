@@ -1,6 +1,7 @@
 """Workers: results, errors, progress, and calls that nobody waits for any more."""
 
 import asyncio
+import gc
 import os
 
 import pytest
@@ -87,3 +88,9 @@ def test_a_call_that_nobody_waits_for_is_stopped_before_the_next_one(reporting, 
 
     assert awaited(moved_on()) == 1
     assert not file.exists()
+
+
+def test_what_is_loaded_is_not_looked_through_for_garbage_again(worker):
+    awaited(worker.run(doubled, 1))
+    # Far more objects than a call makes.
+    assert awaited(worker.run(gc.get_freeze_count)) > 10_000

@@ -85,9 +85,7 @@ def columns_form(settings: CountedFields) -> list[Tag]:
         group(
             "Labels, other and missing values",
             text(settings, "labels", LABELS["--labels"], "age=0-17,18-64,65+", "Names to publish.", lines=True),
-            text(
-                settings, "other", LABELS["--other"], "ward=elsewhere", "A level for all others.", lines=True
-            ),
+            text(settings, "other", LABELS["--other"], "ward=elsewhere", "A level for all others.", lines=True),
             text(settings, "missing", LABELS["--missing"], "age=unknown", "A level for rows without one.", lines=True),
             opened=bool(settings.labels or settings.other or settings.missing),
         ),

@@ -12,6 +12,7 @@ more, because a slider has moved on, is dropped, or stopped at its next step.
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import multiprocessing
 import os
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-__all__ = ["StoppedError", "Worker"]
+__all__ = ["StoppedError", "Worker", "keep_loaded"]
 
 _T = TypeVar("_T")
 # How many calls that nobody waits for are remembered; more than one can hardly be queued in a process.
@@ -139,6 +140,18 @@ def _load() -> None:
 
     for name in _WARM:
         import_module(name)
+    keep_loaded()
+
+
+def keep_loaded() -> None:
+    """Leave out of garbage collections what is there now, if modules were loaded since the last time.
+
+    A figure makes so many objects that a collection is due for most of them, and one that looks through all modules
+    again takes as long as the figure.
+    """
+    if _shared.get("modules") != len(sys.modules):
+        _shared["modules"] = len(sys.modules)
+        gc.freeze()
 
 
 def _call(number: int, function: Callable[..., _T], arguments: tuple[object, ...], reports: bool) -> _T:
@@ -149,4 +162,7 @@ def _call(number: int, function: Callable[..., _T], arguments: tuple[object, ...
         _shared["steps"][:] = [number, done, expected]
 
     tell(0, 0)
-    return function(*arguments, progress=tell) if reports else function(*arguments)
+    try:
+        return function(*arguments, progress=tell) if reports else function(*arguments)
+    finally:
+        keep_loaded()
