@@ -1,17 +1,7 @@
 """A page that other machines reach, in a real browser: the token is given once, and kept in a cookie."""
 
-import pytest
 from playwright.sync_api import expect
-from tests.explorer.browser.conftest import Served
-
-TOKEN = "a-token-of-enough-characters"
-
-
-@pytest.fixture(scope="module")
-def guarded():
-    server = Served("--token", TOKEN)
-    yield server
-    assert server.stop() == ""
+from tests.explorer.browser.conftest import TOKEN
 
 
 def test_a_token_is_needed_once_and_leaves_the_address(browser, guarded):
