@@ -62,6 +62,7 @@ class Worker:
         # The call that is running, the steps it has done, and about how many there are.
         self._steps = self._context.Array("q", 3)
         self._numbers = itertools.count(1)
+        self._running: set[int] = set()
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
@@ -83,6 +84,7 @@ class Worker:
             If the process ended, as when memory runs out.
         """
         number, pool = next(self._numbers), self._pool
+        self._running.add(number)
         try:
             call: Future[_T] = pool.submit(_call, number, function, arguments, self.reports)
         except BrokenProcessPool:
@@ -98,13 +100,15 @@ class Worker:
                 if running == number and progress is not None:
                     progress(steps, expected)
         except asyncio.CancelledError:
-            self._dropped[number % _REMEMBERED] = number
+            self._drop(number)
             call.cancel()
             raise
         except BrokenProcessPool:
             self._replaced(pool)
             message = "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
             raise StoppedError(message) from None
+        finally:
+            self._running.discard(number)
 
     def _replaced(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
         """Return the process of now; a new one, if it is the one that ended and no other call has replaced it yet."""
@@ -112,9 +116,16 @@ class Worker:
             self._pool = self._started()
         return self._pool
 
+    def _drop(self, number: int) -> None:
+        """Have a call stop at its next step."""
+        self._dropped[number % _REMEMBERED] = number
+
     def close(self) -> None:
-        """Stop the process; calls that are running are stopped at their next step."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Stop the process, and wait for it; a call that is running is stopped at its next step."""
+        for number in self._running:
+            self._drop(number)
+        # Without waiting, Python 3.11 may complain of a closed pipe when the program ends.
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 _shared: dict[str, Any] = {}

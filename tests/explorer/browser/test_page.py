@@ -2,19 +2,23 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 from tests.explorer.browser.accessibility import findings
 from tests.explorer.browser.conftest import chromium
 
 from ggdp.explorer.views import VIEWS
 
-KEYS = [view.key for view in VIEWS]
 # What the views show in the end that need no file.
 SHOWN = {"noise": "#noise-orders figure", "attacker": "#attacker-results figure", "paper": "#paper-results figure"}
 
 
-def opened(page, served, key):
-    page.goto(f"{served.address}?view={key}")
+# The part of the paper that is computed in the least time.
+CZECH = "&part=czech"
+
+
+def opened(page, served, key, settings=""):
+    page.goto(f"{served.address}?view={key}{settings}")
     expect(page.get_by_role("tab", selected=True)).to_have_text(next(view.title for view in VIEWS if view.key == key))
     return page
 
@@ -32,7 +36,7 @@ def turned_to(page, view):
 
 
 def test_views_without_data_are_usable_without_eyes_in_light_and_dark(page, served):
-    opened(page, served, KEYS[0])
+    opened(page, served, "paper", CZECH)
     for view in VIEWS:
         if view.key not in SHOWN:
             continue
@@ -46,7 +50,7 @@ def test_views_without_data_are_usable_without_eyes_in_light_and_dark(page, serv
 
 
 def test_nothing_is_wider_than_a_narrow_screen(watched, served):
-    page = opened(watched(viewport={"width": 390, "height": 800}), served, KEYS[-1])
+    page = opened(watched(viewport={"width": 390, "height": 800}), served, "paper", CZECH)
     for view in VIEWS:
         turned_to(page, view)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view.key
@@ -55,6 +59,8 @@ def test_nothing_is_wider_than_a_narrow_screen(watched, served):
         assert 0 <= box["x"] <= 390 - 20, view.key
 
 
+# What axe-core looks for too.
+@pytest.mark.exhaustive
 def test_every_input_has_a_label_and_every_figure_a_description(page, served):
     opened(page, served, "noise")
     expect(page.locator("#noise-laws svg")).to_be_visible()
@@ -102,6 +108,8 @@ def test_two_tabs_have_settings_of_their_own(watched, served):
     expect(second.locator("#attacker-epsilon-number")).to_have_value("1")
 
 
+# That a setting goes into the address, and that an address is opened with its settings, is tested with the view of noise.
+@pytest.mark.exhaustive
 def test_a_view_of_a_colleague_is_opened_by_its_address(page, watched, served):
     opened(page, served, "attacker")
     page.locator("#attacker-epsilon-number").fill("2")
@@ -113,9 +121,16 @@ def test_a_view_of_a_colleague_is_opened_by_its_address(page, watched, served):
     expect(other.locator("#attacker-results .headline strong")).to_have_text("10 % → 45.1 %")
 
 
-def test_the_paper_shows_its_figures_with_verdicts(page, served):
-    opened(page, served, "paper")
-    expect(page.locator("#paper-results")).to_contain_text("Densities of the generalized Gaussian family")
+@pytest.mark.parametrize(
+    ("settings", "title"),
+    [
+        (CZECH, "Czech"),
+        pytest.param("", "Densities of the generalized Gaussian family", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_the_paper_shows_its_figures_with_verdicts(page, served, settings, title):
+    opened(page, served, "paper", settings)
+    expect(page.locator("#paper-results .of-paper").first).to_contain_text(title)
     expect(page.locator("#paper-results .verdict.holds").first).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("link", name="All figures").click()
