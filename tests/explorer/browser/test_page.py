@@ -108,7 +108,7 @@ def test_two_tabs_have_settings_of_their_own(watched, served):
     expect(second.locator("#attacker-epsilon-number")).to_have_value("1")
 
 
-# That a setting goes into the address, and that an address is opened with its settings, is tested with the view of noise.
+# The view of noise has tests of both: settings go into the address, and an address is opened with its settings.
 @pytest.mark.exhaustive
 def test_a_view_of_a_colleague_is_opened_by_its_address(page, watched, served):
     opened(page, served, "attacker")
