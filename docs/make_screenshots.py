@@ -23,7 +23,7 @@ EXAMPLE = Path(__file__).parent / "examples" / "visits.csv"
 WARDS = ("births", "children", "emergency", "medicine", "surgery")
 LEDGER = "patients.ledger"
 NOISE = "view=noise&epsilon=0.5&delta=0.001&order=3"
-ASKED = {"by": "ward", "levels": f"ward={','.join(WARDS)}", "unit": "patient", "unit_name": "patients", "epsilon": 0.4}
+ASKED = {"by": "ward", "levels": f"ward={','.join(WARDS)}", "unit": "patient", "epsilon": 0.4}
 RELEASE = urlencode({"view": "release", **ASKED})
 # Name, address, what is clicked, what must be in sight, width, colours.
 SHOTS = [
@@ -80,7 +80,7 @@ def main(names: list[str]) -> None:
 
 def charge(folder: Path) -> None:
     """Make a ledger with a few releases of the example."""
-    ggdp.Ledger.create(folder / LEDGER, ggdp.PureDP(3.0), unit="patients")
+    ggdp.Ledger.create(folder / LEDGER, ggdp.PureDP(3.0), unit="patient")
     releases = ((0.5, "clinic"), (0.2, "clinic"), (0.4, "registry"), (0.3, "registry"))
     for place, (epsilon, analyst) in enumerate(releases):
         ggdp.release_table(
@@ -89,7 +89,6 @@ def charge(folder: Path) -> None:
             goal=ggdp.PureDP(epsilon),
             domain={"ward": WARDS},
             unit="patient",
-            unit_name="patients",
             max_cells=1,
             ledger=str(folder / LEDGER),
             analyst=analyst,
