@@ -114,8 +114,8 @@ def _points(names: Sequence[str], original: NDArray[np.float64], drawn: Drawn, o
     thin = min(1.0, 120.0 / cells)
     # One line with gaps: thousands of lines take twice as long to draw as all the rest.
     gaps = np.column_stack([drawn.lower, drawn.upper, np.full(original.size, math.nan)]).ravel()
-    across = {"color": SKY, "linewidth": max(0.4, 1.6 * thin), "solid_capstyle": "butt"}
-    axes.plot(np.repeat(original, 3), gaps, label=drawn.covered, **across)
+    (intervals,) = axes.plot(np.repeat(original, 3), gaps, color=SKY, label=drawn.covered)
+    intervals.set(linewidth=max(0.4, 1.6 * thin), solid_capstyle="butt")
     axes.plot(
         original, drawn.values, "o", color=BLUE, markersize=max(1.2, 3.0 * thin), markeredgewidth=0.0, label="noisy"
     )
