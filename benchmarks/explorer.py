@@ -17,8 +17,10 @@ os.environ["GGDP_CACHE"] = "off"
 
 from ggdp.explorer.attacker_results import AttackerSettings, attacker_results
 from ggdp.explorer.noise_results import NoiseSettings, noise_results, plan_results
+from ggdp.explorer.simulated_table import MOST_CELLS
 from ggdp.explorer.table_results import dots_results, table_results
 from ggdp.explorer.views.table import TableSettings
+from ggdp.explorer.workers import keep_loaded
 from pages import machine, row, table
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ def moved(make: Callable[[random.Random], Any], compute: Callable[[Any], object]
     """Return the CPU milliseconds of each move."""
     rng, found = random.Random(20261), []
     compute(make(rng))
+    # As the process that computes for the page does after a call.
+    keep_loaded()
     for _ in range(times):
         settings = make(rng)
         start = time.process_time()
@@ -72,6 +76,12 @@ def simulated(rng: random.Random) -> TableSettings:
     return TableSettings(epsilon=place(rng, EPSILON), units=int(place(rng, PEOPLE)))
 
 
+def simulated_at_most(rng: random.Random) -> TableSettings:
+    """Return a table of as many cells as are simulated."""
+    levels = f"cell=1..{MOST_CELLS}"
+    return TableSettings(by="cell", levels=levels, bins="", epsilon=place(rng, EPSILON), units=int(place(rng, PEOPLE)))
+
+
 def released(settings: TableSettings) -> object:
     wanted, simulation = settings.asked()
     return table_results(wanted, settings.data, simulation, settings.column)
@@ -90,6 +100,7 @@ def main() -> None:
         ("Noise, counts, probabilistic", noise(notion="probabilistic"), noise_results),
         ("What an attacker learns", attacker, attacker_results),
         ("Table, simulated, 9 cells", simulated, released),
+        (f"Table, simulated, {MOST_CELLS:,} cells", simulated_at_most, released),
     ]
     print("# The page: CPU milliseconds of what a moved slider shows\n")
     print(f"{machine()}. One process; calibrations of three orders, their")

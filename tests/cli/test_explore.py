@@ -1,6 +1,7 @@
 """`ggdp explore`: what it refuses before it serves anything."""
 
 import importlib.util
+import re
 import socket
 
 import pytest
@@ -21,6 +22,30 @@ def not_served(monkeypatch):
 def refused(capsys, *arguments):
     assert run(["explore", "--no-browser", *arguments]) == 1
     return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("0.0.0.0", "steward"), ("::", "steward"), ("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")],
+)
+def test_the_address_is_one_that_others_can_open_and_the_token_is_not_in_it(capsys, monkeypatch, host, shown):
+    token = "a-token-of-enough-characters"
+    monkeypatch.setattr("socket.gethostname", lambda: "steward")
+    monkeypatch.setattr("ggdp.explorer.serving.application", lambda **_: None)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_: None)
+    assert run(["explore", "--no-browser", "--host", host, "--port", "0", "--token", token]) == 0
+    printed = capsys.readouterr()
+    assert re.match(rf"The page is at http://{re.escape(shown)}:\d+/ ", printed.out)
+    assert f"http://{shown}:" in printed.out.splitlines()[1]
+    assert "?token=SECRET" in printed.out
+    assert token not in printed.out + printed.err
+
+
+def test_a_domain_file_that_is_wrong_is_named_before_the_page_is_opened(capsys, tmp_path):
+    wrong = tmp_path / "domain.toml"
+    wrong.write_text("[columns.ward]\nlevels = []\n")
+    assert "ward" in refused(capsys, "--domain", str(wrong))
+    assert "missing.toml" in refused(capsys, "--domain", "missing.toml")
 
 
 def test_a_file_that_is_not_there_is_named(capsys):

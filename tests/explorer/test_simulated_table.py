@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 
+import attrs
 import numpy as np
 import pytest
 
@@ -127,3 +128,32 @@ def test_a_table_without_cells_has_no_share() -> None:
     shown = simulated_table(TypedTable(by="ward", delta=1e-9, epsilon=0.1).plan(), Simulation(units=5))
     assert len(shown.names) == 0
     assert math.isnan(shown.including_zero)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TypedTable(by="ward", levels="ward=a,b", other="ward=elsewhere", missing="ward=unknown"),
+        TypedTable(by="ward", levels="ward=a,b", missing="ward=unknown"),
+        TypedTable(by="ward", levels="ward=a,b", other="ward=b"),
+        TypedTable(by="ward", levels="ward=a,b", other="ward=unknown", missing="ward=unknown"),
+        TypedTable(by="rooms", levels="rooms=1..3", other="rooms=more", missing="rooms=unknown"),
+        TypedTable(by="age", bins="age=0,18,inf", other="age=negative", labels="age=child,adult"),
+        TypedTable(by="age", bins="age=-inf,18,65", other="age=old", missing="age=unknown"),
+        TypedTable(by="day", bins="day=2024-01-01,2024-07-01,2025-01-01", other="day=another", missing="day=unknown"),
+    ],
+)
+def test_other_and_missing_values_are_simulated_too(table):
+    shown = simulated_table(attrs.evolve(table, epsilon=20.0).plan(), Simulation(units=1000, spread="even"))
+    assert shown.original["count"].sum() == 1000
+    assert (shown.original["count"] > 0).all()
+    # At this epsilon the noise is a few rows: every cell was counted as it was simulated.
+    assert np.abs(shown.table.count - shown.original["count"]).max() <= 5
+
+
+def test_where_every_value_is_declared_there_are_no_others():
+    table = TypedTable(by="age", bins="age=-inf,18,inf", other="age=another", epsilon=20.0)
+    shown = simulated_table(table.plan(), Simulation(units=1000, spread="even"))
+    assert shown.original["count"].sum() == 1000
+    assert shown.original["count"].tolist()[shown.names.index("another")] == 0
+    assert np.abs(shown.table.count - shown.original["count"]).max() <= 5

@@ -21,6 +21,14 @@ TABLES = [
     TypedTable(by="ward", delta=1e-6, unit="person", max_cells=1),
     TypedTable(by="ward", levels="ward=births,eyes", delimiter=";", encoding="latin-1"),
     TypedTable(by="ward", levels="ward=births,eyes", delimiter="tab"),
+    TypedTable(
+        by="ward, age",
+        levels="ward=births,eyes",
+        bins="age=0,18,65,120",
+        labels="age=child,adult,old",
+        other="ward=elsewhere\nage=unknown",
+        missing="age=unknown",
+    ),
     TypedTable(by='ward, "the, age"', levels="ward=births,eyes\nthe, age=1..3"),
 ]
 
@@ -38,6 +46,19 @@ def test_the_python_code_asks_for_the_same(table: TypedTable) -> None:
     names: dict[str, Any] = {}
     exec(table.python("plan_table"), names)
     assert names["found"].to_dict() == table.plan().to_dict()
+
+
+@pytest.mark.parametrize("more", [{}, {"other": "ward=elsewhere"}])
+@pytest.mark.parametrize("impossible", ["", '[[impossible]]\nsex = "m"\nward = "births"\n'])
+def test_a_domain_file_is_part_of_the_command_and_of_the_code(tmp_path, more, impossible) -> None:
+    file = tmp_path / "domain.toml"
+    file.write_text('[columns.ward]\nlevels = ["births", "eyes"]\n[columns.sex]\nlevels = ["f", "m"]\n' + impossible)
+    table = TypedTable(by="sex, ward", domain=str(file), **more)
+    assert f"--domain {file}" in table.command("people.csv").replace("'", "")
+    test_the_command_asks_for_the_same(table)
+    test_the_python_code_asks_for_the_same(table)
+    if not more:
+        assert f"domain={str(file)!r}" in table.python("plan_table")
 
 
 def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
@@ -61,6 +82,8 @@ def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
         (TypedTable(by="ward", levels="ward=a,b", unit="p"), r"Unit = 'p': needs Cells per unit"),
         (TypedTable(by="ward", levels="ward=a,b", epsilon=-1.0), r"Epsilon = -1"),
         (TypedTable(by="ward", levels="ward=a,b", order="many"), r"Order = 'many'"),
+        (TypedTable(by="ward", other="ward=b", delta=1e-6), r"Other values = 'ward=b'.*Levels or Bins$"),
+        (TypedTable(by="ward", levels="ward=a,b", labels="ward=c"), r"[Ll]abels"),
         (TypedTable(statistics="median income"), r"Statistics = 'median income'.*quantile COL"),
         (TypedTable(statistics="mean income"), r"Ranges"),
         (TypedTable(by="ward", levels="ward=a,b", delimiter="::"), r"Delimiter = '::'"),

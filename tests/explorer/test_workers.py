@@ -1,6 +1,7 @@
 """Workers: results, errors, progress, and calls that nobody waits for any more."""
 
 import asyncio
+import gc
 import os
 
 import pytest
@@ -87,3 +88,24 @@ def test_a_call_that_nobody_waits_for_is_stopped_before_the_next_one(reporting, 
 
     assert awaited(moved_on()) == 1
     assert not file.exists()
+
+
+def test_what_is_loaded_is_not_looked_through_for_garbage_again(worker):
+    awaited(worker.run(doubled, 1))
+    # Far more objects than a call makes.
+    assert awaited(worker.run(gc.get_freeze_count)) > 10_000
+
+
+def test_a_worker_that_is_closed_stops_its_call_and_waits_for_the_process(tmp_path):
+    async def closed():
+        worker, begun = Worker(reports=True), asyncio.Event()
+        call = asyncio.create_task(
+            worker.run(counted_to_its_end, 100_000, tmp_path / "end", progress=lambda *_: begun.set())
+        )
+        await begun.wait()
+        worker.close()
+        with pytest.raises(StoppedError):
+            await call
+
+    awaited(closed())
+    assert not (tmp_path / "end").exists()

@@ -42,8 +42,12 @@ def test_many_cells_are_points_against_the_original(most, scale):
     figure.canvas.draw()
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == (scale, scale)
-    points = axes.lines[0]
+    intervals, points = axes.lines[:2]
     assert points.get_xdata().tolist() == original.tolist()
+    # Each interval is at its original, with a gap behind it.
+    ends = np.column_stack([lower, upper, np.full(200, np.nan)]).ravel()
+    assert np.array_equal(intervals.get_ydata(), ends, equal_nan=True)
+    assert intervals.get_xdata().tolist() == np.repeat(original, 3).tolist()
     assert points.get_ydata().tolist() == noisy.tolist()
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     assert low <= original.min() <= original.max() <= high
@@ -53,7 +57,7 @@ def test_many_cells_are_points_against_the_original(most, scale):
 def test_of_very_many_cells_some_of_all_sizes_are_drawn():
     original, noisy, lower, upper = numbers(9_000, 100_000.0)
     figure = plot_original_and_noisy([""] * 9_000, original, noisy, lower, upper)
-    points = figure.axes[0].lines[0]
+    points = figure.axes[0].lines[1]
     assert len(points.get_xdata()) == 2_000
     assert (points.get_xdata()[0], points.get_xdata()[-1]) == (0.0, 100_000.0)
     assert np.allclose(points.get_ydata() - points.get_xdata(), 3.0)

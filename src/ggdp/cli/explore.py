@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ggdp.cli.columns import DomainFile  # noqa: TC001 - typer reads annotations when it runs
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
 __all__ = ["explore"]
@@ -23,6 +24,7 @@ def explore(
     ),
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")] = 8500,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    domain: DomainFile = None,
     ledger: Annotated[
         str | None, typer.Option(metavar="URL", help="Ledger that releases are charged to: a path, or postgresql://...")
     ] = None,
@@ -41,16 +43,27 @@ def explore(
         raise MissingExtraError(message)
     if file is not None and not file.is_file():
         raise ArgumentError("file", str(file), "is not a file; give the path of a CSV or Parquet file, or none")
+    if domain is not None:
+        from ggdp.tables.domain import Domain
+
+        # What is wrong with it is said before the page is opened.
+        Domain.from_toml(domain)
     if token is not None and not re.fullmatch(r"[\w.~-]{16,}", token, re.ASCII):
         raise ArgumentError("token", "(secret)", "must be at least 16 letters, digits or any of - . _ ~")
     from ggdp.explorer.serving import serve
 
+    def tell(address: str) -> None:
+        typer.echo(f"The page is at {address} (stop it with Ctrl-C)")
+        if token is not None:
+            typer.echo(f"Visitors open {address}?token=SECRET once, with the secret of --token in place of SECRET.")
+
     serve(
         file=file,
+        domain=domain,
         ledger=ledger,
         host=host,
         port=port,
         token=token,
         browser=not no_browser,
-        tell=lambda address: typer.echo(f"The page is at {address} (stop it with Ctrl-C)"),
+        tell=tell,
     )

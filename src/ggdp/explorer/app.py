@@ -31,6 +31,7 @@ INTERNAL = "Something went wrong in this view. Change a setting or reload the pa
 def application(
     *,
     file: Path | None = None,
+    domain: Path | None = None,
     ledger: str | None = None,
     token: str | None = None,
     loopback: bool = True,
@@ -41,6 +42,8 @@ def application(
     ----------
     file : path, optional
         The table to look at; visitors may upload another.
+    domain : path, optional
+        The domain file of tables.
     ledger : str, optional
         Address of the ledger that releases are charged to.
     token : str, optional
@@ -61,11 +64,12 @@ def application(
             uploads=uploads,
             ledger=ledger,
             file=file,
+            domain=domain,
             typed=reactive.Value({}),
             desk=desk,
             charged=reactive.Value(0),
         )
-        settings = {view.key: view.server(view.key, shared) for view in VIEWS}
+        settings = {view.key: view.server(shared) for view in VIEWS}
 
         @reactive.effect
         async def _address() -> None:

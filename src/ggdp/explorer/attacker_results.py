@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import astuple
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -12,9 +11,13 @@ from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
 from ggdp.explorer import settings as fields
 from ggdp.explorer.equivalents import Equivalents, command, written
 from ggdp.explorer.figures import Picture, drawn
+from ggdp.explorer.promise import PromiseSettings
+from ggdp.explorer.text_tables import csv_file
 from ggdp.plots.beliefs import plot_beliefs
-from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from ggdp.privacy.beliefs import Belief, belief
+
+if TYPE_CHECKING:
+    from ggdp.privacy import Guarantee
 
 __all__ = ["AttackerResults", "AttackerSettings", "attacker_equivalents", "attacker_results"]
 
@@ -26,21 +29,10 @@ SUBJECTS = {
 
 
 @frozen(kw_only=True)
-class AttackerSettings:
+class AttackerSettings(PromiseSettings):
     """The promise of all that was published about the same people, and what an attacker believes before."""
 
-    epsilon: float = fields.number(1.0, low=0.01, high=20.0)
-    notion: str = fields.choice("approximate", "pure", "probabilistic")
-    delta: float = fields.number(1e-6, low=1e-12, high=0.5)
-    neighbours: str = fields.choice("add-remove", "replace-one")
-    prior: float = fields.number(10.0, low=0.01, high=99.99)
-
-    @property
-    def goal(self) -> Guarantee:
-        """The promise."""
-        if self.notion == "pure":
-            return PureDP(self.epsilon)
-        return (ApproxDP if self.notion == "approximate" else ProbabilisticDP)(self.epsilon, self.delta)
+    prior: float = fields.number(10.0, low=0.01, high=99.99, scale="linear")
 
     @property
     def priors(self) -> tuple[float, ...]:
@@ -104,27 +96,21 @@ def attacker_results(settings: AttackerSettings) -> AttackerResults:
         rows=rows,
         facts=_facts(goal, asked, subject),
         picture=drawn(plot_beliefs(goal, settings.priors), "attacker-beliefs", "Before and after", description),
-        csv=_csv(found),
+        csv=csv_file(
+            ("prior", "lowest", "highest", "exception", "right"),
+            ([repr(value) for value in astuple(one)] for one in found),
+        ),
     )
 
 
 def attacker_equivalents(settings: AttackerSettings) -> Equivalents:
     """Return what gives the same beliefs without the page."""
-    pure = settings.notion == "pure"
-    kind = {"pure": "PureDP", "approximate": "ApproxDP", "probabilistic": "ProbabilisticDP"}[settings.notion]
-    numbers = [written(settings.epsilon)] + ([] if pure else [written(settings.delta)])
     priors = [written(prior) for prior in settings.priors]
     return Equivalents(
-        command=command(
-            "belief",
-            epsilon=settings.epsilon,
-            delta=None if pure else settings.delta,
-            notion=settings.notion if settings.notion == "probabilistic" else None,
-            prior=",".join(priors),
-        ),
+        command=command("belief", **settings.goal_flags, prior=",".join(priors)),
         python=(
             "import ggdp\nfrom ggdp.privacy.beliefs import belief\n\n"
-            f"goal = ggdp.{kind}({', '.join(numbers)})\n"
+            f"goal = {settings.goal_code}\n"
             f"for prior in ({', '.join(priors)}):\n"
             "    print(belief(goal, prior))\n"
         ),
@@ -174,11 +160,3 @@ def _percent_up(share: float) -> str:
 
 def _percent_down(share: float) -> str:
     return f"{rounded_down_text(100.0 * share)} %"
-
-
-def _csv(found: list[Belief]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("prior", "lowest", "highest", "exception", "right"))
-    writer.writerows([repr(value) for value in astuple(one)] for one in found)
-    return text.getvalue().encode()

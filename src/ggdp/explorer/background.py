@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from htmltools import Tag, tags
 from shiny import reactive
-from shiny.types import SilentException
 
 from ggdp.errors import GgdpError
 from ggdp.explorer.typed_table import message_of
@@ -35,8 +34,8 @@ class Background(Generic[_T]):
 
     Parameters
     ----------
-    worker : Worker
-        Where it is computed.
+    worker : callable
+        Read reactively, if there is something to compute: where.
     function : callable
         What is computed; it takes `progress`.
     arguments : callable
@@ -47,12 +46,12 @@ class Background(Generic[_T]):
 
     def __init__(
         self,
-        worker: Worker,
+        worker: Callable[[], Worker],
         function: Callable[..., _T],
         arguments: Callable[[], tuple[Any, ...] | None],
         session: Session,
     ) -> None:
-        self._worker, self._function = worker, function
+        self._function = function
         self._result: reactive.Value[_T | None] = reactive.Value(None)
         self._error: reactive.Value[str | None] = reactive.Value(None)
         self._steps: reactive.Value[tuple[int, int] | None] = reactive.Value(None)
@@ -80,18 +79,11 @@ class Background(Generic[_T]):
                 self._finish(None, None, None)
                 return
             self._steps.set((0, 0))
-            self._task = asyncio.create_task(self._compute(found))
+            self._task = asyncio.create_task(self._compute(worker(), found))
 
     def result(self) -> _T | None:
         """Return what was computed last; None if there is nothing."""
         return self._result()
-
-    def required(self) -> _T:
-        """Return what was computed last; whoever asks gets nothing if there is nothing."""
-        found = self._result()
-        if found is None:
-            raise SilentException
-        return found
 
     def status(self) -> Tag:
         """Return what is wrong, or that something is being computed; for a region that screen readers follow."""
@@ -107,10 +99,10 @@ class Background(Generic[_T]):
             )
         return tags.div() if error is None else tags.p(error, class_="problem")
 
-    async def _compute(self, arguments: tuple[Any, ...]) -> None:
+    async def _compute(self, worker: Worker, arguments: tuple[Any, ...]) -> None:
         result, error = None, None
         try:
-            result = await self._worker.run(self._function, *arguments, progress=self._tell)
+            result = await worker.run(self._function, *arguments, progress=self._tell)
         except GgdpError as refused:
             error = message_of(refused)
         except asyncio.CancelledError:

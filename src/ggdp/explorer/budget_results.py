@@ -85,7 +85,8 @@ def budget_results(
     description = f"What is left of the budget after each of {len(entries):,} entries: {burned}."
     if what_if.fitting:
         further = ", ".join(rounded_text(number) for number in what_if.left[:5])
-        description += f" Dashed, what further releases would leave: {further}{', ...' if what_if.fitting > 5 else ''}."
+        more = " and so on" if what_if.fitting > 5 else ""
+        description += f" Dashed, what further releases would leave: {further}{more}."
     pictures = [drawn(plot_burn_down(ledger, what_if=what_if), "burn-down", "Burn-down of the budget", description)]
     pictures += _composition(entries)
     rows: list[tuple[str, str]] = [

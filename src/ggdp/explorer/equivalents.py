@@ -11,7 +11,7 @@ from htmltools import Tag, tags
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Equivalents", "command", "shown_equivalents", "written"]
+__all__ = ["Equivalents", "command", "goal_code", "shown_equivalents", "written"]
 
 
 @frozen(kw_only=True)
@@ -51,6 +51,20 @@ def written(value: object) -> str:
     if isinstance(value, float):
         return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
     return str(value)
+
+
+def goal_code(notion: str, epsilon: float, delta: float) -> str:
+    """Return a goal as Python code; pure DP has no delta.
+
+    Examples
+    --------
+    >>> goal_code("approximate", 1.0, 1e-6), goal_code("pure", 0.5, 1e-6)
+    ('ggdp.ApproxDP(1, 1e-06)', 'ggdp.PureDP(0.5)')
+    """
+    if notion == "pure":
+        return f"ggdp.PureDP({written(epsilon)})"
+    kind = {"approximate": "ApproxDP", "probabilistic": "ProbabilisticDP"}[notion]
+    return f"ggdp.{kind}({written(epsilon)}, {written(delta)})"
 
 
 def shown_equivalents(found: Equivalents) -> Tag:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+import attrs
 from htmltools import Tag, TagChild, tags
 from shiny import ui
 from shiny.module import resolve_id
@@ -12,29 +13,22 @@ from shiny.module import resolve_id
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["choices", "group", "panel", "quantity", "when"]
+__all__ = ["choices", "group", "quantity", "text", "when"]
 
 _POSITIONS = 400
 
 
-def quantity(
-    name: str,
-    label: str,
-    value: float,
-    *,
-    low: float,
-    high: float,
-    scale: Literal["linear", "log"] = "linear",
-    whole: bool = False,
-    hint: str = "",
-) -> Tag:
-    """Return a number with a slider beside it; the number is the value, the slider moves it between `low` and `high`.
+def quantity(settings: object, name: str, label: str, hint: str = "") -> Tag:
+    """Return a number of the settings with a slider beside it, between the ends that its field has.
 
-    The slider stops at numbers of few digits; any number between the ends can be typed.
+    The number is the value, the slider moves it. It stops at numbers of few digits; any number between the ends can be
+    typed.
     """
-    key = resolve_id(name)
-    share = math.log(value / low) / math.log(high / low) if scale == "log" else (value - low) / (high - low)
-    positions = int(high - low) if whole and scale == "linear" else _POSITIONS
+    key, value = resolve_id(name), getattr(settings, name)
+    ends = attrs.fields_dict(type(settings))[name].metadata  # type: ignore[arg-type]
+    low, high, is_log = ends["low"], ends["high"], ends["scale"] == "log"
+    share = math.log(value / low) / math.log(high / low) if is_log else (value - low) / (high - low)
+    positions = int(high - low) if ends["whole"] and not is_log else _POSITIONS
     hinted = {"aria-describedby": f"{key}-hint"} if hint else {}
     return tags.div(
         tags.div(
@@ -45,7 +39,7 @@ def quantity(
                 value=f"{value:.15g}",
                 min=f"{low:g}",
                 max=f"{high:g}",
-                step="1" if whole else "any",
+                step="1" if ends["whole"] else "any",
                 **hinted,
             ),
             class_="quantity-line",
@@ -62,18 +56,30 @@ def quantity(
         class_="quantity",
         data_low=f"{low:g}",
         data_high=f"{high:g}",
-        data_scale=scale,
-        data_whole="yes" if whole else "no",
+        data_scale=ends["scale"],
+        data_whole="yes" if ends["whole"] else "no",
     )
 
 
-def choices(name: str, label: str, among: Mapping[str, str], selected: str, hint: str = "") -> Tag:
+def choices(settings: object, name: str, label: str, among: Mapping[str, str]) -> Tag:
     """Return radio buttons for a few words, each value with what it is called on the page."""
     return tags.div(
-        ui.input_radio_buttons(name, label, dict(among), selected=selected),
-        tags.p(hint, class_="hint") if hint else None,
-        class_="choices",
+        ui.input_radio_buttons(name, label, dict(among), selected=getattr(settings, name)), class_="choices"
     )
+
+
+def text(settings: object, name: str, label: str, placeholder: str, hint: str = "", *, lines: bool = False) -> Tag:
+    """Return a text, of one line or of several, with a hint that is read with it."""
+    value = getattr(settings, name)
+    if lines:
+        control = ui.input_text_area(name, label, value, rows=2, placeholder=placeholder, autoresize=True)
+    else:
+        control = ui.input_text(name, label, value, placeholder=placeholder, autocomplete="off")
+    key = f"{resolve_id(name)}-hint"
+    for child in control.children:
+        if isinstance(child, Tag) and child.name in ("input", "textarea"):
+            child.attrs |= {"spellcheck": "false", **({"aria-describedby": key} if hint else {})}
+    return tags.div(control, tags.p(hint, id=key, class_="hint") if hint else None, class_="typed")
 
 
 def when(name: str, values: Sequence[str], *inputs: TagChild) -> Tag:
@@ -84,12 +90,3 @@ def when(name: str, values: Sequence[str], *inputs: TagChild) -> Tag:
 def group(title: str, *inputs: TagChild, opened: bool = True) -> Tag:
     """Return inputs under a title, which can be folded."""
     return tags.details(tags.summary(title), *inputs, class_="group", open="open" if opened else None)
-
-
-def panel(settings: list[TagChild], results: list[TagChild]) -> Tag:
-    """Return the layout of a view: settings at the left, or above on a narrow screen, and results."""
-    return tags.div(
-        tags.form(*settings, class_="settings", aria_label="Settings"),
-        tags.div(*results, class_="results"),
-        class_="view",
-    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -14,11 +12,13 @@ from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
 from ggdp.explorer.equivalents import Equivalents, command, written
 from ggdp.explorer.figures import Picture, drawn
+from ggdp.explorer.promise import PromiseSettings
+from ggdp.explorer.text_tables import csv_file
 from ggdp.planning import plan
 from ggdp.planning.measures import Measure
 from ggdp.plots.noise import LEVEL, plot_noise
 from ggdp.plots.plans import plot_plan
-from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.privacy import Sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,24 +32,13 @@ USUAL = {1.0: "Laplace", 2.0: "Gaussian"}
 
 
 @frozen(kw_only=True)
-class NoiseSettings:
+class NoiseSettings(PromiseSettings):
     """Goal, query and order."""
 
-    epsilon: float = fields.number(1.0, low=0.01, high=20.0)
-    notion: str = fields.choice("approximate", "pure", "probabilistic")
-    delta: float = fields.number(1e-6, low=1e-12, high=0.5)
-    neighbours: str = fields.choice("add-remove", "replace-one")
     max_cells: int = fields.integer(1, low=1, high=100)
     sensitivity: float = fields.number(1.0, low=1e-6, high=1e6)
     support: str = fields.choice("integer", "real")
     order: float = fields.number(2.0, low=1.0, high=50.0)
-
-    @property
-    def goal(self) -> Guarantee:
-        """The goal."""
-        if self.notion == "pure":
-            return PureDP(self.epsilon)
-        return (ApproxDP if self.notion == "approximate" else ProbabilisticDP)(self.epsilon, self.delta)
 
     @property
     def query(self) -> Sensitivity:
@@ -142,7 +131,7 @@ def noise_results(
         beside=tuple(rows),
         facts=_facts(asked),
         picture=drawn(figure, "noise-laws", "The noise", description),
-        csv=_csv(("noise", "order", "scale", "plus_minus_95", "std", "mean_abs"), numbers),
+        csv=csv_file(("noise", "order", "scale", "plus_minus_95", "std", "mean_abs"), numbers),
     )
 
 
@@ -178,30 +167,25 @@ def plan_results(settings: NoiseSettings, progress: Callable[[int, int], None] |
         said=f"The planner chooses order {rounded_text(best.order, 4)}: plus or minus {rounded_up_text(best.error)}.",
         rows=tuple(rows),
         picture=drawn(figure, "noise-orders", "Error by order", description),
-        csv=_csv(("order", "plus_minus_95"), [tuple(map(repr, point)) for point in found.curve]),
+        csv=csv_file(("order", "plus_minus_95"), [tuple(map(repr, point)) for point in found.curve]),
     )
 
 
 def noise_equivalents(settings: NoiseSettings) -> Equivalents:
     """Return what gives the same scale and the same plan without the page."""
-    pure = settings.notion == "pure"
     flags = {
-        "epsilon": settings.epsilon,
-        "delta": None if pure else settings.delta,
-        "notion": settings.notion if settings.notion == "probabilistic" else None,
+        **settings.goal_flags,
         "max_cells": settings.max_cells,
         "sensitivity": settings.sensitivity if settings.sensitivity != 1.0 else None,
         "neighbours": settings.neighbours if settings.neighbours != "add-remove" else None,
         "support": settings.support if settings.support != "real" else None,
     }
-    kind = {"pure": "PureDP", "approximate": "ApproxDP", "probabilistic": "ProbabilisticDP"}[settings.notion]
-    numbers = [written(settings.epsilon)] + ([] if pure else [written(settings.delta)])
     neighbours = "" if settings.neighbours == "add-remove" else f', neighbours="{settings.neighbours}"'
     support = "" if settings.support == "real" else f', support="{settings.support}"'
     moving = settings.query.moving
     python = (
         "import ggdp\n\n"
-        f"goal = ggdp.{kind}({', '.join(numbers)})\n"
+        f"goal = {settings.goal_code}\n"
         f"query = ggdp.Sensitivity.cells({moving}, {written(settings.sensitivity)}{neighbours})\n"
         f"noise = ggdp.calibrate(goal, query, order={written(settings.order)}{support})\n"
         f'plan = ggdp.plan(goal, query, "quantile"{support})\n'
@@ -237,11 +221,3 @@ def _facts(found: Calibration) -> tuple[tuple[str, str], ...]:
         ("Method", f"{proof.bound.statement}, in {proof.arithmetic} of {proof.precision} bits"),
         *(("Note", note) for note in notes),
     )
-
-
-def _csv(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()

@@ -52,7 +52,7 @@ def page(views: Sequence[View], parameters: Mapping[str, str]) -> Any:  # noqa: 
         ui.nav_panel(
             view.title,
             tags.h2(view.title, class_="visually-hidden"),
-            view.ui(view.key, from_address(view.settings, parameters if view.key == first else {})),
+            view.ui(from_address(view.settings, parameters if view.key == first else {})),
             value=view.key,
         )
         for view in views

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import zipfile
 from collections import Counter
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from ggdp.explorer import settings as fields
 from ggdp.explorer.equivalents import Equivalents, command
 from ggdp.explorer.figures import Picture
-from ggdp.paper.results import VERDICTS, Claim, Drawing, Verdict
+from ggdp.explorer.text_tables import csv_file
+from ggdp.paper.results import VERDICTS, Claim, Drawing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +34,7 @@ IN_WORDS = {
     "not measured": "were not measured in this run",
 }
 _STAGES = 3
+_COLUMNS = ("key", "place", "claim", "verdict", "condition", "measured", "figure", "caveat")
 
 
 @frozen(kw_only=True)
@@ -118,7 +119,7 @@ def shown_run(run: Results) -> PaperResults:
         figures=figures,
         others=tuple(claim for claim in run.claims if claim.key not in with_figure and claim.verdict != "not measured"),
         notes=tuple(run.notes),
-        csv=_csv(run.claims),
+        csv=csv_file(_COLUMNS, ([getattr(claim, name) for name in _COLUMNS] for claim in run.claims)),
         pictures=_zip(figures),
     )
 
@@ -142,16 +143,6 @@ def _unique(one: Drawing) -> str:
     for before, after in ((f'"{one.key}-', f'"paper-{one.key}-'), (f"#{one.key}-", f"#paper-{one.key}-")):
         found = found.replace(before, after)
     return found.replace(f" {one.key}-words", f" paper-{one.key}-words")
-
-
-def _csv(claims: list[Claim]) -> bytes:
-    assert set(get_args(Verdict)) == set(IN_WORDS)
-    text = io.StringIO(newline="")
-    names = ("key", "place", "claim", "verdict", "condition", "measured", "figure", "caveat")
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(claim.to_dict() for claim in claims)
-    return text.getvalue().encode()
 
 
 def _zip(figures: tuple[ShownFigure, ...]) -> bytes:

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+# Hosts that stand for every address of this machine, and are none themselves.
+_EVERY = ("0.0.0.0", "::")
+
 
 def serve(
     *,
     file: Path | None,
+    domain: Path | None,
     ledger: str | None,
     host: str,
     port: int,
@@ -46,10 +50,10 @@ def serve(
         expected = "is an address that other machines reach; give a secret with --token, or leave out --host"
         raise ArgumentError("host", host, expected)
     listening = _socket(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listening.getsockname()[1]}/"
-    opened = address if token is None else f"{address}?token={quote(token, safe='')}"
-    app = application(file=file, ledger=ledger, token=token, loopback=loopback)
+    port = listening.getsockname()[1]
+    opened = _address("localhost" if host in _EVERY else host, port)
+    opened += "" if token is None else f"?token={quote(token, safe='')}"
+    app = application(file=file, domain=domain, ledger=ledger, token=token, loopback=loopback)
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -61,7 +65,8 @@ def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    tell(address)
+    # Of all addresses of this machine, one that others can open too.
+    tell(_address(socket.gethostname() if host in _EVERY else host, port))
     if browser:
         threading.Timer(0.5, webbrowser.open, [opened]).start()
     # To be told to stop is as good as Ctrl-C: the processes that compute are stopped too.
@@ -75,6 +80,10 @@ def serve(
         contextlib.suppress(KeyboardInterrupt),
     ):
         server.run([listening])
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def _socket(host: str, port: int) -> socket.socket:

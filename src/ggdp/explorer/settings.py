@@ -1,8 +1,8 @@
 """Settings of a view: a frozen attrs record whose fields are also parameters of the page's address.
 
-A field has a converter that checks and converts what comes from an input or from the address, and a default. Only
-settings that differ from the defaults are in the address, so that addresses are short and stay valid when a setting is
-added.
+A field has a converter that checks and converts what comes from an input or from the address, and a default. A number
+has its ends too, which its slider has (`ggdp.explorer.inputs.quantity`). Only settings that differ from the defaults
+are in the address, so that addresses are short and stay valid when a setting is added.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _T = TypeVar("_T")
 SHORT, LONG = 200, 5_000
 
 
-def number(default: float, *, low: float, high: float) -> Any:  # noqa: ANN401 - a field, whose type the class declares
-    """Return a field for a number from `low` to `high`."""
-    return _field(default, lambda name, value: _between(name, _number(name, value), low, high))
+def number(default: float, *, low: float, high: float, scale: str = "log") -> Any:  # noqa: ANN401 - a field, whose type the class declares
+    """Return a field for a number from `low` to `high`; its slider has a linear or log `scale`."""
+    ends = {"low": low, "high": high, "scale": scale, "whole": False}
+    return _field(default, lambda name, value: _between(name, _number(name, value), low, high), ends)
 
 
-def integer(default: int, *, low: int, high: int) -> Any:  # noqa: ANN401
-    """Return a field for a whole number from `low` to `high`."""
+def integer(default: int, *, low: int, high: int, scale: str = "log") -> Any:  # noqa: ANN401
+    """Return a field for a whole number from `low` to `high`; its slider has a linear or log `scale`."""
 
     def check(name: str, value: object) -> int:
         found = _between(name, _number(name, value), low, high)
@@ -39,7 +40,7 @@ def integer(default: int, *, low: int, high: int) -> Any:  # noqa: ANN401
             raise ArgumentError(name, value, "must be a whole number")
         return int(found)
 
-    return _field(default, check)
+    return _field(default, check, {"low": low, "high": high, "scale": scale, "whole": True})
 
 
 def choice(default: str, *among: str) -> Any:  # noqa: ANN401
@@ -96,11 +97,12 @@ def _written(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _field(default: object, check: Callable[[str, Any], Any]) -> Any:  # noqa: ANN401
+def _field(default: object, check: Callable[[str, Any], Any], ends: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
     def convert(value: object, _: object, field: attrs.Attribute[Any]) -> object:
         return check(field.name, value)
 
-    return attrs.field(default=default, converter=attrs.Converter(convert, takes_self=True, takes_field=True))
+    converter = attrs.Converter(convert, takes_self=True, takes_field=True)
+    return attrs.field(default=default, converter=converter, metadata=dict(ends or {}))
 
 
 def _number(name: str, value: object) -> float:

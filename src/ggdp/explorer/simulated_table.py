@@ -137,7 +137,12 @@ def simulated_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
             "by", list(plan.request.by[0]), f"has {cells:,} cells; at most {MOST_CELLS:,} are simulated"
         )
     units = _units(plan, simulation, generator)
-    cell = generator.choice(cells, size=units.size, p=_shares(cells, simulation.spread, generator))
+    shares = _shares(cells, simulation.spread, generator)
+    for axis, column in enumerate(by):
+        if column.other_code is not None and _outside(column) is None:
+            # Every value is declared: nothing else can occur.
+            shares = shares * (np.unravel_index(np.arange(cells), sizes)[axis] != column.other_code)
+    cell = generator.choice(cells, size=units.size, p=shares / shares.sum())
     codes = np.unravel_index(cell, sizes) if sizes else ()
     ranges = {name: _range(plan, name) for name in dict.fromkeys(each.column for each in plan.request.statistics)}
     columns: dict[str, Any] = {}
@@ -243,13 +248,35 @@ def _values(
     import pyarrow as pa
 
     if column.edges is not None and ends is not None and not column.dated:
+        if column.size >= len(column.edges):
+            expected = "has a level for other or missing values, and a statistic; the simulation has no such values"
+            raise ArgumentError("column", column.name, expected)
         low, high = (np.clip(np.array(part, dtype=np.float64), *ends) for part in (column.edges[:-1], column.edges[1:]))
         return low[codes] + (high - low)[codes] * generator.random(codes.size) * (1.0 - 1e-9)
-    if column.edges is None:
-        return pa.array(_labels(column)).take(pa.array(codes))
-    return pa.array([_inside(low, high) for low, high in zip(column.edges, column.edges[1:], strict=False)]).take(
-        pa.array(codes)
-    )
+    values: list[Any] = list(column.levels or _labels(column))
+    if column.edges is not None:
+        values = [_inside(low, high) for low, high in zip(column.edges, column.edges[1:], strict=False)]
+    # The levels that are declared come first, then those of other values and of none.
+    values += [_outside(column)] if column.other_code == len(values) else []
+    values += [None] if column.missing_code == len(values) else []
+    return pa.array(values).take(pa.array(codes))
+
+
+def _outside(column: Column) -> Any:  # noqa: ANN401 - a value as those of the column
+    """Return a value that a column does not declare; none where every value is declared."""
+    if column.kind == "text":
+        return column.other
+    if column.edges is not None:
+        low, high = column.edges[0], column.edges[-1]
+        finite = [edge for edge in (low, high) if isinstance(edge, date) or math.isfinite(edge)]
+        if not finite:
+            return None
+        step: Any = timedelta(days=1) if column.dated else 1.0
+        return _inside(low - step, low) if finite[0] == low else _inside(high + step, math.inf)
+    if column.kind == "boolean":
+        return None
+    last: Any = max(column.levels or ())
+    return last + (timedelta(days=1) if column.kind == "date" else 1)
 
 
 def _inside(low: Any, high: Any) -> Any:  # noqa: ANN401 - numbers, or dates and times

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from htmltools import Tag, tags
 from shiny import reactive, render, ui
 
-from ggdp.explorer.inputs import group
+from ggdp.explorer.inputs import group, text
 from ggdp.explorer.memory_file import too_large
-from ggdp.explorer.typed_table import LABELS
+from ggdp.explorer.typed_table import LABELS, PageError
 from ggdp.explorer.uploads import LARGEST
 
 if TYPE_CHECKING:
@@ -17,23 +17,31 @@ if TYPE_CHECKING:
 
     from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Shared
+    from ggdp.explorer.views.cells_per_unit import CellsPerUnitSettings
+    from ggdp.explorer.views.release import ReleaseSettings
 
-__all__ = ["file_input", "file_server", "format_form"]
-
-
-def file_input() -> Tag:
-    """Return where a file is chosen."""
-    return ui.output_ui("file")
+__all__ = ["file_form", "file_server", "required_source"]
 
 
-def format_form(delimiter: str, encoding: str) -> Tag:
-    """Return the inputs of how text files are read, folded unless one is set."""
-    return group(
-        "Format of the file",
-        ui.input_text("delimiter", LABELS["--delimiter"], delimiter, placeholder="a comma; or ; or tab"),
-        ui.input_text("encoding", LABELS["--encoding"], encoding, placeholder="utf-8; or latin-1"),
-        opened=bool(delimiter or encoding),
-    )
+def file_form(settings: CellsPerUnitSettings | ReleaseSettings) -> list[Tag]:
+    """Return where a file is chosen, and the inputs of how it is read, folded unless one is set."""
+    return [
+        ui.output_ui("file"),
+        group(
+            "Format of the file",
+            text(settings, "delimiter", LABELS["--delimiter"], "a comma; or ; or tab"),
+            text(settings, "encoding", LABELS["--encoding"], "utf-8; or latin-1"),
+            opened=bool(settings.delimiter or settings.encoding),
+        ),
+    ]
+
+
+def required_source(shared: Shared) -> Source:
+    """Return the file, or raise if there is none."""
+    source = shared.source()
+    if source is None:
+        raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
+    return source
 
 
 def file_server(session: Session, shared: Shared) -> None:

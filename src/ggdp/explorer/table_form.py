@@ -6,35 +6,51 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from attrs import frozen
-from htmltools import Tag, tags
-from shiny import reactive, ui
-from shiny.module import resolve_id
+from shiny import reactive
 
 from ggdp.explorer import settings as fields
-from ggdp.explorer.inputs import choices, quantity, when
+from ggdp.explorer.inputs import choices, group, quantity, text, when
 from ggdp.explorer.typed_table import LABELS, TypedTable
 
 if TYPE_CHECKING:
-    from shiny import Inputs, Session
+    from htmltools import Tag
 
-    from ggdp.explorer.view import Shared
+    from ggdp.explorer.view import Visit
 
-__all__ = ["TableFields", "columns_form", "in_step", "privacy_form", "statistics_form", "units_form"]
+__all__ = [
+    "CountedFields",
+    "TableFields",
+    "columns_form",
+    "in_step",
+    "privacy_form",
+    "statistics_form",
+    "unit_form",
+    "units_form",
+]
 
 
 @frozen(kw_only=True)
-class TableFields:
-    """A table as it is typed, and its goal."""
+class CountedFields:
+    """Columns to count by, the column of units, and an epsilon."""
 
     by: str = fields.text()
     levels: str = fields.text(longest=fields.LONG)
     bins: str = fields.text(longest=fields.LONG)
+    labels: str = fields.text(longest=fields.LONG)
+    other: str = fields.text(longest=fields.LONG)
+    missing: str = fields.text(longest=fields.LONG)
+    unit: str = fields.text()
+    epsilon: float = fields.number(1.0, low=0.01, high=20.0)
+
+
+@frozen(kw_only=True)
+class TableFields(CountedFields):
+    """A table as it is typed, and its goal."""
+
     statistics: str = fields.text(longest=fields.LONG)
     ranges: str = fields.text(longest=fields.LONG)
-    unit: str = fields.text()
     unit_name: str = fields.text()
     max_cells: int = fields.integer(1, low=1, high=1000)
-    epsilon: float = fields.number(1.0, low=0.01, high=20.0)
     notion: str = fields.choice("pure", "approximate")
     delta: float = fields.number(1e-6, low=1e-12, high=1e-2)
 
@@ -45,6 +61,9 @@ class TableFields:
             by=self.by,
             levels=self.levels,
             bins=self.bins,
+            labels=self.labels,
+            other=self.other,
+            missing=self.missing,
             statistics=self.statistics,
             ranges=self.ranges,
             unit=self.unit,
@@ -56,15 +75,19 @@ class TableFields:
         )
 
 
-def columns_form(settings: TableFields) -> list[Tag]:
+def columns_form(settings: CountedFields) -> list[Tag]:
     """Return the inputs of the columns that are counted by."""
+    levels, bins = "A line for each column: COL=V1,V2.", "A line for each column of numbers or dates."
     return [
-        _text("by", LABELS["--by"], settings.by, "ward, age", "Columns, separated by commas."),
-        _lines(
-            "levels", LABELS["--levels"], settings.levels, "ward=births, eyes", "A line for each column: COL=V1,V2."
-        ),
-        _lines(
-            "bins", LABELS["--bins"], settings.bins, "age=0,18,65,inf", "A line for each column of numbers or dates."
+        text(settings, "by", LABELS["--by"], "ward, age", "Columns, separated by commas."),
+        text(settings, "levels", LABELS["--levels"], "ward=births, eyes", levels, lines=True),
+        text(settings, "bins", LABELS["--bins"], "age=0,18,65,inf", bins, lines=True),
+        group(
+            "Labels, other and missing values",
+            text(settings, "labels", LABELS["--labels"], "age=0-17,18-64,65+", "Names to publish.", lines=True),
+            text(settings, "other", LABELS["--other"], "ward=elsewhere", "A level for all others.", lines=True),
+            text(settings, "missing", LABELS["--missing"], "age=unknown", "A level for rows without one.", lines=True),
+            opened=bool(settings.labels or settings.other or settings.missing),
         ),
     ]
 
@@ -72,46 +95,45 @@ def columns_form(settings: TableFields) -> list[Tag]:
 def statistics_form(settings: TableFields) -> list[Tag]:
     """Return the inputs of statistics beside the counts."""
     hint = "Lines: mean COL, sum COL, variance COL, quantile COL=0.25,0.5."
+    ranges = "Public range of each: COL=LOW:HIGH."
     return [
-        _lines("statistics", LABELS["--mean"], settings.statistics, "mean income", hint),
-        _lines("ranges", LABELS["--range"], settings.ranges, "income=0:200000", "Public range of each: COL=LOW:HIGH."),
+        text(settings, "statistics", LABELS["--mean"], "mean income", hint, lines=True),
+        text(settings, "ranges", LABELS["--range"], "income=0:200000", ranges, lines=True),
     ]
 
 
-def units_form(settings: TableFields, *, limited: bool = True) -> list[Tag]:
-    """Return the inputs of units; with the number of cells that one is counted in, if it is `limited`."""
+def unit_form(settings: CountedFields) -> Tag:
+    """Return the input of the column of units."""
     hint = "Column whose values are the people protected; without it each row is one."
-    found = [_text("unit", LABELS["--unit"], settings.unit, "patient", hint)]
-    if limited:
-        hint = "Most cells that one unit is counted in; the noise grows with it."
-        most = {"low": 1, "high": 1000, "scale": "log", "whole": True}
-        found += [
-            quantity("max_cells", LABELS["--max-cells"], settings.max_cells, hint=hint, **most),  # type: ignore[arg-type]
-            _text("unit_name", LABELS["--unit-name"], settings.unit_name, "patients", "In statements and figures."),
-        ]
-    return found
+    return text(settings, "unit", LABELS["--unit"], "patient", hint)
 
 
-def privacy_form(settings: TableFields) -> list[Tag]:
-    """Return the inputs of the goal."""
-    among = {"pure": "pure", "approximate": "approximate, with a delta"}
+def units_form(settings: TableFields) -> list[Tag]:
+    """Return the inputs of units."""
+    hint = "Most cells that one unit is counted in; the noise grows with it."
     return [
-        quantity("epsilon", LABELS["--epsilon"], settings.epsilon, low=0.01, high=20.0, scale="log"),
-        choices("notion", "Notion", among, settings.notion),
-        when(
-            "notion",
-            ["approximate"],
-            quantity("delta", LABELS["--delta"], settings.delta, low=1e-12, high=1e-2, scale="log"),
-        ),
-    ]  # fmt: skip
+        unit_form(settings),
+        quantity(settings, "max_cells", LABELS["--max-cells"], hint),
+        text(settings, "unit_name", LABELS["--unit-name"], "patients", "In statements and figures."),
+    ]
 
 
-def in_step(inputs: Inputs, session: Session, shared: Shared, initial: TableFields, *names: str) -> None:
-    """Keep the inputs of a view, all of a table or those that are named, equal to those changed in another view.
+def privacy_form(settings: object) -> list[Tag]:
+    """Return the inputs of a goal, pure or approximate DP."""
+    return [
+        quantity(settings, "epsilon", LABELS["--epsilon"]),
+        choices(settings, "notion", "Notion", {"pure": "pure", "approximate": "approximate, with a delta"}),
+        when("notion", ["approximate"], quantity(settings, "delta", LABELS["--delta"])),
+    ]
+
+
+def in_step(visit: Visit[Any], initial: CountedFields) -> None:
+    """Keep the inputs of a view that are of a table equal to those changed in another view.
 
     What differs from the defaults in the view that is open goes to the others, from an address or by a change.
     """
-    kept = list(names) or [field.name for field in attrs.fields(TableFields)]
+    inputs, session, shared = visit.inputs, visit.session, visit.shared
+    kept = [field.name for field in attrs.fields(TableFields) if hasattr(initial, field.name)]
     root = session.root_scope()
 
     @reactive.effect
@@ -134,21 +156,3 @@ def in_step(inputs: Inputs, session: Session, shared: Shared, initial: TableFiel
             for name in kept:
                 if name in typed and typed[name] != inputs[name]():
                     session.send_input_message(name, {"value": typed[name]})
-
-
-def _text(name: str, label: str, value: str, placeholder: str, hint: str) -> Tag:
-    return _hinted(name, ui.input_text(name, label, value, placeholder=placeholder, autocomplete="off"), hint)
-
-
-def _lines(name: str, label: str, value: str, placeholder: str, hint: str) -> Tag:
-    return _hinted(name, ui.input_text_area(name, label, value, rows=2, placeholder=placeholder, autoresize=True), hint)
-
-
-def _hinted(name: str, control: Tag, hint: str) -> Tag:
-    """Return a control with a hint, which is read with it."""
-    key = f"{resolve_id(name)}-hint"
-    for child in control.children:
-        if isinstance(child, Tag) and child.name in ("input", "textarea"):
-            child.attrs["aria-describedby"] = key
-            child.attrs["spellcheck"] = "false"
-    return tags.div(control, tags.p(hint, id=key, class_="hint"), class_="typed")

@@ -1,15 +1,17 @@
-"""Numbers and texts as HTML tables."""
+"""Numbers and texts as tables: HTML, and CSV files."""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING
 
 from htmltools import Tag, tags
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["facts", "headline", "text_table"]
+__all__ = ["csv_file", "facts", "headline", "text_table"]
 
 
 def facts(rows: Sequence[tuple[str, str]], caption: str) -> Tag:
@@ -33,3 +35,10 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: st
 def headline(number: str, said: str) -> Tag:
     """Return a number that stands out, above what it is."""
     return tags.div(tags.strong(number), tags.span(said), class_="headline")
+
+
+def csv_file(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """Return rows under a header as a CSV file."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue().encode()

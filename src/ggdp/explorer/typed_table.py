@@ -12,11 +12,13 @@ import re
 import shlex
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from ggdp.errors import ArgumentError, GgdpError, PrivacyWarning
+from ggdp.explorer.equivalents import goal_code, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,6 +33,9 @@ LABELS = {
     "--by": "Count by",
     "--levels": "Levels",
     "--bins": "Bins",
+    "--labels": "Labels of bins",
+    "--other": "Other values",
+    "--missing": "Missing values",
     "--mean": "Statistics",
     "--sum": "Statistics",
     "--variance": "Statistics",
@@ -53,7 +58,8 @@ _KINDS = ("mean", "sum", "variance", "quantile")
 _FEW = 5
 # Flags that ``ggdp check`` has too.
 _CHECKED = (
-    *("--by", "--levels", "--bins", "--range", "--unit", "--epsilon", "--encoding", "--delimiter"),
+    *("--by", "--domain", "--levels", "--bins", "--labels", "--other", "--missing", "--range", "--unit", "--epsilon"),
+    *("--encoding", "--delimiter"),
     *(f"--{kind}" for kind in _KINDS),
 )
 
@@ -68,6 +74,10 @@ class TypedTable:
         Columns to count by, separated by commas.
     levels, bins : str
         Lines such as ``ward=births,eyes`` and ``age=0,18,65,inf``.
+    labels, other, missing : str
+        Lines such as ``age=child,adult,old``, ``ward=elsewhere`` and ``age=unknown``.
+    domain : str
+        Path of a domain file, which the lines above add to.
     statistics : str
         Lines such as ``mean income`` and ``quantile income=0.25,0.5``.
     ranges : str
@@ -93,6 +103,10 @@ class TypedTable:
     by: str = ""
     levels: str = ""
     bins: str = ""
+    labels: str = ""
+    other: str = ""
+    missing: str = ""
+    domain: str = ""
     statistics: str = ""
     ranges: str = ""
     unit: str = ""
@@ -125,8 +139,9 @@ class TypedTable:
     def flags(self) -> list[str]:
         """Return the flags of ``ggdp release`` that ask for the same."""
         found = ["--by", _joined(self.by)] if self.by.strip() else []
-        for flag, text in (("--levels", self.levels), ("--bins", self.bins)):
-            found += [part for line in _lines(text) for part in (flag, line)]
+        found += ["--domain", self.domain] if self.domain else []
+        for role, text in self._declarations().items():
+            found += [part for line in _lines(text) for part in (f"--{role}", line)]
         for kind, value in self._statistics():
             found += [f"--{kind}", value]
         found += [part for line in _lines(self.ranges) for part in ("--range", line)]
@@ -138,8 +153,8 @@ class TypedTable:
             found += ["--unit-name", self.unit_name.strip()]
         if self.neighbours != "add-remove":
             found += ["--neighbours", self.neighbours]
-        found += ["--epsilon", _number(self.epsilon)]
-        found += [] if self.delta is None else ["--delta", _number(self.delta)]
+        found += ["--epsilon", written(self.epsilon)]
+        found += [] if self.delta is None else ["--delta", written(self.delta)]
         found += [] if self.order == "auto" else ["--order", self.order]
         found += ["--nonnegative"] if self.nonnegative else []
         found += ["--encoding", self.encoding.strip()] if self.encoding.strip() else []
@@ -150,7 +165,7 @@ class TypedTable:
         flags = self.flags() if name == "release" else self._check_flags()
         lines = [f"ggdp {name} {shlex.quote(source)}"]
         for part in (*flags, *more):
-            if part.startswith("--") and part in (*LABELS, "--dry-run", "--nonnegative", "--out", "--ledger", "--plot"):
+            if part in (*LABELS, "--domain", "--dry-run", "--nonnegative", "--out", "--ledger"):
                 lines.append(part)
             else:
                 lines[-1] += f" {shlex.quote(part)}"
@@ -160,12 +175,14 @@ class TypedTable:
         """Return the Python code that does the same: a call of `ggdp.plan_table`, `release_table` or `check_table`."""
         with in_words_of_the_page(self.unit or None):
             asked = self.checked() if call == "check_table" else self._arguments()
-        written = {name: _literal(value) for name, value in asked.items()}
+        texts = {name: _literal(value) for name, value in asked.items()}
         if "domain" in asked:
-            written["domain"] = _domain(asked["domain"])
+            declared = "".join([*self._declarations().values(), self.ranges]).strip()
+            texts["domain"] = _domain(asked["domain"]) if declared or not self.domain else repr(self.domain)
         if "goal" in asked:
-            written["goal"] = self._goal_text()
-        lines = [f"    {name}={value}," for name, value in (written | dict(more or {})).items()]
+            notion = "pure" if self.delta is None else "approximate"
+            texts["goal"] = goal_code(notion, self.epsilon, self.delta or 0.0)
+        lines = [f"    {name}={value}," for name, value in (texts | dict(more or {})).items()]
         first = [] if source is None else [f"    {source!r},"]
         imports = ["import datetime", "", "import ggdp"] if "datetime." in "".join(lines) else ["import ggdp"]
         return "\n".join([*imports, "", f"found = ggdp.{call}(", *first, *lines, ")"])
@@ -194,7 +211,8 @@ class TypedTable:
         statistics = statistics_of(*(asked[kind] for kind in _KINDS))
         if not marginals and not statistics:
             raise ArgumentError("--by", self.by, "name columns to count by, or a statistic such as mean income")
-        declared = domain_of(None, _lines(self.levels), _lines(self.bins), marginals)
+        lines: dict[str, Any] = {role: _lines(text) for role, text in self._declarations().items()}
+        declared = domain_of(Path(self.domain) if self.domain else None, marginals=marginals, **lines)
         optional: dict[str, Any] = {
             "unit": self.unit.strip() or None,
             "max_cells": self.max_cells,
@@ -212,6 +230,10 @@ class TypedTable:
             **{name: value for name, value in optional.items() if value is not None},
         }
 
+    def _declarations(self) -> dict[str, str]:
+        """Return what is typed of columns, by the name of its flag."""
+        return {role: getattr(self, role) for role in ("levels", "bins", "labels", "other", "missing")}
+
     def _statistics(self) -> Iterator[tuple[str, str]]:
         """Yield the kind and the value of each line of statistics."""
         for line in _lines(self.statistics):
@@ -221,11 +243,6 @@ class TypedTable:
                     LABELS["--mean"], line, "must be mean COL, sum COL, variance COL or quantile COL=0.25,0.5"
                 )
             yield kind.lower(), value.strip()
-
-    def _goal_text(self) -> str:
-        if self.delta is None:
-            return f"ggdp.PureDP({_number(self.epsilon)})"
-        return f"ggdp.ApproxDP({_number(self.epsilon)}, {_number(self.delta)})"
 
 
 @contextmanager
@@ -239,8 +256,8 @@ def in_words_of_the_page(unit: str | None = None) -> Iterator[None]:
     except PageError:
         raise
     except GgdpError as named:
-        # The page has no field for a domain file.
-        said = str(named).replace("--domain, ", "")
+        # A domain file is named when the page is started; there is no field for it.
+        said = str(named).replace("--domain, ", "").replace(" or in --domain", "")
         shown = PageError(_FLAG.sub(lambda flag: LABELS.get(flag[0], flag[0]), said))
         for note in getattr(named, "__notes__", ()):
             shown.add_note(note)
@@ -266,11 +283,6 @@ def _joined(by: str) -> str:
     return by.strip() if '"' in by else ",".join(name.strip() for name in by.split(","))
 
 
-def _number(value: float) -> str:
-    """Return a number with all its digits, whole ones without a point."""
-    return f"{value!r}".removesuffix(".0")
-
-
 def _order(text: str) -> float:
     try:
         return float(text)
@@ -288,7 +300,10 @@ def _domain(domain: Domain) -> str:
             asked |= declared.to_dict()
         plain = asked["levels"] if list(asked) == ["levels"] else asked
         columns.append(f"        {column.name!r}: {_literal(plain)},")
-    return "\n".join(["{", *columns, "    }"]) if columns else "{}"
+    found = "\n".join(["{", *columns, "    }"]) if columns else "{}"
+    if not domain.impossible:
+        return found
+    return f"ggdp.Domain({found}, impossible={_literal([dict(pattern) for pattern in domain.impossible])})"
 
 
 def _literal(value: object) -> str:
@@ -300,7 +315,7 @@ def _literal(value: object) -> str:
             return f"list(range({value[0]}, {value[0] + len(value)}))"
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, float):
-        return f'float("{value}")' if math.isinf(value) else _number(value)
+        return f'float("{value}")' if math.isinf(value) else written(value)
     if isinstance(value, datetime.date):
         return repr(value)
     if type(value).__module__.startswith("ggdp.tables.statistics"):

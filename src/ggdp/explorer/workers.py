@@ -12,6 +12,7 @@ more, because a slider has moved on, is dropped, or stopped at its next step.
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import multiprocessing
 import os
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-__all__ = ["StoppedError", "Worker"]
+__all__ = ["StoppedError", "Worker", "keep_loaded"]
 
 _T = TypeVar("_T")
 # How many calls that nobody waits for are remembered; more than one can hardly be queued in a process.
@@ -61,6 +62,7 @@ class Worker:
         # The call that is running, the steps it has done, and about how many there are.
         self._steps = self._context.Array("q", 3)
         self._numbers = itertools.count(1)
+        self._running: set[int] = set()
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
@@ -82,6 +84,7 @@ class Worker:
             If the process ended, as when memory runs out.
         """
         number, pool = next(self._numbers), self._pool
+        self._running.add(number)
         try:
             call: Future[_T] = pool.submit(_call, number, function, arguments, self.reports)
         except BrokenProcessPool:
@@ -97,13 +100,15 @@ class Worker:
                 if running == number and progress is not None:
                     progress(steps, expected)
         except asyncio.CancelledError:
-            self._dropped[number % _REMEMBERED] = number
+            self._drop(number)
             call.cancel()
             raise
         except BrokenProcessPool:
             self._replaced(pool)
             message = "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
             raise StoppedError(message) from None
+        finally:
+            self._running.discard(number)
 
     def _replaced(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
         """Return the process of now; a new one, if it is the one that ended and no other call has replaced it yet."""
@@ -111,9 +116,16 @@ class Worker:
             self._pool = self._started()
         return self._pool
 
+    def _drop(self, number: int) -> None:
+        """Have a call stop at its next step."""
+        self._dropped[number % _REMEMBERED] = number
+
     def close(self) -> None:
-        """Stop the process; calls that are running are stopped at their next step."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Stop the process, and wait for it; a call that is running is stopped at its next step."""
+        for number in self._running:
+            self._drop(number)
+        # Without waiting, Python 3.11 may complain of a closed pipe when the program ends.
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 _shared: dict[str, Any] = {}
@@ -139,6 +151,18 @@ def _load() -> None:
 
     for name in _WARM:
         import_module(name)
+    keep_loaded()
+
+
+def keep_loaded() -> None:
+    """Leave out of garbage collections what is there now, if modules were loaded since the last time.
+
+    A figure makes so many objects that a collection is due for most of them, and one that looks through all modules
+    again takes as long as the figure.
+    """
+    if _shared.get("modules") != len(sys.modules):
+        _shared["modules"] = len(sys.modules)
+        gc.freeze()
 
 
 def _call(number: int, function: Callable[..., _T], arguments: tuple[object, ...], reports: bool) -> _T:
@@ -149,4 +173,7 @@ def _call(number: int, function: Callable[..., _T], arguments: tuple[object, ...
         _shared["steps"][:] = [number, done, expected]
 
     tell(0, 0)
-    return function(*arguments, progress=tell) if reports else function(*arguments)
+    try:
+        return function(*arguments, progress=tell) if reports else function(*arguments)
+    finally:
+        keep_loaded()

@@ -112,7 +112,10 @@ def _points(names: Sequence[str], original: NDArray[np.float64], drawn: Drawn, o
         original, drawn = original[chosen], drawn.in_order(chosen)
     figure, (axes,) = new_figure(COLUMN_WIDTH, COLUMN_WIDTH)
     thin = min(1.0, 120.0 / cells)
-    axes.vlines(original, drawn.lower, drawn.upper, color=SKY, linewidth=max(0.4, 1.6 * thin), label=drawn.covered)
+    # One line with gaps: thousands of lines take twice as long to draw as all the rest.
+    gaps = np.column_stack([drawn.lower, drawn.upper, np.full(original.size, math.nan)]).ravel()
+    (intervals,) = axes.plot(np.repeat(original, 3), gaps, color=SKY, label=drawn.covered)
+    intervals.set(linewidth=max(0.4, 1.6 * thin), solid_capstyle="butt")
     axes.plot(
         original, drawn.values, "o", color=BLUE, markersize=max(1.2, 3.0 * thin), markeredgewidth=0.0, label="noisy"
     )

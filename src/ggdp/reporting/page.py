@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.reporting.disclosure import disclosures, one_in, percent_up
+from ggdp.reporting.html_templates import html_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,16 +74,7 @@ def page_html(report: Report) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("ggdp.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = html_environment("ggdp.reporting")
     environment.filters |= {
         "at_most": _at_most,
         "percent_up": percent_up,

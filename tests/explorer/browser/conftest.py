@@ -14,6 +14,7 @@ from playwright.sync_api import expect, sync_playwright
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Milliseconds; long enough for a machine with other work.
 PATIENCE = 60_000
+TOKEN = "a-token-of-enough-characters"
 expect.set_options(timeout=PATIENCE)
 
 
@@ -32,6 +33,9 @@ class Served:
             self.process.kill()
             raise AssertionError(f"not started: {line}{self.process.communicate()[1]}")
         self.address = line.split()[4]
+        if "--token" in arguments:
+            # How it is given.
+            self.process.stdout.readline()
 
     def stop(self):
         """Stop it as Ctrl-C does, and return all that it wrote after its address."""
@@ -50,6 +54,18 @@ def served(tmp_path_factory):
     yield server
     written = server.stop()
     assert written == "", "the server wrote something"
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory):
+    """A second server, with a token, a table, and a ledger that tests replace."""
+    folder = tmp_path_factory.mktemp("guarded")
+    people = folder / "people.csv"
+    people.write_text("ward\n" + "births\n" * 300 + "eyes\n" * 200)
+    server = Served(str(people), "--ledger", str(folder / "people.ledger"), "--token", TOKEN)
+    server.folder = folder
+    yield server
+    assert server.stop() == "", "the server wrote something"
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import re
 import tempfile
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 from tests.explorer.browser.accessibility import findings
 
@@ -56,30 +55,27 @@ def test_an_upload_is_looked_at_and_stays_in_memory(page, served):
     assert text.splitlines()[1].startswith("cells per unit,")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("visits.xlsx", b"PK", "must be a table that ggdp reads"),
-        ("empty.csv", b"", "is empty; choose a file with a header and rows. No file yet."),
-        ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a Parquet file, or it is damaged"),
-    ],
-)
-def test_a_wrong_file_is_refused_in_words_and_never_quoted(page, served, name, content, said):
+WRONG = [
+    ("visits.xlsx", b"PK", "must be a table that ggdp reads"),
+    ("empty.csv", b"", "is empty; choose a file with a header and rows. No file yet."),
+    ("broken.parquet", b"PAR1 the secret of Jane Doe", "is not a Parquet file, or it is damaged"),
+]
+
+
+def test_wrong_and_huge_files_are_refused_in_words_and_never_quoted(page, served, tmp_path):
     opened(page, served)
-    words = uploaded(page, name, content)
-    expect(words).to_contain_text(said)
-    assert "Jane" not in words.text_content()
-    page.get_by_role("button", name="Look at the data").click()
-    expect(page.locator("#cells-status .problem")).to_contain_text("Choose a file first")
-
-
-def test_a_huge_file_is_not_sent(page, served, tmp_path):
+    for name, content, said in WRONG:
+        words = uploaded(page, name, content)
+        expect(words).to_contain_text(said)
+        assert "Jane" not in words.text_content()
     huge = tmp_path / "huge.csv"
     with open(huge, "wb") as file:
         os.truncate(file.fileno(), LARGEST + 1)
-    opened(page, served)
     page.locator("#cells-chooser").set_input_files(huge)
     expect(page.locator("#cells-chooser-words")).to_contain_text("larger than 50 MB")
+    page.get_by_role("button", name="Look at the data").click()
+    expect(page.locator("#cells-status .problem")).to_contain_text("Choose a file first")
+    expect(page.locator("#cells-downloads a")).to_have_count(0)
 
 
 def test_a_file_with_semicolons_in_another_encoding_is_read_as_it_is_declared(page, served):
@@ -89,11 +85,9 @@ def test_a_file_with_semicolons_in_another_encoding_is_read_as_it_is_declared(pa
     page.get_by_role("button", name="Look at the data").click()
     expect(page.locator("#cells-results")).to_contain_text("60 different values of patient in 120 rows")
     expect(page.locator("#cells-equivalents")).to_contain_text("--encoding latin-1")
-
-
-def test_a_column_that_is_not_there_is_named(page, served):
-    opened(page, served, "view=cells&by=country&levels=country%3Da,b&unit=patient")
-    expect(uploaded(page, "visits.csv", VISITS.encode())).to_have_text("Looking at visits.csv.")
+    # A column that is not there is named, and nothing else of the file.
+    page.locator("#cells-by").fill("country")
+    page.locator("#cells-levels").fill("country=a,b")
     page.get_by_role("button", name="Look at the data").click()
     expect(page.locator("#cells-status .problem")).to_contain_text("no such column in visits.csv")
     expect(page.locator("#cells-status .problem")).not_to_contain_text("Jane")

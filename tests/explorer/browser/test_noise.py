@@ -3,7 +3,6 @@
 import csv
 import io
 
-import pytest
 from playwright.sync_api import expect
 
 import ggdp
@@ -32,15 +31,14 @@ def test_an_address_opens_the_view_with_its_settings(page, served):
     assert page.get_by_label("Any number").is_checked()
 
 
-def test_a_wrong_number_says_what_is_wrong_and_a_wrong_address_shows_the_defaults(page, served):
+def test_a_wrong_address_shows_the_defaults_and_what_is_wrong_or_impossible_is_said(page, served):
     opened(page, served, "view=noise&epsilon=-1&support=complex&nonsense=1")
     expect(page.locator("#noise-epsilon-number")).to_have_value("1")
     page.locator("#noise-epsilon-number").fill("-3")
     expect(page.locator("#noise-status .problem")).to_contain_text("must be from 0.01 to 20")
-
-
-def test_pure_dp_hides_delta_and_says_that_order_2_has_none(page, served):
-    opened(page, served)
+    expect(page.locator("#noise-downloads a")).to_have_count(0)
+    page.locator("#noise-epsilon-number").fill("1")
+    # Pure DP has no delta, and no noise of order 2.
     expect(page.locator("#noise-delta-number")).to_be_visible()
     page.get_by_label("Epsilon, always (pure)").first.check()
     expect(page.locator("#noise-delta-number")).to_be_hidden()
@@ -55,29 +53,27 @@ def test_the_planners_order_is_taken_over_and_several_cells_do_not_block_the_pag
     # A plan of many cells is under way, and the view of attackers answers nevertheless.
     page.locator("#noise-max_cells-number").fill("40")
     page.get_by_role("tab", name="What an attacker learns").click()
-    expect(page.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    expect(page.locator("#attacker-results .headline strong")).to_have_text("10 % → 23.2 %")
 
 
-@pytest.mark.parametrize("kind", ["csv", "svg"])
-def test_downloads_hold_what_is_shown(page, served, kind):
-    opened(page, served)
-    name = {"csv": "Noise (CSV)", "svg": "The noise (SVG)"}[kind]
+def downloaded(page, name):
     with page.expect_download() as waiting:
         page.get_by_role("link", name=name).click()
     with open(waiting.value.path(), encoding="utf-8") as file:
-        text = file.read()
-    assert waiting.value.suggested_filename == f"noise.{kind}"
-    if kind == "svg":
-        assert text.startswith("<?xml")
-        assert "var(--" not in text
-        return
-    noise = ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.histogram(), order=2, support="integer")
-    assert float(next(csv.DictReader(io.StringIO(text)))["scale"]) == noise.scale
+        return waiting.value.suggested_filename, file.read()
 
 
-def test_the_command_line_is_copied(watched, served):
+def test_downloads_hold_what_is_shown_and_the_command_line_is_copied(watched, served):
     page = watched(permissions=["clipboard-read", "clipboard-write"])
     opened(page, served)
+    name, text = downloaded(page, "The noise (SVG)")
+    assert name == "noise.svg"
+    assert text.startswith("<?xml")
+    assert "var(--" not in text
+    name, text = downloaded(page, "Noise (CSV)")
+    assert name == "noise.csv"
+    noise = ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.histogram(), order=2, support="integer")
+    assert float(next(csv.DictReader(io.StringIO(text)))["scale"]) == noise.scale
     page.get_by_role("button", name="Copy: Command line").first.click()
     expect(page.get_by_text("Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()").startswith("ggdp calibrate --order 2 --epsilon 1")

@@ -2,19 +2,23 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 from tests.explorer.browser.accessibility import findings
 from tests.explorer.browser.conftest import chromium
 
 from ggdp.explorer.views import VIEWS
 
-KEYS = [view.key for view in VIEWS]
 # What the views show in the end that need no file.
-SHOWN = {"noise": "#noise-orders figure", "attacker": "#attacker-figure figure", "paper": "#paper-figures figure"}
+SHOWN = {"noise": "#noise-orders figure", "attacker": "#attacker-results figure", "paper": "#paper-results figure"}
 
 
-def opened(page, served, key):
-    page.goto(f"{served.address}?view={key}")
+# The part of the paper that is computed in the least time.
+CZECH = "&part=czech"
+
+
+def opened(page, served, key, settings=""):
+    page.goto(f"{served.address}?view={key}{settings}")
     expect(page.get_by_role("tab", selected=True)).to_have_text(next(view.title for view in VIEWS if view.key == key))
     return page
 
@@ -32,8 +36,9 @@ def turned_to(page, view):
 
 
 def test_views_without_data_are_usable_without_eyes_in_light_and_dark(page, served):
-    opened(page, served, KEYS[0])
-    for view in VIEWS:
+    opened(page, served, "paper", CZECH)
+    # From the last to the first: what is computed in a view that is left is dropped.
+    for view in reversed(VIEWS):
         if view.key not in SHOWN:
             continue
         turned_to(page, view)
@@ -46,7 +51,7 @@ def test_views_without_data_are_usable_without_eyes_in_light_and_dark(page, serv
 
 
 def test_nothing_is_wider_than_a_narrow_screen(watched, served):
-    page = opened(watched(viewport={"width": 390, "height": 800}), served, KEYS[-1])
+    page = opened(watched(viewport={"width": 390, "height": 800}), served, "paper", CZECH)
     for view in VIEWS:
         turned_to(page, view)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view.key
@@ -55,6 +60,8 @@ def test_nothing_is_wider_than_a_narrow_screen(watched, served):
         assert 0 <= box["x"] <= 390 - 20, view.key
 
 
+# What axe-core looks for too.
+@pytest.mark.exhaustive
 def test_every_input_has_a_label_and_every_figure_a_description(page, served):
     opened(page, served, "noise")
     expect(page.locator("#noise-laws svg")).to_be_visible()
@@ -74,11 +81,11 @@ def test_the_page_is_used_with_the_keyboard_alone(page, served):
     tab.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tab", selected=True)).to_have_text("What an attacker learns")
-    expect(page.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    expect(page.locator("#attacker-results .headline strong")).to_have_text("10 % → 23.2 %")
     page.locator("#attacker-prior-number").focus()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("50")
-    expect(page.locator("#attacker-summary .headline strong")).to_have_text("50 % → 73.2 %")
+    expect(page.locator("#attacker-results .headline strong")).to_have_text("50 % → 73.2 %")
 
 
 def test_the_switch_is_kept(watched, served):
@@ -97,26 +104,35 @@ def test_two_tabs_have_settings_of_their_own(watched, served):
     opened(first, served, "attacker")
     opened(second, served, "attacker")
     first.locator("#attacker-epsilon-number").fill("0.1")
-    expect(first.locator("#attacker-summary .headline strong")).to_have_text("10 % → 11 %")
-    expect(second.locator("#attacker-summary .headline strong")).to_have_text("10 % → 23.2 %")
+    expect(first.locator("#attacker-results .headline strong")).to_have_text("10 % → 11 %")
+    expect(second.locator("#attacker-results .headline strong")).to_have_text("10 % → 23.2 %")
     expect(second.locator("#attacker-epsilon-number")).to_have_value("1")
 
 
+# The view of noise has tests of both: settings go into the address, and an address is opened with its settings.
+@pytest.mark.exhaustive
 def test_a_view_of_a_colleague_is_opened_by_its_address(page, watched, served):
     opened(page, served, "attacker")
     page.locator("#attacker-epsilon-number").fill("2")
     expect(page).to_have_url(re.compile("epsilon=2"))
-    shown = page.locator("#attacker-summary .headline strong")
+    shown = page.locator("#attacker-results .headline strong")
     expect(shown).to_have_text("10 % → 45.1 %")
     other = watched()
     other.goto(page.url)
-    expect(other.locator("#attacker-summary .headline strong")).to_have_text("10 % → 45.1 %")
+    expect(other.locator("#attacker-results .headline strong")).to_have_text("10 % → 45.1 %")
 
 
-def test_the_paper_shows_its_figures_with_verdicts(page, served):
-    opened(page, served, "paper")
-    expect(page.locator("#paper-figures")).to_contain_text("Densities of the generalized Gaussian family")
-    expect(page.locator("#paper-figures .verdict.holds").first).to_be_visible()
+@pytest.mark.parametrize(
+    ("settings", "title"),
+    [
+        (CZECH, "Czech"),
+        pytest.param("", "Densities of the generalized Gaussian family", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_the_paper_shows_its_figures_with_verdicts(page, served, settings, title):
+    opened(page, served, "paper", settings)
+    expect(page.locator("#paper-results .of-paper").first).to_contain_text(title)
+    expect(page.locator("#paper-results .verdict.holds").first).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("link", name="All figures").click()
     assert waiting.value.suggested_filename == "figures.zip"

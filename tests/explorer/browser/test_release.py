@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from tests.explorer.browser.accessibility import findings
-from tests.explorer.browser.conftest import Served
+from tests.explorer.browser.conftest import TOKEN
 
 import ggdp
 
@@ -14,22 +14,19 @@ TABLE = "view=release&by=ward&levels=ward%3Dbirths,eyes&epsilon=0.4"
 
 
 @pytest.fixture
-def charged(browser, tmp_path):
-    """A server with a table and a ledger of epsilon = 1."""
+def charged(browser, guarded):
+    """A server with a table and a new ledger of epsilon = 1."""
     assert browser.is_connected()
-    people = tmp_path / "people.csv"
-    people.write_text("ward\n" + "births\n" * 300 + "eyes\n" * 200)
-    ledger = ggdp.Ledger.create(tmp_path / "people.ledger", ggdp.PureDP(1.0))
-    server = Served(str(people), "--ledger", str(ledger.path))
-    server.ledger = ledger
-    yield server
-    assert server.stop() == ""
+    for file in guarded.folder.glob("people.ledger*"):
+        file.unlink()
+    guarded.ledger = ggdp.Ledger.create(guarded.folder / "people.ledger", ggdp.PureDP(1.0))
+    return guarded
 
 
 def asked(page, server, query=TABLE):
     """Open the view, or stay in it, and ask for a release."""
     if not page.url.startswith(server.address):
-        page.goto(f"{server.address}?{query}")
+        page.goto(f"{server.address}?{query}&token={TOKEN}")
         expect(page.locator("#release-chooser-words")).to_have_text("Looking at people.csv.")
     page.get_by_role("button", name="Release ...").click()
     expect(page.locator("dialog")).to_be_visible()

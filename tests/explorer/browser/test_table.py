@@ -2,7 +2,6 @@
 
 import csv
 
-import pytest
 from playwright.sync_api import expect
 
 
@@ -17,7 +16,7 @@ def rows_of(waiting):
         return list(csv.DictReader(file))
 
 
-def test_a_table_is_simulated_and_says_so(page, served):
+def test_a_table_is_simulated_says_so_and_follows_its_sliders(page, served):
     opened(page, served)
     expect(page.locator("#table-results .origin")).to_contain_text("Simulated, no data are read: 100 rows")
     expect(page.locator("#table-results figure svg")).to_have_count(2)
@@ -26,10 +25,6 @@ def test_a_table_is_simulated_and_says_so(page, served):
     for svg in page.locator("#table-results figure svg").all():
         assert svg.get_attribute("role") == "img"
         assert len(svg.locator("desc").text_content()) > 40
-
-
-def test_more_noise_is_shown_after_a_slider_moves_and_is_in_the_address(page, served):
-    opened(page, served)
     expect(page.locator("#table-results .headlines")).to_contain_text("± 6")
     page.locator("#table-epsilon-number").fill("0.05")
     expect(page.locator("#table-results .headlines")).to_contain_text("± 60")
@@ -56,30 +51,39 @@ def test_statistics_of_an_address_are_shown(page, served):
     expect(page.get_by_role("link", name="Dots (SVG)")).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "said"),
-    [
-        ("by", "", "Count by = ''"),
-        ("levels", "wards=a,b", "Levels = 'wards=a,b'"),
-        ("statistics", "median income", "Statistics = 'median income'"),
-    ],
-)
-def test_what_is_wrong_is_said_in_the_words_of_the_page(page, served, field, value, said):
+WRONG = {"by": "", "levels": "wards=a,b", "statistics": "median income"}
+NAMES = {"by": "Count by", "levels": "Levels", "statistics": "Statistics"}
+
+
+def test_what_is_wrong_is_said_in_the_words_of_the_page(page, served):
     opened(page, served)
-    if field == "statistics":
-        page.locator("summary", has_text="Statistics").locator("visible=true").click()
-    page.locator(f"#table-{field}").fill(value)
-    expect(page.locator("#table-status .problem")).to_contain_text(said)
-    expect(page.locator("#table-results figure")).to_have_count(0)
+    page.locator("summary", has_text="Statistics").locator("visible=true").click()
+    for field, value in WRONG.items():
+        before = page.locator(f"#table-{field}").input_value()
+        page.locator(f"#table-{field}").fill(value)
+        expect(page.locator("#table-status .problem")).to_contain_text(f"{NAMES[field]} = {value!r}")
+        expect(page.locator("#table-results figure")).to_have_count(0)
+        page.locator(f"#table-{field}").fill(before)
+        expect(page.locator("#table-status .problem")).to_have_count(0)
 
 
-def test_what_is_typed_in_one_view_is_there_in_the_others(page, served):
+def test_levels_and_bins_follow_the_columns_and_other_views_follow_both(page, served):
     opened(page, served)
     page.locator("#table-by").fill("ward")
-    page.locator("#table-bins").fill("")
-    expect(page.locator("#table-equivalents")).not_to_contain_text("--bins")
+    expect(page.locator("#table-bins")).to_have_value("")
+    expect(page.locator("#table-levels")).to_have_value("ward=births, eyes, surgery")
+    expect(page.locator("#table-results figcaption").first).to_contain_text("The count of 3 cells")
+    # A column that comes back has its bins again, and what was never a column is not removed in silence.
+    page.locator("#table-levels").fill("ward=births, eyes\nwards=a,b")
+    page.locator("#table-by").fill("age")
+    expect(page.locator("#table-bins")).to_have_value("age=0,18,65,inf")
+    expect(page.locator("#table-levels")).to_have_value("wards=a,b")
+    expect(page.locator("#table-status .problem")).to_contain_text("Levels = 'wards=a,b'")
+    page.locator("#table-levels").fill("")
+    expect(page.locator("#table-results figcaption").first).to_contain_text("The count of 3 cells")
+    # What is typed in one view is there in the others.
     page.get_by_role("tab", name="Release").click()
-    expect(page.locator("#release-by")).to_have_value("ward")
-    expect(page.locator("#release-levels")).to_have_value("ward=births, eyes, surgery")
+    expect(page.locator("#release-by")).to_have_value("age")
+    expect(page.locator("#release-bins")).to_have_value("age=0,18,65,inf")
     page.get_by_role("tab", name="Cells per unit").click()
-    expect(page.locator("#cells-by")).to_have_value("ward")
+    expect(page.locator("#cells-by")).to_have_value("age")

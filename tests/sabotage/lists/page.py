@@ -58,6 +58,27 @@ SABOTAGES = [
         (f"{COMMAND}test_another_host_needs_a_token",),
     ),
     Sabotage(
+        "a page for colleagues is said to be at an address that is none",
+        "explorer/serving.py",
+        "tell(_address(socket.gethostname() if host in _EVERY else host, port))",
+        "tell(_address(host, port))",
+        (f"{COMMAND}test_the_address_is_one_that_others_can_open_and_the_token_is_not_in_it",),
+    ),
+    Sabotage(
+        "a command leaves out the domain file",
+        "explorer/typed_table.py",
+        'found += ["--domain", self.domain] if self.domain else []',
+        "found += []",
+        ("tests/explorer/test_typed_table.py::test_a_domain_file_is_part_of_the_command_and_of_the_code",),
+    ),
+    Sabotage(
+        "a page that is stopped lets its call run to its end",
+        "explorer/workers.py",
+        "        for number in self._running:\n",
+        "        for number in ():\n",
+        (f"{WORKERS}test_a_worker_that_is_closed_stops_its_call_and_waits_for_the_process",),
+    ),
+    Sabotage(
         "a call that nobody waits for runs to its end",
         "explorer/workers.py",
         "self._dropped[number % _REMEMBERED] = number",

@@ -69,6 +69,13 @@ SABOTAGES = [
         (f"{MEMORY}test_a_file_that_is_too_large_is_refused_by_name_and_limit",),
     ),
     Sabotage(
+        "missing values are simulated as other values",
+        "explorer/simulated_table.py",
+        "values += [None] if column.missing_code",
+        "values += [_outside(column)] if column.missing_code",
+        (f"{SIMULATED}test_other_and_missing_values_are_simulated_too",),
+    ),
+    Sabotage(
         "a simulated table is called private",
         "explorer/simulated_table.py",
         "    release: Any = plan.run(pa.table(columns), source=SeededSource(seed=seed))\n",

@@ -65,7 +65,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "the report does not escape what it shows",
-        "paper/report/page.py",
+        "reporting/html_templates.py",
         "autoescape=True",
         "autoescape=False",
         (f"{REPORT}test_hostile_words_stay_words",),

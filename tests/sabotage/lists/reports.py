@@ -33,7 +33,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a page does not escape texts",
-        "reporting/page.py",
+        "reporting/html_templates.py",
         "        autoescape=True,\n",
         "        autoescape=False,\n",
         (f"{PAGE}test_every_text_is_escaped",),

@@ -54,6 +54,40 @@
   }
   document.addEventListener("change", showWhen);
 
+  // Declarations follow the columns that are typed: the lines of a column that is counted by no longer are put aside, and
+  // come back with it. What names a column that was never counted by stays, and is said to be wrong.
+  const DECLARED = ["levels", "bins", "labels", "other", "missing"];
+  const counted = new WeakMap(), aside = new WeakMap();
+  function columnsOf(text) { return (text.match(/"[^"]*"|[^,]+/g) || []).map((name) => name.replace(/"/g, "").trim()); }
+  function declares(line, name) { return line.trim().startsWith(name) && /^\s*(:int\s*)?=/.test(line.trim().slice(name.length)); }
+  function isColumns(field) { return /-by$/.test(field.id) && !!field.closest(".settings"); }
+  document.addEventListener("focusin", (event) => {
+    if (isColumns(event.target)) counted.set(event.target, columnsOf(event.target.value));
+  });
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    if (!isColumns(field)) return;
+    const now = columnsOf(field.value), gone = (counted.get(field) || []).filter((name) => !now.includes(name));
+    const kept = aside.get(field) || [];
+    counted.set(field, now);
+    for (const key of DECLARED) {
+      const box = document.getElementById(field.id.replace(/by$/, key));
+      if (!box) continue;
+      let lines = box.value.split("\n");
+      for (const line of lines) for (const name of gone) if (declares(line, name)) kept.push({ key, name, line });
+      lines = lines.filter((line) => !gone.some((name) => declares(line, name)));
+      for (const one of kept.filter((each) => each.key === key && now.includes(each.name))) {
+        kept.splice(kept.indexOf(one), 1);
+        if (!lines.some((line) => declares(line, one.name))) lines.push(one.line);
+      }
+      const value = lines.filter((line, place) => line || place < lines.length - 1).join("\n").replace(/^\n/, "");
+      if (value === box.value) continue;
+      box.value = value;
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    aside.set(field, kept);
+  });
+
   // The tab of the view is in sight; not by scrollIntoView, from which the keyboard would go on.
   function showTab() {
     const tab = document.querySelector(".nav-link.active"), row = tab && tab.closest(".nav");

@@ -5,28 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
-from htmltools import Tag, TagList, tags
-from shiny import Inputs, Outputs, Session, module, reactive, render, ui
+from htmltools import TagList, tags
+from shiny import reactive, ui
 
-from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
-from ggdp.explorer.background import Background
-from ggdp.explorer.equivalents import Equivalents, shown_equivalents
+from ggdp.explorer.equivalents import Equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import group, panel, quantity
+from ggdp.explorer.inputs import group, quantity
 from ggdp.explorer.releasing import Asked
-from ggdp.explorer.source_input import file_input, file_server, format_form
-from ggdp.explorer.table_form import TableFields, columns_form, in_step, units_form
+from ggdp.explorer.source_input import file_form, file_server, required_source
+from ggdp.explorer.table_form import CountedFields, columns_form, in_step, unit_form
 from ggdp.explorer.table_results import CheckResults, check_results
 from ggdp.explorer.text_tables import headline, text_table
-from ggdp.explorer.typed_table import LABELS, PageError, TypedTable, in_words_of_the_page
-from ggdp.explorer.view import View
+from ggdp.explorer.typed_table import LABELS, PageError, TypedTable
+from ggdp.explorer.view import Download, View, svg_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from htmltools import TagChild
 
     from ggdp.explorer.uploads import Source
-    from ggdp.explorer.view import Shared
+    from ggdp.explorer.view import Visit
 
 __all__ = ["CELLS_PER_UNIT", "CellsPerUnitSettings"]
 
@@ -38,140 +38,84 @@ _HEADER = ("cells per unit", "noise, plus-minus", "cut off", "together", "kept",
 
 
 @frozen(kw_only=True)
-class CellsPerUnitSettings:
+class CellsPerUnitSettings(CountedFields):
     """The table, the column of units, and the epsilon of the release that is planned."""
 
-    by: str = fields.text()
-    levels: str = fields.text(longest=fields.LONG)
-    bins: str = fields.text(longest=fields.LONG)
-    unit: str = fields.text()
-    epsilon: float = fields.number(1.0, low=0.01, high=20.0)
     delimiter: str = fields.text()
     encoding: str = fields.text()
 
-    def typed(self) -> TypedTable:
-        """Return the table."""
-        return TypedTable(**asdict(self))
+    def typed(self, domain: Path | None) -> TypedTable:
+        """Return the table, with the domain file of the command."""
+        return TypedTable(**asdict(self), domain=str(domain or ""))
 
 
-@module.ui
-def cells_ui(settings: CellsPerUnitSettings) -> Tag:
-    """Return the inputs and the places for results."""
-    table = TableFields(by=settings.by, levels=settings.levels, bins=settings.bins, unit=settings.unit)
-    return panel(
-        [
-            file_input(),
-            format_form(settings.delimiter, settings.encoding),
-            group("Table", *columns_form(table)),
-            group("Units", *units_form(table, limited=False)),
-            quantity("epsilon", LABELS["--epsilon"], settings.epsilon, low=0.01, high=20.0, scale="log",
-                     hint="Of the release that is planned."),
-            ui.input_action_button("look", "Look at the data", class_="btn-primary"),
-        ],
-        [
-            tags.p(tags.strong("Not private. "), _WARNING, class_="warning"),
-            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
-            ui.output_ui("results"),
-            ui.output_ui("downloads"),
-            ui.output_ui("equivalents"),
-        ],
-    )  # fmt: skip
+def _inputs(settings: CellsPerUnitSettings) -> list[TagChild]:
+    return [
+        *file_form(settings),
+        group("Table", *columns_form(settings)),
+        group("Units", unit_form(settings)),
+        quantity(settings, "epsilon", LABELS["--epsilon"], "Of the release that is planned."),
+        ui.input_action_button("look", "Look at the data", class_="btn-primary"),
+    ]
 
 
-@module.server
-def cells_server(
-    input: Inputs,  # noqa: A002 - as Shiny calls it
-    output: Outputs,  # noqa: ARG001
-    session: Session,
-    shared: Shared,
-) -> Callable[[], CellsPerUnitSettings | None]:
-    """Show what each number of cells costs and cuts off."""
-    file_server(session, shared)
-    in_step(input, session, shared, TableFields(), "by", "levels", "bins", "unit", "epsilon")
-
-    @reactive.calc
-    def settings() -> CellsPerUnitSettings | None:
-        try:
-            return fields.from_inputs(CellsPerUnitSettings, input)
-        except GgdpError:
-            return None
-
+def _serve(visit: Visit[CellsPerUnitSettings]) -> None:
+    file_server(visit.session, visit.shared)
+    in_step(visit, CellsPerUnitSettings())
     kept: dict[str, Source] = {}
 
     @reactive.calc
-    @reactive.event(input.look)
-    def arguments() -> tuple[Any, ...] | None:
-        with in_words_of_the_page():
-            found = fields.from_inputs(CellsPerUnitSettings, input)
-        source = shared.source()
-        if source is None:
-            raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
+    @reactive.event(visit.inputs.look)
+    def arguments() -> tuple[Any, ...]:
+        found, source = visit.checked(), required_source(visit.shared)
         if not found.unit.strip():
             raise PageError("Unit: name the column whose values are the people who are protected")
-        table = found.typed()
+        table = found.typed(visit.shared.domain)
         table.checked()
         # Another upload must not free its memory before it is read.
         kept["asked"] = source
-        return (Asked(table=table, path=str(source.data), name=source.name, click=input.look()),)
+        return (Asked(table=table, path=str(source.data), name=source.name, click=visit.inputs.look()),)
 
-    computed: Background[CheckResults] = Background(shared.long, check_results, arguments, session)
+    computed = visit.computed(check_results, arguments)
+    visit.show_status(computed.status)
+    visit.show("results", computed.result, _drawn)
 
-    @render.ui
-    def status() -> Tag:
-        return computed.status()
-
-    @render.ui
-    def results() -> TagList | None:
-        found = computed.result()
-        if found is None:
+    def same(found: CellsPerUnitSettings) -> Equivalents | None:
+        source, table = visit.shared.source(), found.typed(visit.shared.domain)
+        name = "FILE" if source is None else source.typed
+        if not found.by.strip():
             return None
-        return TagList(
-            tags.div(
-                headline(f"{found.recommended:,}", "cells per unit have the least noise and loss together"),
-                class_="headlines",
-            ),
-            tags.div(shown(found.picture), tags.div(*map(tags.p, found.said)), class_="pair"),
-            text_table(_HEADER, found.rows, "NOT PRIVATE: what each number of cells per unit costs", numbers_from=0),
-        )
+        return Equivalents(command=table.command(name, name="check"), python=table.python("check_table", source=name))
 
-    @render.ui
-    def downloads() -> Tag | None:
-        if computed.result() is None:
-            return None
-        return tags.div(
-            ui.download_link("csv", "Not private: numbers (CSV)"),
-            ui.download_link("svg", "Not private: figure (SVG)"),
-            class_="downloads",
-        )
+    visit.offer(
+        Download("Not private: numbers (CSV)", "not-private-cells-per-unit.csv", computed.result, _csv),
+        Download("Not private: figure (SVG)", "not-private-cells-per-unit.svg", computed.result, svg_of),
+    )
+    visit.show_equivalents(same)
 
-    @render.ui
-    def equivalents() -> Tag | None:
-        found, source = settings(), shared.source()
-        if found is None or not found.by.strip():
-            return None
-        name, table = "FILE" if source is None else source.typed, found.typed()
-        try:
-            same = Equivalents(
-                command=table.command(name, name="check"), python=table.python("check_table", source=name)
-            )
-        except GgdpError:
-            return None
-        return shown_equivalents(same)
 
-    @render.download_link(filename="not-private-cells-per-unit.csv", media_type="text/csv")
-    def csv() -> Iterator[str]:
-        found = computed.required()
-        yield f"# {found.notice}\n" + ",".join(_HEADER) + "\n"
-        for row in found.rows:
-            yield ",".join(cell.replace(",", "") for cell in row) + "\n"
+def _csv(found: CheckResults) -> bytes:
+    rows = [f"# {found.notice}", ",".join(_HEADER)]
+    rows += [",".join(cell.replace(",", "") for cell in row) for row in found.rows]
+    return "".join(f"{row}\n" for row in rows).encode()
 
-    @render.download_link(filename="not-private-cells-per-unit.svg", media_type="image/svg+xml")
-    def svg() -> Iterator[bytes]:
-        yield computed.required().picture.file()
 
-    return settings
+def _drawn(found: CheckResults) -> TagList:
+    return TagList(
+        tags.div(
+            headline(f"{found.recommended:,}", "cells per unit have the least noise and loss together"),
+            class_="headlines",
+        ),
+        tags.div(shown(found.picture), tags.div(*map(tags.p, found.said)), class_="pair"),
+        text_table(_HEADER, found.rows, "NOT PRIVATE: what each number of cells per unit costs", numbers_from=0),
+    )
 
 
 CELLS_PER_UNIT = View(
-    key="cells", title="Cells per unit", settings=CellsPerUnitSettings, ui=cells_ui, server=cells_server
+    key="cells",
+    title="Cells per unit",
+    settings=CellsPerUnitSettings,
+    inputs=_inputs,
+    serve=_serve,
+    notice=lambda: [tags.p(tags.strong("Not private. "), _WARNING, class_="warning")],
 )

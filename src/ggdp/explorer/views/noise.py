@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from htmltools import Tag, tags
-from shiny import Inputs, Outputs, Session, module, reactive, render, ui
+from attrs import evolve
+from htmltools import Tag, TagList, tags
+from shiny import reactive, render, ui
 
-from ggdp.errors import GgdpError
-from ggdp.explorer import settings as fields
-from ggdp.explorer.background import Background
-from ggdp.explorer.equivalents import shown_equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, panel, quantity, when
-from ggdp.explorer.noise_results import NoiseSettings, noise_equivalents, noise_results, plan_results
+from ggdp.explorer.inputs import choices, group, quantity, when
+from ggdp.explorer.noise_results import NoiseResults, NoiseSettings, noise_equivalents, noise_results, plan_results
 from ggdp.explorer.text_tables import facts, headline, text_table
-from ggdp.explorer.typed_table import message_of
-from ggdp.explorer.view import Shared, View
+from ggdp.explorer.view import Download, View, csv_of, svg_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from htmltools import TagChild
 
-__all__ = ["NOISE"]
+    from ggdp.explorer.promise import PromiseSettings
+    from ggdp.explorer.view import Visit
+
+__all__ = ["NEIGHBOURS", "NOISE", "promise_form"]
 
 PROMISES = {
     "approximate": "Epsilon, but for a small slack delta (approximate)",
@@ -33,202 +32,89 @@ NEIGHBOURS = {
     "replace-one": "What a person's record says; how many there are is public",
 }
 SUPPORTS = {"integer": "Whole numbers, such as counts", "real": "Any number"}
+_HEADER = ("Noise", "Order", "Scale", "95 of 100 within")
 
 
-@module.ui
-def noise_ui(settings: NoiseSettings) -> Tag:
-    """Return the inputs and the places for results."""
-    goal = [
-        quantity(
-            "epsilon",
-            "Privacy loss (epsilon)",
-            settings.epsilon,
-            low=0.01,
-            high=20.0,
-            scale="log",
-            hint="Smaller protects people more and adds more noise.",
-        ),
-        choices("notion", "What is promised", PROMISES, settings.notion),
+def promise_form(settings: PromiseSettings, about_epsilon: str, about_delta: str = "") -> list[Tag]:
+    """Return the inputs of a promise."""
+    return [
+        quantity(settings, "epsilon", "Privacy loss (epsilon)", about_epsilon),
+        choices(settings, "notion", "What is promised", PROMISES),
         when(
             "notion",
             ("approximate", "probabilistic"),
-            quantity(
-                "delta",
-                "Slack (delta)",
-                settings.delta,
-                low=1e-12,
-                high=0.5,
-                scale="log",
-                hint="Keep it far below one in the number of people in the data.",
-            ),
+            quantity(settings, "delta", "Slack (delta)", about_delta),
         ),
     ]
-    query = [
-        choices("neighbours", "What is protected", NEIGHBOURS, settings.neighbours),
-        quantity(
-            "max_cells",
-            "Cells one person can be in",
-            settings.max_cells,
-            low=1,
-            high=100,
-            scale="log",
-            whole=True,
-            hint="1 if every person is counted once.",
-        ),
-        quantity(
-            "sensitivity",
-            "Most that one person changes a cell by",
-            settings.sensitivity,
-            low=1e-6,
-            high=1e6,
-            scale="log",
-            hint="1 for counts of people.",
-        ),
-        choices("support", "Published numbers are", SUPPORTS, settings.support),
-    ]
-    order = [
-        quantity(
-            "order",
-            "Shape (order)",
-            settings.order,
-            low=1.0,
-            high=50.0,
-            scale="log",
-            hint="1 is Laplace noise, 2 is Gaussian; higher orders have shorter tails.",
-        ),
-        ui.input_action_button("use_best", "Use the planner's order", class_="quiet"),
-    ]
-    return panel(
-        [group("Promise", *goal), group("Numbers", *query), group("Noise", *order)],
-        [
-            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
-            ui.output_ui("summary"),
-            tags.div(ui.output_ui("laws"), ui.output_ui("orders"), class_="pair"),
-            ui.output_ui("details"),
-            ui.output_ui("same"),
-            tags.div(
-                ui.download_link("noise_csv", "Noise (CSV)"),
-                ui.download_link("orders_csv", "Error by order (CSV)"),
-                ui.download_link("laws_svg", "The noise (SVG)"),
-                ui.download_link("orders_svg", "Error by order (SVG)"),
-                class_="downloads",
-            ),
-        ],
+
+
+def _inputs(settings: NoiseSettings) -> list[TagChild]:
+    promise = promise_form(
+        settings,
+        "Smaller protects people more and adds more noise.",
+        "Keep it far below one in the number of people in the data.",
     )
+    changed = "Most that one person changes a cell by"
+    orders = "1 is Laplace noise, 2 is Gaussian; higher orders have shorter tails."
+    return [
+        group("Promise", *promise),
+        group(
+            "Numbers",
+            choices(settings, "neighbours", "What is protected", NEIGHBOURS),
+            quantity(settings, "max_cells", "Cells one person can be in", "1 if every person is counted once."),
+            quantity(settings, "sensitivity", changed, "1 for counts of people."),
+            choices(settings, "support", "Published numbers are", SUPPORTS),
+        ),
+        group(
+            "Noise",
+            quantity(settings, "order", "Shape (order)", orders),
+            ui.input_action_button("use_best", "Use the planner's order", class_="quiet"),
+        ),
+    ]
 
 
-@module.server
-def noise_server(
-    input: Inputs,  # noqa: A002 - as Shiny calls it
-    output: Outputs,  # noqa: ARG001
-    session: Session,
-    shared: Shared,
-) -> Callable[[], NoiseSettings | None]:
-    """Show what the inputs ask for."""
+def _results() -> list[TagChild]:
+    laws, orders = ui.output_ui("laws"), ui.output_ui("orders")
+    outputs = [ui.output_ui("summary"), tags.div(laws, orders, class_="pair"), ui.output_ui("details")]
+    return [*outputs, ui.output_ui("downloads")]
 
-    @reactive.calc
-    def asked() -> NoiseSettings | str:
-        try:
-            found = fields.from_inputs(NoiseSettings, input)
-        except GgdpError as wrong:
-            return message_of(wrong)
-        return found
 
-    def settings() -> NoiseSettings | None:
-        found = asked()
-        return found if isinstance(found, NoiseSettings) else None
-
-    @reactive.calc
-    def without_order() -> NoiseSettings | None:
-        from attrs import evolve
-
-        found = settings()
-        return None if found is None else evolve(found, order=2.0)
-
-    def quick() -> tuple[Any, ...] | None:
-        found = settings()
-        return (found,) if found is not None and found.is_quick else None
-
-    def slow() -> tuple[Any, ...] | None:
-        found = settings()
-        return (found,) if found is not None and not found.is_quick else None
-
-    at_once = Background(shared.quick, noise_results, quick, session)
-    later = Background(shared.long, noise_results, slow, session)
+def _serve(visit: Visit[NoiseSettings]) -> None:
+    made = visit.computed(noise_results, lambda: (visit.checked(),), visit.quick_or_long)
     # The plan does not depend on the order: a moved order searches for nothing.
-    planned = Background(
-        shared.long, plan_results, lambda: None if (found := without_order()) is None else (found,), session
+    planned = visit.computed(
+        plan_results, lambda: None if (found := visit.settings()) is None else (evolve(found, order=2.0),)
     )
-
-    def laws_now() -> Any:  # noqa: ANN401 - the results, or None
-        return at_once.result() or later.result()
-
-    @render.ui
-    def status() -> Any:  # noqa: ANN401
-        found = asked()
-        if isinstance(found, str):
-            return tags.p(found, class_="problem")
-        return (at_once if found.is_quick else later).status()
+    visit.show_status(made.status)
+    visit.show("summary", made.result, _summary)
+    visit.show("laws", made.result, lambda found: tags.section(tags.h3(found.picture.title), shown(found.picture)))
+    visit.show("details", made.result, lambda found: facts(found.facts, "What is proved of this noise"))
 
     @render.ui
-    def summary() -> Any:  # noqa: ANN401
-        found = laws_now()
-        if found is None:
-            return None
-        return tags.div(
-            headline(found.plus_minus, found.said),
-            text_table(
-                ("Noise", "Order", "Scale", "95 of 100 within"),
-                found.beside,
-                "This noise beside the two that are usual",
-            ),
-        )
-
-    @render.ui
-    def laws() -> Any:  # noqa: ANN401
-        found = laws_now()
-        return None if found is None else tags.section(tags.h3(found.picture.title), shown(found.picture))
-
-    @render.ui
-    def orders() -> Any:  # noqa: ANN401
+    def orders() -> Tag:
         found = planned.result()
         body = [] if found is None else [tags.p(found.said), shown(found.picture)]
         return tags.section(tags.h3("Error by order"), tags.div(planned.status(), role="status"), *body)
 
-    @render.ui
-    def details() -> Any:  # noqa: ANN401
-        found = laws_now()
-        return None if found is None else facts(found.facts, "What is proved of this noise")
-
-    @render.ui
-    def same() -> Any:  # noqa: ANN401
-        found = settings()
-        return None if found is None else shown_equivalents(noise_equivalents(found))
-
     @reactive.effect
-    @reactive.event(input.use_best)
+    @reactive.event(visit.inputs.use_best)
     def _use_best() -> None:
         found = planned.result()
         if found is not None:
-            session.send_input_message("order", {"value": found.best})
+            visit.session.send_input_message("order", {"value": found.best})
 
-    @render.download(filename="noise.csv")
-    def noise_csv() -> Iterator[bytes]:
-        yield b"" if (found := laws_now()) is None else found.csv
-
-    @render.download(filename="error-by-order.csv")
-    def orders_csv() -> Iterator[bytes]:
-        yield b"" if (found := planned.result()) is None else found.csv
-
-    @render.download(filename="noise.svg")
-    def laws_svg() -> Iterator[bytes]:
-        yield b"" if (found := laws_now()) is None else found.picture.file()
-
-    @render.download(filename="error-by-order.svg")
-    def orders_svg() -> Iterator[bytes]:
-        yield b"" if (found := planned.result()) is None else found.picture.file()
-
-    return settings
+    visit.offer(
+        Download("Noise (CSV)", "noise.csv", made.result, csv_of),
+        Download("Error by order (CSV)", "error-by-order.csv", planned.result, csv_of),
+        Download("The noise (SVG)", "noise.svg", made.result, svg_of),
+        Download("Error by order (SVG)", "error-by-order.svg", planned.result, svg_of),
+    )
+    visit.show_equivalents(noise_equivalents)
 
 
-NOISE = View(key="noise", title="Noise", settings=NoiseSettings, ui=noise_ui, server=noise_server)
+def _summary(found: NoiseResults) -> TagList:
+    beside = text_table(_HEADER, found.beside, "This noise beside the two that are usual")
+    return TagList(headline(found.plus_minus, found.said), beside)
+
+
+NOISE = View(key="noise", title="Noise", settings=NoiseSettings, inputs=_inputs, serve=_serve, results=_results)

@@ -13,35 +13,31 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from htmltools import Tag, TagList, tags
-from shiny import Inputs, Outputs, Session, module, reactive, render, ui
+from shiny import reactive, ui
 
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
-from ggdp.explorer.background import INTERNAL, Background
-from ggdp.explorer.equivalents import Equivalents, shown_equivalents
+from ggdp.explorer.background import INTERNAL
+from ggdp.explorer.equivalents import Equivalents
 from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, panel
+from ggdp.explorer.inputs import choices, group, text
 from ggdp.explorer.releasing import Asked, Offer, Published, make_offer, publish
-from ggdp.explorer.source_input import file_input, file_server, format_form
-from ggdp.explorer.table_form import (
-    TableFields,
-    columns_form,
-    in_step,
-    privacy_form,
-    statistics_form,
-    units_form,
-)
+from ggdp.explorer.source_input import file_form, file_server, required_source
+from ggdp.explorer.table_form import TableFields, columns_form, in_step, privacy_form, statistics_form, units_form
 from ggdp.explorer.text_tables import facts, text_table
-from ggdp.explorer.typed_table import PageError, in_words_of_the_page, message_of
-from ggdp.explorer.view import View
+from ggdp.explorer.typed_table import LABELS, PageError, message_of
+from ggdp.explorer.view import Download, View
 from ggdp.explorer.workers import StoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from htmltools import TagChild
+    from shiny import Session
 
     from ggdp.explorer.typed_table import TypedTable
     from ggdp.explorer.uploads import Source
-    from ggdp.explorer.view import Shared
+    from ggdp.explorer.view import Shared, Visit
 
 __all__ = ["RELEASE", "ReleaseSettings"]
 
@@ -61,57 +57,43 @@ class ReleaseSettings(TableFields):
     delimiter: str = fields.text()
     encoding: str = fields.text()
 
-    def table(self) -> TypedTable:
-        """Return the table."""
+    def table(self, domain: Path | None) -> TypedTable:
+        """Return the table, with the domain file of the command."""
         order = self.order.strip() or "auto"
         return self.typed(
             neighbours=self.neighbours,
             order=order,
             nonnegative=self.negative == "yes",
+            domain=str(domain or ""),
             delimiter=self.delimiter,
             encoding=self.encoding,
         )
 
 
-@module.ui
-def release_ui(settings: ReleaseSettings) -> Tag:
-    """Return the inputs and the places for results."""
-    return panel(
-        [
-            file_input(),
-            format_form(settings.delimiter, settings.encoding),
-            group("Table", *columns_form(settings)),
-            group("Statistics", *statistics_form(settings), opened=bool(settings.statistics)),
-            group("Units", *units_form(settings),
-                  opened=bool(settings.unit or settings.unit_name)),
-            group("Privacy", *privacy_form(settings),
-                  choices("neighbours", "Neighbouring tables", _NEIGHBOURS, settings.neighbours)),
-            group("More",
-                  ui.input_text("order", "Order", settings.order, placeholder="auto"),
-                  choices("negative", "Negative counts are", _NEGATIVE, settings.negative),
-                  ui.input_text("analyst", "Analyst", settings.analyst, placeholder="for the ledger"), opened=False),
-            ui.input_action_button("ask", "Release ...", class_="btn-primary"),
-            tags.p("A dialog says what it spends before anything is released.", class_="hint"),
-        ],
-        [
-            ui.output_ui("ledger"),
-            tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
-            ui.output_ui("results"),
-            ui.output_ui("equivalents"),
-        ],
-    )  # fmt: skip
+def _inputs(settings: ReleaseSettings) -> list[TagChild]:
+    neighbours = choices(settings, "neighbours", "Neighbouring tables", _NEIGHBOURS)
+    return [
+        *file_form(settings),
+        group("Table", *columns_form(settings)),
+        group("Statistics", *statistics_form(settings), opened=bool(settings.statistics)),
+        group("Units", *units_form(settings), opened=bool(settings.unit or settings.unit_name)),
+        group("Privacy", *privacy_form(settings), neighbours),
+        group(
+            "More",
+            text(settings, "order", LABELS["--order"], "auto"),
+            choices(settings, "negative", "Negative counts are", _NEGATIVE),
+            text(settings, "analyst", LABELS["--analyst"], "for the ledger"),
+            opened=False,
+        ),
+        ui.input_action_button("ask", "Release ...", class_="btn-primary"),
+        tags.p("A dialog says what it spends before anything is released.", class_="hint"),
+    ]
 
 
-@module.server
-def release_server(
-    input: Inputs,  # noqa: A002 - as Shiny calls it
-    output: Outputs,  # noqa: ARG001
-    session: Session,
-    shared: Shared,
-) -> Callable[[], ReleaseSettings | None]:
-    """Offer a release, and carry it out once it is confirmed."""
+def _serve(visit: Visit[ReleaseSettings]) -> None:
+    inputs, session, shared = visit.inputs, visit.session, visit.shared
     file_server(session, shared)
-    in_step(input, session, shared, ReleaseSettings())
+    in_step(visit, ReleaseSettings())
     # The offer in the dialog, which the first click takes away; what was released; what went wrong; what is going on.
     pending: reactive.Value[Offer | None] = reactive.Value(None)
     published: reactive.Value[Published | None] = reactive.Value(None)
@@ -122,35 +104,24 @@ def release_server(
     kept: dict[str, Source] = {}
 
     @reactive.calc
-    def settings() -> ReleaseSettings | None:
-        try:
-            return fields.from_inputs(ReleaseSettings, input)
-        except GgdpError:
-            return None
-
-    @reactive.calc
-    @reactive.event(input.ask)
-    def arguments() -> tuple[Any, ...] | None:
-        source = shared.source()
-        if source is None:
-            raise PageError("choose a file first, or start the page with one: ggdp explore FILE")
-        with in_words_of_the_page():
-            found = fields.from_inputs(ReleaseSettings, input)
+    @reactive.event(inputs.ask)
+    def arguments() -> tuple[Any, ...]:
+        source, found = required_source(shared), visit.checked()
         kept["asked"] = source
         asked = Asked(
-            table=found.table(),
+            table=found.table(shared.domain),
             path=str(source.data),
             name=source.name,
             ledger=shared.ledger,
             analyst=found.analyst.strip() or None,
-            click=input.ask(),
+            click=inputs.ask(),
         )
         return (asked,)
 
-    offered: Background[Offer] = Background(shared.long, make_offer, arguments, session)
+    offered = visit.computed(make_offer, arguments)
 
     @reactive.effect
-    @reactive.event(input.ask)
+    @reactive.event(inputs.ask)
     def _asked_again() -> None:
         problem.set(None)
 
@@ -164,15 +135,15 @@ def release_server(
         await session.send_custom_message("dialog", {"html": str(_dialog_of(offer, session))})
 
     @reactive.effect
-    @reactive.event(input.cancel)
+    @reactive.event(inputs.cancel)
     def _cancelled() -> None:
         pending.set(None)
 
     @reactive.effect
-    @reactive.event(input.confirm)
+    @reactive.event(inputs.confirm)
     def _confirmed() -> None:
         offer = pending()
-        if offer is None or offer.number != input.confirm():
+        if offer is None or offer.number != inputs.confirm():
             # A second click, or a dialog that another one has replaced.
             return
         pending.set(None)
@@ -203,61 +174,41 @@ def release_server(
                 shared.charged.set(shared.charged() + 1)
             await reactive.flush()
 
-    @render.ui
-    def ledger() -> Tag:
-        if shared.ledger is None:
-            return tags.p(
-                "Without a ledger: nothing counts what was released before. Start the page with --ledger URL to keep a "
-                "budget.",
-                class_="warning",
-            )
-        return tags.p("Releases are charged to the ledger of this page before a row is read.", class_="origin")
-
-    @render.ui
     def status() -> Tag:
         if releasing():
             return tags.div(tags.progress(aria_label="Releasing"), tags.span("Releasing ..."), class_="computing")
         wrong = problem()
         return offered.status() if wrong is None else tags.p(wrong, class_="problem")
 
-    @render.ui
-    def results() -> TagList | None:
-        found = published()
-        return None if found is None else _shown(found)
+    def download(label: str, suffix: str) -> Download:
+        def name() -> str:
+            return next(name for name in published().files if name.endswith(suffix))  # type: ignore[union-attr]
 
-    @render.ui
-    def equivalents() -> Tag | None:
-        found, source = settings(), shared.source()
-        if found is None or not (found.by.strip() or found.statistics.strip()):
+        return Download(label, name, published, lambda found: found.files[name()])
+
+    def same(found: ReleaseSettings) -> Equivalents | None:
+        if not (found.by.strip() or found.statistics.strip()):
             return None
-        try:
-            return shown_equivalents(_same(found, "FILE" if source is None else source.typed, shared.ledger))
-        except GgdpError:
-            return None
+        source = shared.source()
+        return _same(found, "FILE" if source is None else source.typed, shared)
 
-    def made() -> dict[str, bytes]:
-        found = published()
-        return {} if found is None else found.files
+    visit.show("ledger", lambda: shared.ledger or "", _about)
+    visit.show_status(status)
+    visit.show("results", published, _shown)
+    visit.offer(
+        download("Table (CSV)", ".csv"), download("Manifest (JSON)", ".manifest.json"), download("Figure (SVG)", ".svg")
+    )
+    visit.show_equivalents(same)
 
-    def file(suffix: str) -> bytes:
-        return next(content for name, content in made().items() if name.endswith(suffix))
 
-    def named(suffix: str) -> str:
-        return next(name for name in made() if name.endswith(suffix))
-
-    @render.download_link(filename=lambda: named(".csv"), media_type="text/csv")
-    def csv() -> Iterator[bytes]:
-        yield file(".csv")
-
-    @render.download_link(filename=lambda: named(".manifest.json"), media_type="application/json")
-    def manifest() -> Iterator[bytes]:
-        yield file(".manifest.json")
-
-    @render.download_link(filename=lambda: named(".svg"), media_type="image/svg+xml")
-    def svg() -> Iterator[bytes]:
-        yield file(".svg")
-
-    return settings
+def _about(ledger: str) -> Tag:
+    """Return what is said of a ledger, or of none."""
+    if ledger:
+        return tags.p("Releases are charged to the ledger of this page before a row is read.", class_="origin")
+    return tags.p(
+        "Without a ledger: nothing counts what was released before. Start the page with --ledger URL to keep a budget.",
+        class_="warning",
+    )
 
 
 def _dialog_of(offer: Offer, session: Session) -> Tag:
@@ -310,12 +261,7 @@ def _shown(found: Published) -> TagList:
             found.certificate if found.refuted is None else found.refuted,
             class_="verified" if found.refuted is None else "problem",
         ),
-        tags.div(
-            ui.download_link("csv", "Table (CSV)"),
-            ui.download_link("manifest", "Manifest (JSON)"),
-            ui.download_link("svg", "Figure (SVG)"),
-            class_="downloads",
-        ),
+        ui.output_ui("downloads"),
         tags.p("The page keeps these files until it is closed or reloaded: download them now.", class_="hint"),
         shown(found.picture),
         text_table(*_without_covers(found), f"The released table{more}", numbers_from=found.columns.index("count")),
@@ -335,11 +281,11 @@ def _without_covers(found: Published) -> tuple[tuple[str, ...], list[tuple[str, 
     return tuple(found.columns[place] for place in kept), [tuple(row[place] for place in kept) for row in found.rows]
 
 
-def _same(settings: ReleaseSettings, name: str, ledger: str | None) -> Equivalents:
+def _same(settings: ReleaseSettings, name: str, shared: Shared) -> Equivalents:
     """Return the command and the code that release the same; each run is another release."""
     from ggdp.explorer.views.budget import without_password
 
-    table, out = settings.table(), f"{PurePath(name).stem}-private.csv"
+    table, out, ledger = settings.table(shared.domain), f"{PurePath(name).stem}-private.csv", shared.ledger
     more, flags = {"out": repr(out)}, ["--out", out]
     if ledger is not None:
         more["ledger"] = repr(without_password(ledger))
@@ -352,4 +298,12 @@ def _same(settings: ReleaseSettings, name: str, ledger: str | None) -> Equivalen
     )
 
 
-RELEASE = View(key="release", title="Release", settings=ReleaseSettings, ui=release_ui, server=release_server)
+RELEASE = View(
+    key="release",
+    title="Release",
+    settings=ReleaseSettings,
+    inputs=_inputs,
+    serve=_serve,
+    notice=lambda: [ui.output_ui("ledger")],
+    results=lambda: [ui.output_ui("results")],
+)

@@ -20,6 +20,7 @@ from ggdp.paper.report.errata import errata
 from ggdp.paper.report.tables import ErrorTable, accuracy_table, error_table
 from ggdp.paper.report.typography import as_html, sentence
 from ggdp.paper.results import VERDICTS
+from ggdp.reporting.html_templates import html_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,16 +122,7 @@ def report_html(results: Results, files_written: Sequence[str] = ()) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("ggdp.paper.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = html_environment("ggdp.paper.report")
     environment.filters |= {"symbols": as_html, "sentence": sentence}
     environment.tests["wide"] = _wide
     environment.globals |= {"BADGES": BADGES, "NOT_PRIVATE": NOT_PRIVATE}
