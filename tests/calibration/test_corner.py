@@ -62,7 +62,7 @@ def test_order_two_is_within_a_ten_thousandth_of_the_analytic_gaussian(
     ("order", "support"),
     some(
         product((1.0, 1.3, 3.0, 50.0), ("real", "integer")),
-        fast=lambda *case: case in {(1.0, "integer"), (50.0, "real"), (50.0, "integer")},
+        fast=lambda *case: case in {(1.0, "real"), (1.0, "integer"), (50.0, "integer")},
     ),
 )
 def test_scale_is_certified_for_mixed_sizes(order: float, support: str) -> None:

@@ -94,8 +94,9 @@ ZOO = {
     "not private": lambda: one(["no", "yes"], source=ggdp.SeededSource(seed=1)),
     "empty": lambda: ggdp.release_table(pa.table({"k": ["rare"]}), "k", ggdp.ApproxDP(0.01, 1e-9)),
 }
-# Much like others of them, and slow to draw.
+# Much like others of them, or slow to draw.
 SLOW = {"30", "101", "50 integers", "50 huge", "50 negative", "3000", "20 x 6 long", "61 x 2", "4 x 4 x 4", "open, 50"}
+SLOW |= {"1000", "300 long", "huge", "dominated", "5 x 9 huge", "100 x 80 long", "21 x 2", "2 x 2 x 2", "20 x 20 x 6"}
 CASES = [
     pytest.param(make, id=name, marks=[pytest.mark.exhaustive] if name in SLOW else []) for name, make in ZOO.items()
 ]
