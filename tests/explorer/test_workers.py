@@ -100,7 +100,7 @@ def test_a_worker_that_is_closed_stops_its_call_and_waits_for_the_process(tmp_pa
     async def closed():
         worker, begun = Worker(reports=True), asyncio.Event()
         call = asyncio.create_task(
-            worker.run(counted_to_its_end, 100_000, tmp_path / "end", progress=lambda *_: begun.set())
+            worker.run(counted_to_its_end, 1_000, tmp_path / "end", progress=lambda *_: begun.set())
         )
         await begun.wait()
         worker.close()
