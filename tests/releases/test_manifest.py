@@ -3,6 +3,7 @@ import json
 import jsonschema
 import numpy as np
 import pytest
+from tests.manifest_schema import VALIDATOR
 
 import ggdp
 from ggdp.mechanisms import Mechanism
@@ -38,13 +39,15 @@ RELEASES = {
 }
 
 
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(manifest_schema())
+
+
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_manifest_follows_the_schema_and_is_json(name):
     release = RELEASES[name]()
-    schema = manifest_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
     manifest = json.loads(json.dumps(release.manifest, allow_nan=False))
-    jsonschema.validate(manifest, schema, cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(manifest)
     assert manifest["values"]["shape"] == list(release.values.shape)
     document = json.loads(release.to_json())
     assert document["manifest"] == manifest
@@ -67,7 +70,7 @@ def test_every_manifest_follows_the_schema_and_is_json(name):
 )
 def test_the_schema_refuses_what_is_not_a_manifest(change):
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(release_of().manifest | change, manifest_schema(), cls=jsonschema.Draft202012Validator)
+        VALIDATOR.validate(release_of().manifest | change)
 
 
 def test_a_manifest_says_what_was_asked_and_what_is_proved():
@@ -123,7 +126,7 @@ def test_bounds_of_the_query_are_in_the_manifest():
     manifest = Mechanism(noise).release([5.0]).manifest
     assert manifest["mechanism"]["query_bounds"] == [[0.0, 10.0]]
     assert "clamped to the bounds" in manifest["statement"]
-    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(manifest)
 
 
 def test_a_selection_counts_the_candidates_that_were_not_excluded():
@@ -131,7 +134,7 @@ def test_a_selection_counts_the_candidates_that_were_not_excluded():
         ggdp.PureDP(1.0), sensitivity=1, candidates=["a", "b", "c"], excluded=[True, False, False]
     )
     manifest = mechanism.release([1, 2, 3]).manifest
-    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(manifest)
     assert (manifest["mechanism"]["candidates"], manifest["mechanism"]["excluded"]) == (3, 1)
     assert "One of 2 candidates was drawn" in manifest["statement"]
     assert manifest["error"] is None

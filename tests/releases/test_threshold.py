@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.cases import examples
+from tests.manifest_schema import VALIDATOR
 from tests.releases.enumerated import HAIR, LARGEST, masses
 
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
-from ggdp.releases import ErrorLaw, Release, Threshold, clip, drop, manifest_schema
+from ggdp.releases import ErrorLaw, Release, Threshold, clip, drop
 from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
 from ggdp.releases.release import released
 from ggdp.releases.threshold import thresholded, thresholded_intervals
@@ -203,7 +204,7 @@ def test_bias_and_standard_error_of_what_is_shown_are_not_known():
 def test_the_manifest_follows_the_schema_and_holds_the_threshold(threshold, values):
     for release in (shown(values, threshold), clip(shown(values, threshold), 40), drop(shown(values, threshold), [])):
         manifest = json.loads(json.dumps(release.manifest, allow_nan=False))
-        jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+        VALIDATOR.validate(manifest)
         assert manifest["mechanism"]["threshold"] == threshold.to_dict()
         assert manifest["error"]["half_width"] == 3.0
     assert record_of().to_dict()["threshold"] is None
@@ -216,7 +217,7 @@ def test_the_schema_refuses_what_is_no_threshold(change):
     manifest = shown().manifest
     manifest["mechanism"]["threshold"] |= change
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+        VALIDATOR.validate(manifest)
 
 
 def test_the_statement_says_what_is_left_out_and_what_may_be_false():

@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.manifest_schema import VALIDATOR
 from tests.tables.engines.zoo import ENGINES
 
 import ggdp
-from ggdp.releases import manifest_schema
 from ggdp.releases.mechanism_record import LEVEL
 from ggdp.tables import cut
 from ggdp.tables.cut import CELL_LEVEL, CUT_LEVEL
@@ -149,7 +148,7 @@ def test_the_notion_of_the_cells_is_kept():
 def test_manifest_and_statement_tell_the_number_and_its_price():
     release = ggdp.release_table(visits([range(6)] * 500), **asked(unit_name="patients"))
     manifest = release.manifest
-    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(manifest)
     said = manifest["table"]["cut"]
     assert said["tables"][0]["noisy_count"] == release.cut[0].noisy
     assert said["tables"][0]["lower"] < release.cut[0].noisy < said["tables"][0]["upper"] < release.cut[0].allowance

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from itertools import product
 
-import jsonschema
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.manifest_schema import VALIDATOR
 from tests.tables.scripted import InTurn, Script
 
 import ggdp
 from ggdp.errors import ArgumentError, PrivacyWarning
-from ggdp.releases import manifest_schema
 
 # Small tables show keys only at a delta that no publisher should take.
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
@@ -187,7 +186,7 @@ def test_a_seeded_release_is_not_private_and_a_fresh_one_carries_the_guarantee_o
 def test_manifests_follow_their_schema_and_speak_of_rows_or_units_never_of_persons(name):
     release = ggdp.release_table(PEOPLE, **({"domain": DOMAIN} | REQUESTS[name]))
     manifest = release.manifest
-    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(manifest)
     json.dumps(manifest, allow_nan=False)
     unit = REQUESTS[name].get("unit")
     said = manifest["statement"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from functools import cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,7 +94,7 @@ def root(
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; every failure is one line on standard error."""
     try:
-        result = app(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
+        result = _command()(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
     except UsageError as wrong:
         _report(_usage(wrong, arguments))
         return 2
@@ -119,9 +120,15 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+@cache
+def _command() -> Any:  # noqa: ANN401 - a command of whichever click there is
+    """Return the command with all its parameters, which takes some time to build."""
+    return typer.main.get_command(app)
+
+
 def _flag(argument: str, typed: Sequence[str]) -> str:
     """Return the flag of an argument, if the command that was typed has one."""
-    command: Any = typer.main.get_command(app)
+    command = _command()
     for word in typed:
         if word not in getattr(command, "commands", {}):
             break

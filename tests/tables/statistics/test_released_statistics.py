@@ -6,19 +6,18 @@ import csv
 import json
 from itertools import product
 
-import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.cases import one_in
+from tests.manifest_schema import VALIDATOR
 from tests.tables.engines.zoo import ENGINES, FILES, as_csv
 
 import ggdp
 from ggdp.cli.app import run
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.mechanisms.quantiles import CellValues, QuantilePlan
-from ggdp.releases import manifest_schema
 from ggdp.sampling import IntegerNoise
 from ggdp.tables.statistics import statistics_release
 
@@ -96,7 +95,7 @@ def test_intervals_of_many_releases_hold_what_is_true():
 def test_manifests_follow_their_schema_and_say_what_is_estimated(by):
     found = ggdp.release_table(PEOPLE, by=by, goal=GOAL, domain=DOMAIN, statistics=STATISTICS, unit="who", max_cells=1)
     manifest = json.loads(json.dumps(found.manifest))
-    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(manifest)
     statement = manifest["statement"]
     for part in (
         "clamped and rounded to public ranges",

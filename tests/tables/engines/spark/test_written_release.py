@@ -3,19 +3,18 @@
 import hashlib
 import json
 
-import jsonschema
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from tests.cases import some
+from tests.manifest_schema import VALIDATOR
 from tests.tables.engines.spark import cluster as spark_cluster
 from tests.tables.engines.spark.cluster import Reporting
 from tests.tables.test_plan_and_release import BARRED, CUT, DOMAIN, PEOPLE, REQUESTS, in_one_cell
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.releases import manifest_schema
 from ggdp.tables import noisy_counts
 
 # Small tables show keys only at a delta that no publisher should take.
@@ -116,7 +115,7 @@ def test_a_large_release_carries_its_guarantee_and_a_manifest_with_the_digests_o
     assert release.guarantee.implies(PURE.under("add-remove"))
     manifest = json.loads((tmp_path / "people.manifest.json").read_text())
     assert manifest == release.manifest
-    jsonschema.validate(manifest, manifest_schema(), cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(manifest)
     (table,) = manifest["table"]["tables"]
     for part in table["parts"]:
         assert hashlib.sha256((tmp_path / part["url"]).read_bytes()).hexdigest() == part["sha256"]

@@ -1,0 +1,9 @@
+"""The published schema of manifests, checked once for all tests."""
+
+import jsonschema
+
+from ggdp.releases import manifest_schema
+
+__all__ = ["VALIDATOR"]
+
+VALIDATOR = jsonschema.Draft202012Validator(manifest_schema())
