@@ -13,6 +13,7 @@ from ggdp.calibration.monte_carlo import scale_by_monte_carlo
 CORNER = ((1.0, 1), (0.1, 1), (0.05, 1))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("order", "known"),
     [

@@ -229,6 +229,7 @@ def test_a_bare_norm_falls_back_to_the_direction_free_bound_and_says_so():
     assert found.scale > scale(ggdp.ApproxDP(1, 1e-6), order=3)
 
 
+@pytest.mark.exhaustive
 def test_probabilistic_dp_of_several_coordinates_is_labelled_an_upper_bound():
     found = ggdp.calibrate(ggdp.ProbabilisticDP(1, 0.05), ggdp.Sensitivity.cells(3, 1.0), order=3)
     assert found.certificate.bound.name == "absolute-sum"

@@ -52,7 +52,10 @@ def refused(manifest, match):
         ggdp.compose([manifest])
 
 
-@pytest.mark.parametrize("name", some(NOISE, fast=lambda name: name != "probabilistic, joint l_1 norm"))
+SLOW = ("probabilistic, joint l_1 norm", "probabilistic, box")
+
+
+@pytest.mark.parametrize("name", some(NOISE, fast=lambda name: name not in SLOW))
 def test_a_manifest_as_it_was_written_is_composed_and_one_with_smaller_losses_is_not(name):
     manifest = manifest_of(name)
     (part,) = ggdp.compose([manifest]).parts

@@ -40,6 +40,7 @@ def test_a_new_ledger_has_a_burn_down_and_no_composition(ledger: ggdp.Ledger) ->
     assert not ledger.entries()
 
 
+@pytest.mark.exhaustive
 def test_what_was_released_is_listed_and_composed(ledger: ggdp.Ledger) -> None:
     for _ in range(3):
         ledger.charge(ggdp.PureDP(0.4, "add-remove"))

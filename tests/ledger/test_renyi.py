@@ -56,7 +56,7 @@ def test_divergences_are_those_of_the_calibration_rounded_up():
     assert charge["epsilon"] == "0.5"
 
 
-@pytest.mark.parametrize("order", some([1.5, 2.0, 3.0], lambda order: order <= 2.0))
+@pytest.mark.parametrize("order", some([1.5, 2.0, 3.0], lambda order: order == 2.0))
 def test_a_tiny_budget_has_narrow_divergences_of_all_its_orders(order):
     found, noise = books(ggdp.ApproxDP(1e-3, 1e-6)), calibrated(ggdp.ApproxDP(1e-4, 1e-7), order=order)
     charge = found.charge(asked(noise))

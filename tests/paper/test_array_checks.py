@@ -190,6 +190,7 @@ def test_the_largest_orders_are_taken():
     assert np.isfinite(bounded_errors(1e6, 1.0, (0.0, 10.0)).rmse_ratio).all()
 
 
+@pytest.mark.exhaustive
 def test_where_several_coordinates_move_orders_above_50_are_refused():
     with pytest.raises(ArgumentError, match=r"^orders = 51\.0: must be at most 50 where several coordinates move$"):
         scales_by_order([1, 51, 2], 1.0, 0.1, [1.0, 0.5])

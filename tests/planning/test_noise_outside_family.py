@@ -71,7 +71,7 @@ def test_noise_outside_is_compared_for_one_moving_coordinate_only():
     assert ggdp.plan(goal, ONE).to_dict()["outside"][0]["gain"] == pytest.approx(0.91, abs=5e-4)
 
 
-@pytest.mark.parametrize("support", ["real", "integer"])
+@pytest.mark.parametrize("support", ["real", pytest.param("integer", marks=pytest.mark.exhaustive)])
 def test_the_smallest_epsilon_for_a_plus_minus_keeps_it_and_a_smaller_one_does_not(support):
     found = ggdp.plan(None, ONE, plus_minus=10, delta=1e-3, support=support)
     assert found.best.error <= 10 * (1 + 1e-12)

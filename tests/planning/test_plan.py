@@ -41,6 +41,7 @@ def test_ten_cells_of_one_person_are_best_served_between_laplace_and_gaussian():
     assert [f"{found[name].error:.1f}" for name in ("best", "laplace", "gaussian")] == ["12.6", "14.1", "13.4"]
 
 
+@pytest.mark.exhaustive
 def test_a_thousand_cells_of_one_person_have_a_largest_error_far_below_the_usual():
     found = plan(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.cells(1000, 1), "max")
     choices = by_name(found)

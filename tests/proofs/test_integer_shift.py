@@ -82,6 +82,7 @@ def test_a_loss_that_ties_with_epsilon_is_not_above_it(p, b, D, epsilon, k):
     assert integer_threshold(p, b, D, epsilon) == (k, k)
 
 
+@pytest.mark.exhaustive
 def test_a_tie_that_no_precision_can_tell_gives_both_answers():
     # The loss at k = 0 is 3^1.3, and epsilon b^1.3 is the same irrational number.
     assert integer_threshold(1.3, 3.0, 3, 1.0) == (0, 1)

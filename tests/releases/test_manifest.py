@@ -115,6 +115,7 @@ def test_a_statement_says_that_values_may_be_negative_where_they_may(name, negat
     assert ("values may be negative" in RELEASES[name]().manifest["statement"]) is negative
 
 
+@pytest.mark.exhaustive
 def test_notes_on_the_scale_are_in_the_manifest():
     release = release_of(ggdp.ProbabilisticDP(5.0, 0.2), TWO, order=3)
     assert release.manifest["mechanism"]["notes"] == list(release.mechanism.notes)

@@ -60,6 +60,7 @@ def test_the_range_holds_all_but_the_share_of_the_buckets_above_the_noise(counts
         assert (EDGES[first], EDGES[last + 1]) == found
 
 
+@pytest.mark.exhaustive
 def test_empty_buckets_stay_below_the_noise_level():
     """In 95 % of all releases; these seeds are not special."""
     nothing = pa.table({"x": pa.array([], pa.float64())})

@@ -5,6 +5,7 @@ import re
 import tempfile
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 from tests.explorer.browser.accessibility import findings
 
@@ -78,6 +79,7 @@ def test_wrong_and_huge_files_are_refused_in_words_and_never_quoted(page, served
     expect(page.locator("#cells-downloads a")).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_a_file_with_semicolons_in_another_encoding_is_read_as_it_is_declared(page, served):
     opened(page, served, f"view=cells&{TABLE}&delimiter=%3B&encoding=latin-1")
     visits = VISITS.replace(",", ";").replace("Oxford", "Köln").encode("latin-1")

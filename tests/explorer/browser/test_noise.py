@@ -3,6 +3,7 @@
 import csv
 import io
 
+import pytest
 from playwright.sync_api import expect
 
 import ggdp
@@ -31,6 +32,7 @@ def test_an_address_opens_the_view_with_its_settings(page, served):
     assert page.get_by_label("Any number").is_checked()
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_address_shows_the_defaults_and_what_is_wrong_or_impossible_is_said(page, served):
     opened(page, served, "view=noise&epsilon=-1&support=complex&nonsense=1")
     expect(page.locator("#noise-epsilon-number")).to_have_value("1")
@@ -45,6 +47,7 @@ def test_a_wrong_address_shows_the_defaults_and_what_is_wrong_or_impossible_is_s
     expect(page.locator("#noise-status .problem")).to_contain_text("Pure DP")
 
 
+@pytest.mark.exhaustive
 def test_the_planners_order_is_taken_over_and_several_cells_do_not_block_the_page(page, served):
     opened(page, served, "view=noise&max_cells=3&order=5")
     expect(page.locator("#noise-orders")).to_contain_text("The planner chooses")

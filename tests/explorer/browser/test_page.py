@@ -50,6 +50,7 @@ def test_views_without_data_are_usable_without_eyes_in_light_and_dark(page, serv
             assert findings(page, *rules) == [], (view.key, theme)
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_wider_than_a_narrow_screen(watched, served):
     page = opened(watched(viewport={"width": 390, "height": 800}), served, "paper", CZECH)
     for view in VIEWS:
@@ -88,6 +89,7 @@ def test_the_page_is_used_with_the_keyboard_alone(page, served):
     expect(page.locator("#attacker-results .headline strong")).to_have_text("50 % → 73.2 %")
 
 
+@pytest.mark.exhaustive
 def test_the_switch_is_kept(watched, served):
     page = watched(color_scheme="light")
     opened(page, served, "attacker")
@@ -99,6 +101,7 @@ def test_the_switch_is_kept(watched, served):
     expect(page.locator("html")).to_have_attribute("data-bs-theme", "light")
 
 
+@pytest.mark.exhaustive
 def test_two_tabs_have_settings_of_their_own(watched, served):
     first, second = watched(), watched()
     opened(first, served, "attacker")
@@ -142,6 +145,7 @@ def test_a_browser_is_looked_for_by_name():
     assert chromium() is None or "chrom" in chromium()
 
 
+@pytest.mark.exhaustive
 def test_back_and_forward_lead_to_views_and_not_away_from_the_page(page, served):
     page.goto(f"{served.address}?view=attacker")
     expect(page).to_have_url(f"{served.address}?view=attacker")

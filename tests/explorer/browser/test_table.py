@@ -2,6 +2,7 @@
 
 import csv
 
+import pytest
 from playwright.sync_api import expect
 
 
@@ -32,6 +33,7 @@ def test_a_table_is_simulated_says_so_and_follows_its_sliders(page, served):
     expect(page.locator("#table-equivalents")).to_contain_text("--epsilon 0.05")
 
 
+@pytest.mark.exhaustive
 def test_public_data_are_shown_beside_what_a_release_makes_of_them(page, served):
     opened(page, served)
     page.get_by_label("Czech autoworkers, public").check()
@@ -43,6 +45,7 @@ def test_public_data_are_shown_beside_what_a_release_makes_of_them(page, served)
     assert sum(float(row["original_count"]) for row in rows_of(waiting)) == 1841
 
 
+@pytest.mark.exhaustive
 def test_statistics_of_an_address_are_shown(page, served):
     query = "view=table&by=ward&levels=ward%3Da,b&bins=&statistics=mean+income&ranges=income%3D0:100&column=mean_income"
     opened(page, served, query)
@@ -55,6 +58,7 @@ WRONG = {"by": "", "levels": "wards=a,b", "statistics": "median income"}
 NAMES = {"by": "Count by", "levels": "Levels", "statistics": "Statistics"}
 
 
+@pytest.mark.exhaustive
 def test_what_is_wrong_is_said_in_the_words_of_the_page(page, served):
     opened(page, served)
     page.locator("summary", has_text="Statistics").locator("visible=true").click()

@@ -41,6 +41,7 @@ def test_every_figure_that_a_claim_names_was_drawn(results):
     assert {claim.figure for claim in results.claims} - {None} <= {one.key for one in results.drawings}
 
 
+@pytest.mark.exhaustive
 def test_what_was_not_run_is_not_measured_and_the_rest_is_as_in_any_run(claims):
     found = {claim.key: claim for claim in judge(empty())}
     open_ones = {key for key, claim in found.items() if claim.verdict == "not measured"}

@@ -26,6 +26,7 @@ def small(**changed):
     return run_counts("toy", TOY, **asked)
 
 
+@pytest.mark.exhaustive
 def test_the_mean_of_raw_l1_is_the_number_of_cells_times_the_mean_absolute_noise():
     table = datasets.mildew()
     run = run_counts("mildew", table.counts, sanitisers=sanitisers_for("mildew"), epsilons=[0.5, 2.0], deltas=[0.05])

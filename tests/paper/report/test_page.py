@@ -379,6 +379,7 @@ def test_large_numbers_are_written_out(value, digits, shown):
     assert short(value, digits) == shown
 
 
+@pytest.mark.exhaustive
 def test_the_least_number_of_repeats_makes_a_whole_report(monkeypatch):
     monkeypatch.setattr(reproduction, "judge", lambda *_: [])
     found = reproduce("mildew", quick=True, repeats=2, workers=1, epsilons=[1.0], deltas=[0.05])

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cases import one_in
 
 from ggdp.errors import ArgumentError, OutOfMemoryError
 from ggdp.tables.engines import frames
@@ -50,7 +51,7 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", one_in(3, [signal.SIGKILL, signal.SIGTERM, None]))
 def test_what_was_spilled_is_removed_however_the_process_ends(tmp_path, number):
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
