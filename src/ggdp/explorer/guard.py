@@ -118,11 +118,14 @@ class Guard:
         return any(same)
 
     async def _remember(self, scope: Scope, receive: Receive, send: Send, query: dict[str, str]) -> None:
-        """Put the token into a cookie and take it out of the address."""
+        """Put the token into a cookie and take it out of the address.
+
+        Browsers send it with a link in somebody's mail (lax), but with nothing else that another site starts.
+        """
         assert self.token is not None
         rest = urlencode({name: value for name, value in query.items() if name != "token"})
         answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), status_code=303)
-        answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(COOKIE, self.token, httponly=True, samesite="lax", path="/")
         await answer(scope, receive, self._with_headers(send))
 
     def _with_headers(self, send: Send, path: str = "") -> Send:

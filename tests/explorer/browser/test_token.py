@@ -19,3 +19,20 @@ def test_a_token_is_needed_once_and_leaves_the_address(browser, guarded):
     expect(page.locator("#noise-summary .headline strong")).to_be_visible()
     assert TOKEN not in page.evaluate("document.cookie")
     context.close()
+
+
+def test_a_link_in_a_page_of_another_site_opens_the_view(browser, guarded):
+    context = browser.new_context()
+    # A page of another site, such as a mail that a colleague reads in a browser.
+    links = "".join(
+        f"<a href='{guarded.address}?view=attacker{secret}'>{name}</a> "
+        for name, secret in (("with the token", f"&token={TOKEN}"), ("without it", ""))
+    )
+    context.route("http://mail.test/*", lambda route: route.fulfill(body=links, content_type="text/html"))
+    page = context.new_page()
+    for name in ("with the token", "without it"):
+        page.goto("http://mail.test/")
+        page.get_by_role("link", name=name).click()
+        expect(page.locator("#attacker-results .headline strong")).to_be_visible()
+        assert "token" not in page.url
+    context.close()
