@@ -180,6 +180,15 @@ def test_all_missing_answers_are_named_at_once(manifest, answers):
         ggdp.report(manifest("smoking")).registry_entry()
 
 
+def test_missing_answers_name_the_file_that_lacks_them(manifest, answers, tmp_path):
+    assert ggdp.report(manifest("smoking")).deployment.file is None
+    file = answers("[product]\nname = 'Smoking'\n").rename(tmp_path / "mine.toml")
+    for given in (None, file):
+        with pytest.raises(ArgumentError, match="the registry needs these keys") as refused:
+            ggdp.report(manifest("smoking"), deployment=given).registry_entry()
+        assert refused.value.value == (None if given is None else str(file))
+
+
 def test_releases_without_a_total_have_no_entry(manifest, answers):
     with pytest.raises(ArgumentError, match="make one entry for each group of them"):
         entry_of([manifest("smoking"), manifest("visits")], answers)

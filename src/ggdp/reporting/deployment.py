@@ -95,6 +95,8 @@ class Deployment:
         The keys of these tables that were given.
     curators, sources : tuple of dict
         The entries of these lists.
+    file : str, optional
+        The file that they are from.
     """
 
     product: dict[str, Any] = field(factory=dict)
@@ -103,6 +105,7 @@ class Deployment:
     registry: dict[str, Any] = field(factory=dict)
     sources: tuple[dict[str, Any], ...] = ()
     signatures: dict[str, Any] = field(factory=dict)
+    file: str | None = None
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -151,7 +154,7 @@ def read_deployment(path: str | os.PathLike[str]) -> Deployment:
             if not isinstance(given, Mapping):
                 raise _wrong(name, f"{table!r} must be a table, headed [{table}]")
             tables[table] = _checked(name, table, given, keys)
-    return Deployment(**tables)
+    return Deployment(**tables, file=name)
 
 
 def _checked(name: str, table: str, given: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:

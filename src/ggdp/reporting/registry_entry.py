@@ -71,7 +71,7 @@ def registry_entry(report: Report) -> dict[str, Any]:
         if any(key not in curator for curator in deployment.curators)
     ]
     if missing:
-        raise ArgumentError("deployment", "deployment.toml", f"the registry needs these keys: {'; '.join(missing)}")
+        raise ArgumentError("deployment", deployment.file, f"the registry needs these keys: {'; '.join(missing)}")
     if report.total.basic is None:
         raise ArgumentError(
             "registry",
