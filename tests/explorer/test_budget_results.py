@@ -40,6 +40,11 @@ def test_a_new_ledger_has_a_burn_down_and_no_composition(ledger: ggdp.Ledger) ->
     assert not ledger.entries()
 
 
+def test_the_people_are_called_what_the_ledger_calls_them(tmp_path: Path) -> None:
+    ledger = ggdp.Ledger.create(tmp_path / "workers.ledger", ggdp.PureDP(1.0), unit="workers")
+    assert dict(budget(ledger, 0.5).ledger)["protects"] == "workers, add-remove neighbours"
+
+
 @pytest.mark.exhaustive
 def test_what_was_released_is_listed_and_composed(ledger: ggdp.Ledger) -> None:
     for _ in range(3):

@@ -105,6 +105,7 @@ def test_what_further_releases_leave_continues_the_burn_down(tmp_path):
     what_if = ledger.what_if(ggdp.PureDP(0.5, "add-remove"))
     assert what_if.fitting == 18
     axes = plot_burn_down(ledger, what_if=what_if).axes[0]
+    assert f"Budget ({ledger.unit}): epsilon = 10" in axes.get_title(loc="left") + axes.get_title()
     dashed = next(line for line in axes.lines if not line.get_label().startswith("_") or line.get_linestyle() == "--")
     assert list(dashed.get_ydata()) == [9.0, *what_if.left[:MOST_FURTHER]]
     assert list(dashed.get_xdata()) == list(range(1, MOST_FURTHER + 2))

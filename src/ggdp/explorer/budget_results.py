@@ -90,7 +90,7 @@ def budget_results(
     pictures = [drawn(plot_burn_down(ledger, what_if=what_if), "burn-down", "Burn-down of the budget", description)]
     pictures += _composition(entries)
     rows: list[tuple[str, str]] = [
-        ("protects", f"one {ledger.unit}, {ledger.neighbours} neighbours"),
+        ("protects", f"{ledger.unit}, {ledger.neighbours} neighbours"),
         ("accounting", ledger.accounting),
         ("budget", balance_in_words(ledger.budget)),
         ("spent", balance_in_words(spent)),

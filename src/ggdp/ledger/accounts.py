@@ -142,8 +142,8 @@ class Accounts:
             return state
         message = (
             f"the release protects {protects!r} where earlier releases protect {state.protects!r}: their losses are "
-            "not about the same people and cannot be added; use another ledger, or, if each of both is one "
-            f'{self.terms.unit}, say so with `unit_name="{self.terms.unit}"`'
+            "not about the same people and cannot be added; use another ledger, or, if each of both stands "
+            f'for one of the units of this ledger ({self.terms.unit}), say so with `unit_name="{self.terms.unit}"`'
         )
         raise LedgerError(message)
 

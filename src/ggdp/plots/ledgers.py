@@ -58,5 +58,5 @@ def plot_burn_down(ledger: Ledger, *, what_if: WhatIf | None = None) -> Figure:
     axes.set_xlim(0, 1.02 * max(len(left) - 2 + max(len(further), 1), 1))
     axes.set_ylim(bottom=0.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    label(axes, "entries", "uses left" if reserved else "epsilon left", f"Budget of one {ledger.unit}: {ledger.budget}")
+    label(axes, "entries", "uses left" if reserved else "epsilon left", f"Budget ({ledger.unit}): {ledger.budget}")
     return figure
