@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-# The tests start hundreds of processes, and pytest rewrites every module of theirs: both once, and not in every process.
+# The tests start hundreds of processes, and pytest rewrites every module of theirs: once, and not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: checks demo test test-all test-examples test-minimums lint types imports pages docs bench clean help
@@ -51,7 +51,7 @@ checks: $(VENV)/.all ## lint, types, imports and pages, two at a time
 test: checks ## the checks and the tests, in about five minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
 
-test-all: checks ## the same with slow and exhaustive tests, fresh random examples, sabotages, and every example of the pages
+test-all: checks ## the same with slow tests, fresh random examples, sabotages, and every example of the pages
 	HYPOTHESIS_PROFILE=fresh $(BIN)/python -m pytest
 	$(BIN)/python tests/sabotage/run.py
 	$(MAKE) test-examples
@@ -62,7 +62,7 @@ test-examples: ## every example of the README and the documentation, after the R
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
-bench: ## measure calibration, sampling, releases, tables, means, quantiles, composition and ledger, beside other libraries
+bench: ## measure every part, beside other libraries
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built

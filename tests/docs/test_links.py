@@ -78,6 +78,14 @@ def test_a_page_is_wrapped(page):
     assert WRAP["wrapped"](text) == text, "run python docs/wrap.py"
 
 
+@pytest.mark.parametrize("pattern", ["docs/*.bib", "src/**/*.css", "src/**/*.js", "Makefile", "pyproject.toml"])
+def test_no_line_of_other_sources_is_longer_than_those_of_the_pages(pattern):
+    found = list(ROOT.glob(pattern))
+    assert found
+    lines = [(file.name, line) for file in found for line in file.read_text("utf-8").splitlines()]
+    assert [(name, line) for name, line in lines if len(line) > WRAP["WIDTH"]] == []
+
+
 def test_wrapping_breaks_no_code_formula_or_list():
     word, width = "word " * 23, WRAP["WIDTH"]
     assert WRAP["wrapped"](f"{word}`a b c`\n") == f"{word}\n`a b c`\n".replace(" \n", "\n")

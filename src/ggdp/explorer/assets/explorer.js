@@ -11,7 +11,8 @@
   system.addEventListener("change", paint);
   document.addEventListener("click", (event) => {
     if (!event.target.closest("#theme")) return;
-    try { localStorage.setItem("ggdp-theme", root.dataset.bsTheme === "dark" ? "light" : "dark"); } catch (_) { /* none */ }
+    const chosen = root.dataset.bsTheme === "dark" ? "light" : "dark";
+    try { localStorage.setItem("ggdp-theme", chosen); } catch (_) { /* none */ }
     paint();
   });
 
@@ -38,7 +39,9 @@
   }
   function shareOf(box, value) {
     const low = Number(box.dataset.low), high = Number(box.dataset.high);
-    const share = box.dataset.scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+    const share = box.dataset.scale === "log"
+      ? Math.log(value / low) / Math.log(high / low)
+      : (value - low) / (high - low);
     return Math.min(Math.max(share, 0), 1);
   }
   function written(value) {
@@ -54,12 +57,14 @@
   }
   document.addEventListener("change", showWhen);
 
-  // Declarations follow the columns that are typed: the lines of a column that is counted by no longer are put aside, and
-  // come back with it. What names a column that was never counted by stays, and is said to be wrong.
+  // Declarations follow the columns that are typed: the lines of a column that is counted by no longer are put aside,
+  // and come back with it. What names a column that was never counted by stays, and is said to be wrong.
   const DECLARED = ["levels", "bins", "labels", "other", "missing"];
   const counted = new WeakMap(), aside = new WeakMap();
   function columnsOf(text) { return (text.match(/"[^"]*"|[^,]+/g) || []).map((name) => name.replace(/"/g, "").trim()); }
-  function declares(line, name) { return line.trim().startsWith(name) && /^\s*(:int\s*)?=/.test(line.trim().slice(name.length)); }
+  function declares(line, name) {
+    return line.trim().startsWith(name) && /^\s*(:int\s*)?=/.test(line.trim().slice(name.length));
+  }
   function isColumns(field) { return /-by$/.test(field.id) && !!field.closest(".settings"); }
   document.addEventListener("focusin", (event) => {
     if (isColumns(event.target)) counted.set(event.target, columnsOf(event.target.value));
