@@ -68,6 +68,7 @@ def test_releases_are_charged_one_by_one_until_the_budget_is_spent(page, charged
     expect(results).to_contain_text("Charged as entry 2; epsilon = 0.2 remains.")
     dialog = asked(page, charged)
     expect(dialog).to_contain_text("This release does not fit")
+    expect(dialog).not_to_contain_text("stays spent")
     expect(dialog).to_contain_text("there remains epsilon = 0.2")
     expect(dialog.locator("button")).to_have_text(["Close"])
     dialog.get_by_role("button", name="Close").click()

@@ -226,8 +226,9 @@ def _dialog_of(offer: Offer, session: Session) -> Tag:
     elif offer.refusal is None:
         body.append(tags.p("There is no ledger: nothing counts what was released before.", class_="warning"))
     body += [tags.p(warning, class_="problem") for warning in offer.warnings]
-    body.append(tags.p("There is no way to take it back: what is released stays spent."))
-    body.append(facts(offer.rows, "What is released"))
+    if offer.refusal is None:
+        body.append(tags.p("There is no way to take it back: what is released stays spent."))
+    body.append(facts(offer.rows, "What is released" if offer.refusal is None else "What was asked for"))
     cancel = tags.button(
         "Close" if offer.refusal else "Cancel",
         type="button",
