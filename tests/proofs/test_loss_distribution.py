@@ -164,6 +164,14 @@ def test_a_cut_below_counts_what_it_raised_as_lost() -> None:
     assert loss.slack.lost >= int(loss.weights[0]) > 0
 
 
+def test_three_knots_that_become_three_on_any_coarser_grid_are_left_as_they_are() -> None:
+    law = {-1: 0.25, 0: 0.25, 1: 0.5}
+    total = added(tilted(laid(law), 0.5), tilted(laid({0: 1.0}), 0.5), tail=NO_CUT, points=2)
+    assert (total.step, total.points) == (STEP, 3)
+    lower, upper = bounds(total, 0.05)
+    assert lower <= exact_delta([law], 0.05) <= upper
+
+
 def test_more_than_all_of_the_mass_at_infinity_is_not_multiplied() -> None:
     """With 2 each, 2 + 2 - 2 * 2 would leave nothing."""
     heavy = replace(tilted(laid({0: 1.0}), 0.0), infinite=arb(2))
