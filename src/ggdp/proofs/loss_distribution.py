@@ -363,7 +363,7 @@ def _first(loss: LossDistribution, weights: list[int], unit: int) -> int:
     """Return the first knot to keep: what is below it would be a small weight on it."""
     rise, most, total = math.exp(min(loss.tilt * loss.step, LARGEST)), FLOOR * unit, 0.0
     for j, weight in enumerate(weights):
-        total = (total + float(weight)) * rise
+        total = (total + _about(weight)) * rise
         if total > most:
             return j
     return len(weights) - 1
@@ -376,7 +376,15 @@ def _last(loss: LossDistribution, weights: list[int], tail: float, unit: int) ->
     # The mass of all knots from j on is `total` times e^place.
     place = float(loss.level) - math.log(unit) - slope * (loss.low + len(weights))
     for j in range(len(weights) - 1, 0, -1):
-        total, place = total * fall + float(weights[j]), place + slope
+        total, place = total * fall + _about(weights[j]), place + slope
         if total > 0.0 and math.log(total) + place > tail:
             return j
     return 0
+
+
+def _about(weight: int) -> float:
+    """Return a weight as a float; infinity where it is beyond the floats, as a steep tilt on a coarse grid makes it."""
+    try:
+        return float(weight)
+    except OverflowError:
+        return math.inf
