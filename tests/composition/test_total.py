@@ -45,6 +45,27 @@ ENUMERATED = {
 }
 
 
+@pytest.mark.parametrize("epsilon", [40.0, 75.0, 79.0, 79.9])
+def test_near_their_largest_sum_laplace_losses_on_the_integers_keep_all_digits(epsilon):
+    """There the tilt leaves so little weight on the lowest losses that the grid is cut, but all losses are on knots."""
+    scale, size, count = 3, 30, 8
+    q = mp.exp(-mpf(1) / scale)
+    # The probability of the loss (size - 2 j) / scale.
+    single = [1 / (1 + q), *((1 - q) / (1 + q) * q**j for j in range(1, size)), q**size / (1 + q)]
+    masses = [mpf(1)]
+    for _ in range(count):
+        longer = [mpf(0)] * (len(masses) + size)
+        for i, mass in enumerate(masses):
+            for j, share in enumerate(single):
+                longer[i + j] += mass * share
+        masses = longer
+    losses = [(mpf(count * size - 2 * j) / scale, mass) for j, mass in enumerate(masses)]
+    exact = delta_of([losses], epsilon)
+    lower, upper = TotalLoss.of([noise(1, float(scale), float(size), count=count)]).delta(epsilon)
+    assert mpf(lower) <= exact * (1 + mpf(10) ** -30)
+    assert exact * (1 - mpf(10) ** -30) <= mpf(upper) <= mpf(lower) * (1 + mpf(10) ** -6)
+
+
 @pytest.mark.parametrize("name", ENUMERATED)
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
 def test_a_total_lies_between_its_bounds_which_are_close(name, share):

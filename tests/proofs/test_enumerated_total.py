@@ -161,6 +161,23 @@ def test_a_shift_beside_atoms_has_its_exact_delta_between_the_bounds(order: floa
         assert true * (1 - mpmath.mpf(10) ** -20) <= found[1] <= found[0] * (1 + 1e-9)
 
 
+def test_responses_of_a_large_loss_beside_a_shift_keep_their_digits() -> None:
+    """What speaks against the truth has a probability of e^-238, far below the last digit of what speaks for it."""
+    losses = [CountedLoss(ResponseLoss(238.0, 0.0), 3), noise(2.0, 2.0, 1.5, support="real")]
+    lower, upper = enumerated_between(losses, 714.0) or (0.0, 1.0)
+    with mpmath.workdps(30):
+        true = shift_delta(2.0, 0.75, mpmath.mpf(0))
+        assert lower <= true * (1 + mpmath.mpf(10) ** -20)
+        assert true * (1 - mpmath.mpf(10) ** -20) <= upper <= lower * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_sums_of_losses_beyond_the_floats_are_bounded(count: int) -> None:
+    losses = [CountedLoss(ResponseLoss(1e308, 0.0), count), noise(2.0, 2.0, 1.5, support="real")]
+    lower, upper = enumerated_between(losses, 1.0) or (0.0, 1.0)
+    assert 0.0 <= lower <= 1.0 == upper
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.3])
 def test_wide_laplace_noise_on_the_integers_beside_atoms_is_a_sum_over_all_noise(epsilon: float) -> None:
     scale, size = 300.0, 200

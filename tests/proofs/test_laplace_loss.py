@@ -98,12 +98,25 @@ def test_what_is_below_the_grid_is_raised_to_its_first_knot_and_counted(low: int
     [
         (NoiseLaw(order=1.01, scale=1.0), 1.0, grid(0.1, -20, 20)),
         (NoiseLaw(order=1, scale=1.0), 1.0, grid(0.1, -20, 9)),
+        (NoiseLaw(order=1, scale=1.0), 1e30, grid(0.1, -20, 9)),
+        (NoiseLaw(order=1, scale=1e-300), 1e300, grid(0.1, -20, 9)),
         (NoiseLaw(order=1, scale=1.0), 1.0, grid(0.1, 9, 20)),
         (NoiseLaw(order=1, scale=1.0), 1.0, grid(1.0, -20, 20)),
         (NoiseLaw(order=1, scale=100.0, support="integer"), 100.0, grid(0.1, -20, 20)),
         (NoiseLaw(order=1, scale=5000.0, support="integer"), 5000.0, grid(2.0**-13, -9000, 9000)),
+        (NoiseLaw(order=1, scale=1e200, support="integer"), 5000.0, grid(0.1, -20, 20)),
     ],
-    ids=["another order", "grid below", "grid above", "too coarse", "few integers", "too fine for the integers"],
+    ids=[
+        "another order",
+        "grid below",
+        "grid far below",
+        "grid below all floats",
+        "grid above",
+        "too coarse",
+        "few integers",
+        "too fine for the integers",
+        "too coarse for wide noise on the integers",
+    ],
 )
 def test_where_the_closed_form_is_not_tight_there_is_none(law: NoiseLaw, shift: float, layout: LossLayout) -> None:
     assert laid_laplace(law, shift, layout) is None
@@ -143,6 +156,13 @@ def test_a_loss_of_the_integers_itself_is_not_above_the_lower_bound() -> None:
         exact = -math.expm1((step * index - 2.0) / 2.0)
         lower = lower_float(delta_below(loss, arb(step * index), 0.0))
         assert exact * (1 - 1e-7) <= lower <= exact * (1 + 1e-12)
+
+
+def test_noise_on_the_integers_may_be_wider_than_the_square_root_of_the_largest_float() -> None:
+    found = laid_laplace(NoiseLaw(order=1, scale=1e200, support="integer"), 1e200, grid(0.125, -9, 9))
+    assert found is not None
+    # It is hardly wider than that of the reals, whose largest loss is a knot.
+    assert all_masses(found)[8] == pytest.approx((1.0 - math.exp(-1 / 16)) / -math.expm1(-0.125), rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.6, 2.2])

@@ -164,6 +164,25 @@ def test_a_cut_below_counts_what_it_raised_as_lost() -> None:
     assert loss.slack.lost >= int(loss.weights[0]) > 0
 
 
+def test_three_knots_that_become_three_on_any_coarser_grid_are_left_as_they_are() -> None:
+    law = {-1: 0.25, 0: 0.25, 1: 0.5}
+    total = added(tilted(laid(law), 0.5), tilted(laid({0: 1.0}), 0.5), tail=NO_CUT, points=2)
+    assert (total.step, total.points) == (STEP, 3)
+    lower, upper = bounds(total, 0.05)
+    assert lower <= exact_delta([law], 0.05) <= upper
+
+
+def test_weights_beyond_the_floats_are_cut_and_bounded_as_others_are() -> None:
+    """A coarser grid moves weights up by e^(tilt step), which is e^1000 here."""
+    law = {-1: 0.25, 0: 0.25, 1: 0.5}
+    loss = tilted(laid(law, step=1.0), 1000.0)
+    wide = coarser(loss)
+    assert max(int(weight) for weight in wide.weights.coeffs()) > 10**400
+    total = added(wide, tilted(laid({0: 1.0}, step=2.0), 1000.0), tail=NO_CUT, points=10)
+    lower, upper = bounds(total, 0.5)
+    assert lower <= exact_delta([law], 0.5, step=1.0) <= upper
+
+
 def test_more_than_all_of_the_mass_at_infinity_is_not_multiplied() -> None:
     """With 2 each, 2 + 2 - 2 * 2 would leave nothing."""
     heavy = replace(tilted(laid({0: 1.0}), 0.0), infinite=arb(2))

@@ -123,7 +123,9 @@ def _with_shift(beside: _Beside, epsilon: float) -> Between:
 
 
 def _shift_delta(shift: tuple[CountedLoss, ...], x: float) -> tuple[arb, arb]:
-    """Return delta of one shift, at least and at most, at any x."""
+    """Return delta of one shift, at least and at most, at any x; its limit where x was rounded to infinity."""
+    if math.isinf(x):
+        return (arb(0), arb(0)) if x > 0.0 else (arb(1), arb(1))
     found = shift_between(shift, abs(x))
     assert found is not None
     lower, upper = map(arb, found)
@@ -222,7 +224,8 @@ def _atoms(counted: CountedLoss) -> tuple[Atoms, arb]:
         # Laplace noise on the integers that moves by 1 is randomised response.
         e = arb(loss.epsilon) if isinstance(loss, ResponseLoss) else 1 / arb(loss.law.scale)
         truth = 1 / (1 + (-e).exp())
-        return [(e, truth), (-e, 1 - truth)], arb(0)
+        # Not 1 less the truth, which of a large loss is a ball around 0.
+        return [(e, truth), (-e, (-e).exp() * truth)], arb(0)
     order, scale, far, size = loss.law.order, loss.law.scale, _far(loss), int(loss.size)
     p, normal = arb(order), normaliser(order, scale)
     unit = arb(scale) ** p

@@ -74,7 +74,9 @@ def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
         return _cells(layout, *_real_tails(law, shift, layout))
     whole, knots = int(shift), layout.high - layout.low
     if law.order == 1.0:
-        if 2 * whole <= knots and 2.0 * shift / law.scale <= knots * layout.step:
+        # A grid that was cut below has still room for all of them: no loss is below the negative of the largest.
+        room = max(knots, 2 * layout.high)
+        if 2 * whole <= room and 2.0 * shift / law.scale <= room * layout.step:
             return _atoms(layout.step, *_laplace_atoms(law, whole))
     else:
         low, high = (_noise_at(law, whole, layout.step * end) for end in (layout.low, layout.high))

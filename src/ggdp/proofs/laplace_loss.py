@@ -48,26 +48,30 @@ __all__ = ["laid_laplace"]
 
 # On the integers fewer losses than these are laid one by one.
 _MANY = 4096
-# The square of scale times step from which on d' - d is at most h^2 / 8, which bounds what a split adds to a loss.
-_WIDE = 2.0
+# Scale times step, at least the root of 2, from which on d' - d is at most h^2 / 8, which bounds what a split adds to a
+# loss. Its square may be beyond the floats.
+_WIDE = 1.4143
 
 
 def laid_laplace(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses | None:
     """Lay the loss of a coordinate that moves by `shift`; None where the closed form is not at hand or not tight."""
     if law.order != 1.0:
         return None
-    if law.support == "integer" and (shift < _MANY or (law.scale * layout.step) ** 2 < _WIDE):
+    if law.support == "integer" and (shift < _MANY or law.scale * layout.step < _WIDE):
         return None
     b, h = arb(law.scale), arb(layout.step)
     exact = arb(shift) / b
     d = (exact + 2 * (1 / (2 * b)).cosh().log() if law.support == "integer" else exact).upper()
-    last = math.ceil(min(float(d / h), 2.0**62))
+    if not d <= layout.high * h:
+        # Not looked for: knots so far above the grid may be beyond what can be counted one by one.
+        return None
+    last = math.ceil(float(d / h))
     while not d <= last * h:
         last += 1
     while d <= (last - 1) * h:
         last -= 1
     # The two knots next to the lowest one are kept, or none of the three.
-    if not (last >= 2 and layout.low <= last - 2 and last <= layout.high):
+    if not (last >= 2 and layout.low <= last - 2):
         return None
     first = max(layout.low, -last)
 

@@ -59,6 +59,8 @@ _FRACTION = 128
 SHARE = 1 << 60
 # A cut that shortens a distribution by less than this part is not made.
 WORTH_CUTTING = 1 / 64
+# So few knots may have as many on every second place: -1, 0 and 1 become -2, 0 and 2.
+FEWEST = 3
 # How much of the weight may be raised to the lowest knot at a cut.
 FLOOR = 2.0**-40
 # Floats have no larger exponentials.
@@ -234,7 +236,10 @@ def _ceil(x: arb) -> int:
 
 
 def added(first: LossDistribution, second: LossDistribution, *, tail: float, points: int) -> LossDistribution:
-    """Return the sum of two independent losses, with at most so many knots; e^tail is a mass that may be cut off."""
+    """Return the sum of two independent losses, with at most so many knots, or three.
+
+    e^tail is a mass that may be cut off.
+    """
     while first.step < second.step:
         first = coarser(first)
     while second.step < first.step:
@@ -264,7 +269,7 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
     # Cut before weights are rounded up, which would make a unit of every one that is far below it.
     total = _cut(total, tail, unit=ONE * ONE)
     total = replace(total, weights=_divided(total.weights, ONE))
-    while total.points > points:
+    while total.points > max(points, FEWEST):
         total = coarser(total)
     return total
 
@@ -358,7 +363,7 @@ def _first(loss: LossDistribution, weights: list[int], unit: int) -> int:
     """Return the first knot to keep: what is below it would be a small weight on it."""
     rise, most, total = math.exp(min(loss.tilt * loss.step, LARGEST)), FLOOR * unit, 0.0
     for j, weight in enumerate(weights):
-        total = (total + float(weight)) * rise
+        total = (total + _about(weight)) * rise
         if total > most:
             return j
     return len(weights) - 1
@@ -371,7 +376,15 @@ def _last(loss: LossDistribution, weights: list[int], tail: float, unit: int) ->
     # The mass of all knots from j on is `total` times e^place.
     place = float(loss.level) - math.log(unit) - slope * (loss.low + len(weights))
     for j in range(len(weights) - 1, 0, -1):
-        total, place = total * fall + float(weights[j]), place + slope
+        total, place = total * fall + _about(weights[j]), place + slope
         if total > 0.0 and math.log(total) + place > tail:
             return j
     return 0
+
+
+def _about(weight: int) -> float:
+    """Return a weight as a float; infinity where it is beyond the floats, as a steep tilt on a coarse grid makes it."""
+    try:
+        return float(weight)
+    except OverflowError:
+        return math.inf

@@ -293,6 +293,13 @@ SABOTAGES = [
         (f"{CLOSED}test_weights_in_geometric_progression_are_rounded_up_by_no_more_than_is_said",),
     ),
     Sabotage(
+        "the delta of a shift is 0 where x is below all floats",
+        "proofs/enumerated_total.py",
+        "return (arb(0), arb(0)) if x > 0.0 else (arb(1), arb(1))",
+        "return arb(0), arb(0)",
+        (f"{FEW}test_sums_of_losses_beyond_the_floats_are_bounded",),
+    ),
+    Sabotage(
         "below 0 the delta of a shift is that of its absolute value",
         "proofs/enumerated_total.py",
         "    if x >= 0.0:\n        return lower, upper",
