@@ -38,7 +38,7 @@ __all__ = ["SWITCH", "remembered"]
 
 SWITCH = "GGDP_CACHE"
 # Counts up with every change of what a certificate holds or how a calibration is searched.
-VERSION = 2
+VERSION = 3
 MOST_FILES = 256
 LARGEST = 1 << 20
 
