@@ -42,7 +42,8 @@ def test_blocks_hold_the_sum_term_by_term(p, b, D, alpha, low, many):
         )
         found = tilted_sum(p, b, D, arb(alpha), low, low + many, top)
         assert found.overlaps(exact)
-        assert float((found.upper() - found.lower()) / exact) < 1e-9
+        # A term is e^height: the digits before the point of its height are not there after the point.
+        assert float((found.upper() - found.lower()) / exact) < 1e-9 + abs(top) * 2.0**-80
 
 
 @pytest.mark.parametrize("n", [0, 2, 4, 10, 46])
