@@ -301,3 +301,9 @@ def test_a_mark_at_the_start_of_a_line_means_the_same_wherever_the_line_is(tmp_p
     more = cells(path, domain, engine=engine)
     path.write_bytes(marked)
     assert more == {**cells(path, domain, engine=engine), 1: 1}
+
+
+def test_all_rows_of_a_lazy_frame_are_counted_where_no_column_is_asked_for(tmp_path):
+    pl.DataFrame({"a": [1, 2, 3]}).write_parquet(tmp_path / "x.parquet", row_group_size=2)
+    scan = pl.scan_parquet(tmp_path / "x.parquet").with_row_index("row").filter(pl.col("row") >= 0)
+    assert cells(scan, {}) == {0: 3}

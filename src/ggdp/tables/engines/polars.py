@@ -64,7 +64,9 @@ class PolarsFrame(Engine):
             )
         names = data.collect_schema().names()
         require_columns(source, columns, names)
-        taken = data.select(pl.nth(names.index(column)).alias(safe_name(column)) for column in columns)
+        # Where no column is asked for, one stays: without any, a lazy frame may lose its rows.
+        kept = columns or names[:1]
+        taken = data.select(pl.nth(names.index(column)).alias(safe_name(column)) for column in kept)
         if isinstance(taken, pl.LazyFrame):
             # Predicates do not pass this.
             taken = taken.map_batches(_same, streamable=True)
