@@ -48,7 +48,7 @@ pages: $(VENV)/.all ## check that the documentation builds without a warning (in
 checks: $(VENV)/.all ## lint, types, imports and pages, two at a time
 	$(MAKE) --no-print-directory --jobs=2 pages types lint imports
 
-test: checks ## the checks and the tests, in about five minutes on two cores
+test: checks ## the checks and the tests, in about six minutes on two cores
 	$(BIN)/python -m pytest -m 'not exhaustive'
 
 test-all: checks ## the same with slow tests, fresh random examples, sabotages, and every example of the pages
