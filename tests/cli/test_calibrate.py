@@ -71,6 +71,19 @@ def test_bounds_and_boxes_are_read(ggdp_cli):
     assert document["bounding"] == "boundary-inflated"
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--max-cells 2 --epsilon 1 --delta 1e-3 --order 3",
+        "--box 1,0.1 --epsilon 1 --delta 0.05 --order 3 --notion probabilistic",
+    ],
+)
+def test_a_proof_on_a_grid_shows_its_step(ggdp_cli, flags):
+    code, out, _ = ggdp_cli(f"calibrate {flags}")
+    assert code == 0
+    assert "grid of step" in " ".join(out.split())
+
+
 def test_the_table_for_people_shows_scale_guarantee_and_proof(ggdp_cli):
     code, out, err = ggdp_cli("calibrate --order 1 --epsilon 1 --support integer")
     assert (code, err) == (0, "")

@@ -131,6 +131,11 @@ class CornerLayout:
     tail: float
     points: int
 
+    @property
+    def step(self) -> float:
+        """The smallest step of its grids."""
+        return min(size.step for size in self.sizes)
+
     def __post_init__(self) -> None:
         for size in _validate.non_empty(sizes=self.sizes):
             if not isinstance(size, LossLayout):
