@@ -99,7 +99,10 @@ def _standard_sample(order: float) -> tuple[Floats, Floats]:
     z = 0.5 * (edges[1:] + edges[:-1])
     tail = survival_estimate(order, np.abs(edges))
     masses = np.where(z > 0, tail[:-1] - tail[1:], tail[1:] - tail[:-1])
-    return z, np.log(np.maximum(masses, 1e-300))
+    logs = np.log(np.maximum(masses, 1e-300))
+    for kept in (z, logs):
+        kept.setflags(write=False)
+    return z, logs
 
 
 def clipped_at(sample: Sample, cap: float) -> tuple[Sample | None, float]:

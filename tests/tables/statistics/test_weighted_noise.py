@@ -12,7 +12,7 @@ from scipy.special import gammaincc, gammaln, ndtri
 from tests.cases import some
 
 from ggdp.errors import ArgumentError
-from ggdp.tables.statistics import WeightedNoise
+from ggdp.tables.statistics import WeightedNoise, weighted_noise
 from ggdp.tables.statistics.weighted_noise import MARGIN, standard_half_widths
 
 LEVELS = (0.9, 0.95, 0.99718)
@@ -161,3 +161,14 @@ def test_scipy_is_loaded_when_it_is_used():
         "import ggdp.tables.statistics.plus_minus; assert ('scipy' in sys.modules) == before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("count", [17, 41])
+def test_splines_are_those_of_scipy(count):
+    from scipy.interpolate import RectBivariateSpline
+
+    knots, places = np.linspace(0.0, 1.0, count), np.linspace(0.0, 1.0, 77)
+    values = np.hypot.outer(1.0 + knots, np.sin(3.0 * knots))
+    shares = weighted_noise._spline_shares(knots, places)
+    expected = RectBivariateSpline(knots, knots, values, kx=5, ky=5)(places, places)
+    assert shares @ values @ shares.T == pytest.approx(expected, rel=1e-12)
