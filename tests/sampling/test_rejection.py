@@ -147,7 +147,6 @@ def test_the_whole_tree_of_a_small_envelope_has_the_masses_of_the_law(monkeypatc
     assert_masses(sampler, masses, longer)
 
 
-@pytest.mark.exhaustive
 def test_the_tree_of_a_wrong_envelope_has_other_masses(monkeypatch):
     sampler = envelope.__wrapped__(2.0, 4.0, two_sided=True, **SMALL)
     # The highest level of the last block is nearly always rejected.
