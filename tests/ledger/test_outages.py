@@ -50,7 +50,6 @@ def test_a_way_that_is_cut_at_commits_carries_everything_else_to_postgresql(serv
         assert way.commits == 1
 
 
-@pytest.mark.exhaustive
 def test_a_keeper_counts_writers_that_fail(tmp_path, capfd):
     people_in(tmp_path)
     with Keeper() as keeper:
