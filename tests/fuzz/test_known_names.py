@@ -19,6 +19,7 @@ import pytest
 from tests.cases import covering
 from tests.fuzz.asking import FULL, asked, assert_right_or_refused, by_csv, cells
 from tests.fuzz.neighbours import outcome
+from tests.fuzz.writers import spark_frame
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +101,7 @@ def test_names_that_differ_in_case_are_told_apart_or_refused_by_spark(tmp_path, 
     kept = spark.conf.get("spark.sql.caseSensitive")
     spark.conf.set("spark.sql.caseSensitive", sensitive)
     try:
-        data = (
-            spark.createDataFrame(WARDS) if source == "frame" else {**OWN_NAMES, **MAY_REFUSE}[source](WARDS, tmp_path)
-        )
+        data = spark_frame(WARDS) if source == "frame" else {**OWN_NAMES, **MAY_REFUSE}[source](WARDS, tmp_path)
         for name, wanted in BY_NAME.items():
             assert_right_or_refused(data, {name: LETTERS}, wanted, engine="spark")
         assert_right_or_refused(data, {"ward_1": ["x"]}, {0: 3}, "id", engine="spark")
@@ -146,9 +145,9 @@ def test_names_are_neither_patterns_nor_paths(tmp_path, source, part):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [*ODD_NAMES, "_corrupt_record", "_metadata"])
-def test_names_are_neither_patterns_nor_paths_on_spark(tmp_path, spark, name):
+def test_names_are_neither_patterns_nor_paths_on_spark(tmp_path, name):
     table = pa.table({name: ["w", "w", None], "w": pa.array([{"x": "W", "0": "W"}] * 3), "v": ["W"] * 3})
-    sources = [parquet(table, tmp_path), spark.createDataFrame(table)]
+    sources = [parquet(table, tmp_path), spark_frame(table)]
     sources += [as_csv(table.drop_columns("w"), tmp_path), as_json(table.drop_columns("w"), tmp_path)]
     for data in sources:
         assert_right_or_refused(data, {name: LETTERS}, {1: 2, 4: 1}, engine="spark")

@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import json
+import warnings
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from tests.fuzz.tables import Table
 
-__all__ = ["FILES", "FRAMES", "SPARK_FRAMES", "WRITERS", "Writer"]
+__all__ = ["FILES", "FRAMES", "SPARK_FRAMES", "WRITERS", "Writer", "spark_frame"]
 
 # DuckDB takes no halves from Arrow, and Spark has no unsigned integers either.
 _WITHOUT_HALVES = tuple(kind for kind in TYPES if kind != "float16")
@@ -211,10 +212,17 @@ def _ibis_parquet(table: Table, folder: Path) -> Any:
     return ibis.duckdb.connect().read_parquet(_parquet(table, folder))
 
 
-def _spark_frame(table: Table, _: Path) -> Any:
+def spark_frame(table: pa.Table) -> Any:
+    """Return a frame of ggdp's own Spark session, whose data are encrypted: PySpark leaves a socket open then."""
     from ggdp.tables.engines.spark.local_session import session
 
-    return session().createDataFrame(table.arrow())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        return session().createDataFrame(table)
+
+
+def _spark_frame(table: Table, _: Path) -> Any:
+    return spark_frame(table.arrow())
 
 
 def _spark_parquet_frame(table: Table, folder: Path) -> Any:

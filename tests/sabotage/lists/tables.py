@@ -7,6 +7,7 @@ REQUESTS = "tests/tables/test_request.py::"
 COUNTING = "tests/tables/engines/test_counting.py::"
 BOUNDED = "tests/tables/engines/test_contributions.py::"
 IDS = "tests/tables/engines/test_units.py::"
+DICTIONARIES = "tests/tables/engines/test_parquet_cells.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -50,6 +51,27 @@ SABOTAGES = [
         "CASE WHEN {number} IS NULL THEN hash({text})",
         "CASE WHEN {number} IS NULL THEN hash({number})",
         ("tests/statistical/test_kept_cells.py::test_kept_cells_are_chosen_uniformly[duckdb, texts-60000]",),
+    ),
+    Sabotage(
+        "a null of a Parquet file is its dictionary's last value",
+        "tables/engines/parquet_cells.py",
+        "places = [_places(values, len(each) - 1)",
+        "places = [_places(values, len(each) - 2)",
+        (f"{DICTIONARIES}test_what_has_too_many_values_is_counted_by_duckdb",),
+    ),
+    Sabotage(
+        "sums of Parquet files may overflow",
+        "tables/engines/parquet_cells.py",
+        "if self._rows >= self._most_rows:",
+        "if self._rows > 2 * self._most_rows:",
+        (f"{DICTIONARIES}test_no_sum_overflows",),
+    ),
+    Sabotage(
+        "rows of a Parquet file without a value have one",
+        "tables/engines/values.py",
+        "        steps[~known] = 0",
+        "        steps[~known] = last",
+        (f"{DICTIONARIES}test_rows_are_counted_and_their_steps_added_up_as_the_semantics_say",),
     ),
     Sabotage(
         "units keep all their cells on polars and Spark",

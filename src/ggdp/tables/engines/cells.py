@@ -13,8 +13,8 @@ unit in a cell, has a step or none, and its terms are added up in the same stage
 
 With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
 some are kept (`ggdp.tables.engines.contributions`), and the units in each cell, or their rows, are counted.
-`kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where a dialect has a faster
-query of its own for a marginal (`Dialect.direct_cells`).
+`kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where an engine has a faster
+query of its own for a marginal (`Engine.direct_cells`).
 
 Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures
 ``m0``, ...), so that no name of a table can collide with another.
@@ -55,6 +55,7 @@ __all__ = [
     "kept_keys",
     "keys",
     "step_counts",
+    "value_codes",
     "writable",
 ]
 
@@ -99,11 +100,7 @@ class MarginalQuery(NamedTuple):
 
 def cells(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty cells (`cell`, `count`) of a marginal whose columns are all declared."""
-    if query.limits is None:
-        found = query.engine.dialect.direct_cells(query.frame, query.marginal, query.engine.kinds)
-        if found is not None:
-            return found
-    return _summed(query, *_indexed(query))
+    return cell_sums(query)
 
 
 def keys(query: MarginalQuery) -> Frame:
@@ -113,7 +110,8 @@ def keys(query: MarginalQuery) -> Frame:
 
 def cell_sums(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty cells of a declared marginal, with their counts and the sums of all measures."""
-    return _summed(query, *_indexed(query))
+    found = query.engine.direct_cells(query)
+    return _summed(query, *_indexed(query)) if found is None else found
 
 
 def step_counts(query: MarginalQuery) -> Frame:
@@ -255,6 +253,16 @@ def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
     return nw.any_horizontal(
         *(nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items()), ignore_nulls=False
     )
+
+
+def value_codes(dialect: Dialect, column: Column, kind: str, values: Frame) -> Frame:
+    """Return the codes of a frame of one column of values, in its order; `NOWHERE` for those that are not counted."""
+    (name,) = values.columns
+    if column.kind == "bins":
+        dtype = values.collect_schema()[name]
+        return values.select(binned(nw.col(name), kind, column, dtype, dialect))
+    raw = values.select((dialect.text(nw.col(name)) if kind == "text" else nw.col(name)).alias("c0"))
+    return _joined(dialect, raw, [(0, column)], {column.name: kind}).select("k0")
 
 
 def _joined(

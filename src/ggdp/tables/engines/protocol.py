@@ -8,7 +8,8 @@
 ===================  =================================================================  ==========================
 engine               data                                                               dialect
 ===================  =================================================================  ==========================
-`DuckdbFiles`        files, read into a private DuckDB database                         `duckdb.dialect.DUCKDB`
+`DuckdbFiles`        files, read into a private DuckDB database; rows of Parquet        `duckdb.dialect.DUCKDB`
+                     files from their dictionaries if these are small (`parquet_cells`)
 `DuckdbRelation`     DuckDB relations, streamed into a private database                 `duckdb.dialect.DUCKDB`
 `IbisTable`          ibis tables on DuckDB, likewise                                    `duckdb.dialect.DUCKDB`
 `ArrowTable`         pyarrow tables                                                     `arrow.ARROW`
@@ -32,10 +33,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import narwhals as nw
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import date, datetime
 
-    from ggdp.tables.domain import Domain
+    from ggdp.tables.engines.cells import MarginalQuery
     from ggdp.tables.engines.contributions import UnitLimits
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.sources import CountQuery
@@ -78,10 +79,6 @@ class Dialect(Protocol):
         """Return a time, in UTC if the type has a time zone, as a literal of that type."""
         return nw.lit(time.replace(tzinfo=UTC) if getattr(dtype, "time_zone", None) else time).cast(dtype)
 
-    def direct_cells(self, frame: Frame, marginal: Domain, kinds: Mapping[str, str]) -> Frame | None:  # noqa: ARG002
-        """Return the non-empty cells of a declared marginal from one query, if that is faster; else None."""
-        return None
-
 
 class Engine(Protocol):
     """Data that has been opened; a class that derives from it overrides what is different for its data.
@@ -117,6 +114,10 @@ class Engine(Protocol):
     def evaluated(self, frame: Frame) -> tuple[Dialect, Frame]:
         """Return a frame that is used several times, evaluated once if the engine can store it, and its dialect."""
         return self.dialect, frame
+
+    def direct_cells(self, query: MarginalQuery) -> Frame | None:  # noqa: ARG002
+        """Return the non-empty cells of a declared marginal with their sums, if there is a faster way; else None."""
+        return None
 
     def fall_back(self) -> bool:
         """Switch to a slower reader that fails less; return whether there is one that was not in use."""

@@ -40,6 +40,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import narwhals as nw
+import numpy as np
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.engines.contributions import PairValue
@@ -49,10 +50,21 @@ from ggdp.tables.engines.kinds import NUMBER
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.statistics.sum_groups import Measure
 
-__all__ = ["known_name", "number_name", "require_numbers", "stepped", "unit_value_of", "value_name"]
+__all__ = [
+    "array_steps",
+    "known_name",
+    "number_name",
+    "require_numbers",
+    "stepped",
+    "unit_value_of",
+    "value_name",
+]
 
 _KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
 _NUMBER = rf"^{NUMBER}\z"
@@ -120,13 +132,40 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     return clamped.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
 
 
+def array_steps(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """Return the step of each row of integers or floats, a row being a unit, and which rows have one.
+
+    The second is None if all have one. The step of a row without one is 0.
+    """
+    numbers = (values.fill_null(0) if values.null_count else values).to_numpy()
+    known = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
+    low, last = measure.values.low, measure.values.steps
+    if numbers.dtype.kind in "iu" and numbers.dtype != np.uint64 and _is_exact(measure):
+        steps = numbers.astype(np.int64)
+        np.clip(steps, int(low), int(low) + last, out=steps)
+        steps -= int(low)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = (numbers.astype(np.float64) - float(low)) * float(1 / measure.values.step) + 0.5
+        if (unknown := np.isnan(x)).any():
+            known = ~unknown if known is None else known & ~unknown
+            x[unknown] = 0.0
+        steps = np.floor(np.clip(x, 0.0, float(last))).astype(np.int64)
+    if known is not None:
+        steps[~known] = 0
+    return steps, known
+
+
 def _is_whole(frame: Frame, measure: Measure) -> bool:
     """Return whether steps are found without floats: integers in steps of 1."""
-    values, schema = measure.values, frame.collect_schema()
+    schema = frame.collect_schema()
     name = safe_name(measure.column)
-    if number_name(measure.column) in schema.names() or schema[name] not in _INTEGERS:
-        return False
-    return values.step == 1 and max(abs(values.low), abs(values.high)) <= _EXACT
+    return number_name(measure.column) not in schema.names() and schema[name] in _INTEGERS and _is_exact(measure)
+
+
+def _is_exact(measure: Measure) -> bool:
+    """Return whether integers have the same steps without floats."""
+    return measure.values.step == 1 and max(abs(measure.values.low), abs(measure.values.high)) <= _EXACT
 
 
 def _clamped(x: nw.Expr, low: int, first: int, last: int) -> nw.Expr:

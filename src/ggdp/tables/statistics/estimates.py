@@ -172,8 +172,9 @@ def _linear(
     columns: Sequence[ColumnSums], weights: Sequence[Floats], noise: WeightedNoise, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return a linear function of noisy sums, and the ends of its intervals."""
-    value = np.asarray(sum(column.sums @ part for column, part in zip(columns, weights, strict=True)))
-    sizes = np.asarray(sum(np.abs(column.sums) @ np.abs(part) for column, part in zip(columns, weights, strict=True)))
+    # Not by a matrix product, whose threads would wait busily afterwards.
+    terms = np.concatenate([column.sums * part for column, part in zip(columns, weights, strict=True)], axis=-1)
+    value, sizes = terms.sum(axis=-1), np.abs(terms).sum(axis=-1)
     reach = noise.half_widths(np.concatenate(weights), level) + ROUNDING * sizes
     return value, value - reach, value + reach
 

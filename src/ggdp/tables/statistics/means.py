@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.tables.statistics.outer_roots import outer_root
+from ggdp.tables.statistics.outer_roots import Points, outer_root
 from ggdp.tables.statistics.ranges import in_range
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def mean_estimate(
 def mean_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
     """Return means and the ends of their intervals as parts of the range; NaN for null means."""
     slopes, weighed = column.mean_weights, column.weighed.reshape(-1, column.coordinates - 1)
-    total, first = weighed.sum(axis=-1), weighed @ slopes
+    total, first = weighed.sum(axis=-1), (weighed * slopes).sum(axis=-1)
     slack = ROUNDING * np.abs(weighed).sum(axis=-1)
     counted = total > 0.0
     # Cells without units are decided already; any sums do for them.
@@ -102,13 +102,16 @@ def mean_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[
     every = np.arange(value.size)
     low, high = np.zeros_like(value), np.ones_like(value)
     at_value = half_width(value, every)
-    fits = np.abs(first - value * total) <= at_value
+    off = first - value * total
+    fits = np.abs(off) <= at_value
     # Twice the half-width away from the value is mostly outside, and much nearer than the end of the range.
     twice = 2.0 * at_value / total
-    inside = np.where(below(low, every) > 0.0, value, low)
-    lower = outer_root(below, low, inside, np.maximum(value - twice, low))
-    inside = np.where(above(high, every) > 0.0, value, high)
-    upper = outer_root(above, high, inside, np.minimum(value + twice, high))
+    left = Points(low, below(low, every))
+    inside = Points(np.where(left.value > 0.0, value, low), off - at_value)
+    lower = outer_root(below, left, inside, np.maximum(value - twice, low))
+    right = Points(high, above(high, every))
+    inside = Points(np.where(right.value > 0.0, value, high), -off - at_value)
+    upper = outer_root(above, right, inside, np.minimum(value + twice, high))
     # What no mean explains is near 0 or 1; the interval is as wide as the noise.
     reach = at_value / total
     lower = np.where(fits, lower, np.maximum(value - reach, 0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ggdp.distributions.generalized_gaussian import Floats
 
-__all__ = ["ConcaveFunctions", "outer_root"]
+__all__ = ["ConcaveFunctions", "Points", "outer_root"]
 
 # One function for each entry: values at points, of the functions with these numbers.
 ConcaveFunctions: TypeAlias = "Callable[[Floats, NDArray[np.intp]], Floats]"
@@ -22,10 +22,19 @@ ConcaveFunctions: TypeAlias = "Callable[[Floats, NDArray[np.intp]], Floats]"
 _STEPS = 16
 # A step that is shorter than this part of the first distance is the last one, and so is one that leaves less.
 _CLOSE = 1e-6
+# Rounding must not put the end of a chord inside, from where the other end would come near by halving only.
+_SHORT = 1.0 - 1e-7
 
 
-def outer_root(functions: ConcaveFunctions, outside: Floats, inside: Floats, guess: Floats | None = None) -> Floats:
-    """Return points between `outside`, where the functions are above 0, and `inside`, where they are not, just outside.
+class Points(NamedTuple):
+    """A point for each function, and its value there."""
+
+    x: Floats
+    value: Floats
+
+
+def outer_root(functions: ConcaveFunctions, outer: Points, inner: Points, guess: Floats | None = None) -> Floats:
+    """Return points between `outer`, where the functions are above 0, and `inner`, where they are not, just outside.
 
     Claim: for a concave function no point from `outside` up to the result has a value of 0 or less, but the result
     itself may. Proof: concave functions lie above their chords, so the chord from an outer to an inner point reaches 0
@@ -35,16 +44,16 @@ def outer_root(functions: ConcaveFunctions, outside: Floats, inside: Floats, gue
     A guess between them, one for each entry, saves steps. Beyond two outer points a concave function is below the line
     through them, so that the line reaches 0 at an inner point, near the root: the next chord ends there.
 
-    All are arrays of one axis. Entries where `outside` and `inside` are the same stay as they are.
+    All are arrays of one axis. Where the outer and the inner point are the same, it is the result.
     """
-    result, at = outside.copy(), np.flatnonzero(outside != inside)
-    outside, inside = outside[at], inside[at]
-    at_outside, at_inside = functions(outside, at), np.minimum(functions(inside, at), 0.0)
+    result, at = outer.x.copy(), np.flatnonzero(outer.x != inner.x)
+    outside, inside = outer.x[at], inner.x[at]
+    at_outside, at_inside = outer.value[at], np.minimum(inner.value[at], 0.0)
 
-    def narrowed(point: Floats, value: Floats, outer: NDArray[np.bool_]) -> None:
+    def narrowed(point: Floats, value: Floats, is_outer: NDArray[np.bool_]) -> None:
         nonlocal outside, inside, at_outside, at_inside
-        outside, at_outside = np.where(outer, point, outside), np.where(outer, value, at_outside)
-        inside, at_inside = np.where(outer, inside, point), np.where(outer, at_inside, np.minimum(value, 0.0))
+        outside, at_outside = np.where(is_outer, point, outside), np.where(is_outer, value, at_outside)
+        inside, at_inside = np.where(is_outer, inside, point), np.where(is_outer, at_inside, np.minimum(value, 0.0))
 
     if guess is not None:
         value = functions(guess[at], at)
@@ -54,8 +63,7 @@ def outer_root(functions: ConcaveFunctions, outside: Floats, inside: Floats, gue
         if not at.size:
             break
         before, at_before = outside, at_outside
-        moved = outside + _share(at_outside, at_outside - at_inside) * (inside - outside)
-        # Rounding may put the end of the chord a little inside: there it is the new inner point.
+        moved = outside + _SHORT * _share(at_outside, at_outside - at_inside) * (inside - outside)
         value = functions(moved, at)
         narrowed(moved, value, value >= 0.0)
         secant = moved + _share(value, at_before - value) * (moved - before)

@@ -33,7 +33,7 @@ import numpy as np
 from ggdp.errors import ArgumentError
 from ggdp.tables.statistics.means import ROUNDING, mean_parts
 from ggdp.tables.statistics.noisy_sums import TRIPLE, ColumnSums
-from ggdp.tables.statistics.outer_roots import outer_root
+from ggdp.tables.statistics.outer_roots import Points, outer_root
 from ggdp.tables.statistics.ranges import checked_range, scaled
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ def _parts(
     column: ColumnSums, least: Floats, most: Floats, pieces: int, noise: WeightedNoise, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the same for means from `least` to `most`, cut into pieces."""
-    total, first, second = column.weighed.sum(axis=-1), column.weighed @ column.mean_weights, column.weighed[..., 2]
+    sums = column.weighed
+    # Not by a matrix product, whose threads would wait busily afterwards.
+    total, first, second = sums.sum(axis=-1), (sums * column.mean_weights).sum(axis=-1), sums[..., 2]
     counted = total > 0.0
     total = np.where(counted, total, 1.0)
     mean = np.where(counted, first, 0.5) / total
@@ -121,7 +123,7 @@ def _parts(
     # One entry for each piece of I, those of a cell beside each other.
     edges = least[:, None] + (most - least)[:, None] * np.linspace(0.0, 1.0, pieces + 1)
     left, right = edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)
-    slack = np.repeat(ROUNDING * np.abs(column.weighed).sum(axis=-1), pieces)
+    slack = np.repeat(ROUNDING * np.abs(sums).sum(axis=-1), pieces)
 
     def half_widths(v: Floats, at: NDArray[np.intp]) -> Floats:
         weights = _largest_weights(left[at], right[at], v)
@@ -180,15 +182,15 @@ def _hull(pieces: _Pieces, half_widths: ConcaveFunctions) -> tuple[Floats, Float
 
     inner = np.clip(far, zero, top)
     reach = half_widths(inner, every)
-    high = above(top, every) > 0.0
-    kept = ~high | (total * (inner - far) - reach <= 0.0)
+    end, at_inner = Points(top, above(top, every)), total * (inner - far) - reach
+    kept = (end.value <= 0.0) | (at_inner <= 0.0)
     guess = np.minimum(inner + 2.0 * reach / total, top)
-    upper = outer_root(above, top, np.where(high & kept, inner, top), guess)
+    upper = outer_root(above, end, Points(np.where((end.value > 0.0) & kept, inner, top), at_inner), guess)
     inner = np.clip(near, zero, top)
     reach = half_widths(inner, every)
-    low = below(zero, every) > 0.0
-    kept &= ~low | (total * (near - inner) - reach <= 0.0)
+    end, at_inner = Points(zero, below(zero, every)), total * (near - inner) - reach
+    kept &= (end.value <= 0.0) | (at_inner <= 0.0)
     guess = np.maximum(inner - 2.0 * reach / total, zero)
-    lower = outer_root(below, zero, np.where(low & kept, inner, zero), guess)
+    lower = outer_root(below, end, Points(np.where((end.value > 0.0) & kept, inner, zero), at_inner), guess)
     kept &= lower <= upper
     return np.where(kept, lower, 1.0), np.where(kept, upper, 0.0)

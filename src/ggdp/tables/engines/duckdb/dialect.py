@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines.frames import Frame
 
-__all__ = ["DUCKDB"]
+__all__ = ["DUCKDB", "coded_cells"]
 
-# A marginal of more cells may have as many groups.
-_MANY_CELLS = 1 << 18
 # No text of a domain is split by it: levels are separated by a character that none of them holds.
 _SEPARATORS = [chr(code) for code in (31, 30, 29, 28, *range(0xE000, 0xE100))]
 
@@ -48,39 +46,41 @@ class _Duckdb(Dialect):
             QUALIFY rank() OVER (PARTITION BY {UNIT} ORDER BY {score}, {", ".join(cell)}) <= {limits.max_cells}"""
         return framed(nw.to_native(pairs).query("ggdp_pairs", query))
 
-    def direct_cells(self, frame: Frame, marginal: Domain, kinds: Mapping[str, str]) -> Frame | None:
-        # One number for each row is grouped faster than many texts; and the query is bound once.
-        if marginal.size <= _MANY_CELLS:
-            return None
-        schema, values, joins, index = frame.collect_schema(), [], "", "0"
-        codes: list[str] = []
-        for place, column in enumerate(marginal):
-            value, kind = nw.col(safe_name(column.name)), kinds[column.name]
-            if column.kind == "bins":
-                values.append(binned(value, kind, column, schema[safe_name(column.name)], self).alias(f"k{place}"))
-                code = f"nullif(k{place}, {NOWHERE})"
-            else:
-                values.append(canonical(writable(self, value, kind), kind, column.kind).alias(f"t{place}"))
-                values.append(is_missing(value, kind).alias(f"a{place}"))
-                levels = _levels(column.texts, f"l{place}", f"j{place}")
-                joins += f" LEFT JOIN ({levels}) ON t{place} = l{place}"
-                missing, other = (
-                    "NULL" if code is None else str(code) for code in (column.missing_code, column.other_code)
-                )
-                code = f"CASE WHEN a{place} THEN {missing} ELSE coalesce(j{place}, {other}) END"
-            codes.append(f"CAST({code} AS BIGINT)")
-            index = f"({index}) * {column.size} + CAST({code} AS BIGINT)"
-        for pattern in marginal.impossible_codes:
-            falls = " AND ".join(f"{codes[place]} = {code}" for place, code in pattern.items())
-            index = f"CASE WHEN {falls} THEN NULL ELSE {index} END"
-        # A row that is not counted in a column has no index: arithmetic with a null gives a null.
-        query = f"""
-            SELECT {CELL}, count(*) AS {COUNT} FROM (SELECT {index} AS {CELL} FROM ggdp_texts{joins})
-            WHERE {CELL} IS NOT NULL GROUP BY {CELL}"""
-        return framed(nw.to_native(frame.select(*values)).query("ggdp_texts", query))
-
 
 DUCKDB = _Duckdb()
+
+
+def coded_cells(frame: Frame, marginal: Domain, kinds: Mapping[str, str]) -> Frame:
+    """Return the non-empty cells of a declared marginal from one query.
+
+    One number for each row is grouped faster than many texts, and the query is bound once.
+    """
+    schema, values, joins, index = frame.collect_schema(), [], "", "0"
+    codes: list[str] = []
+    for place, column in enumerate(marginal):
+        value, kind = nw.col(safe_name(column.name)), kinds[column.name]
+        if column.kind == "bins":
+            values.append(binned(value, kind, column, schema[safe_name(column.name)], DUCKDB).alias(f"k{place}"))
+            code = f"nullif(k{place}, {NOWHERE})"
+        else:
+            values.append(canonical(writable(DUCKDB, value, kind), kind, column.kind).alias(f"t{place}"))
+            values.append(is_missing(value, kind).alias(f"a{place}"))
+            levels = _levels(column.texts, f"l{place}", f"j{place}")
+            joins += f" LEFT JOIN ({levels}) ON t{place} = l{place}"
+            missing, other = (
+                "NULL" if code is None else str(code) for code in (column.missing_code, column.other_code)
+            )
+            code = f"CASE WHEN a{place} THEN {missing} ELSE coalesce(j{place}, {other}) END"
+        codes.append(f"CAST({code} AS BIGINT)")
+        index = f"({index}) * {column.size} + CAST({code} AS BIGINT)"
+    for pattern in marginal.impossible_codes:
+        falls = " AND ".join(f"{codes[place]} = {code}" for place, code in pattern.items())
+        index = f"CASE WHEN {falls} THEN NULL ELSE {index} END"
+    # A row that is not counted in a column has no index: arithmetic with a null gives a null.
+    query = f"""
+        SELECT {CELL}, count(*) AS {COUNT} FROM (SELECT {index} AS {CELL} FROM ggdp_texts{joins})
+        WHERE {CELL} IS NOT NULL GROUP BY {CELL}"""
+    return framed(nw.to_native(frame.select(*values)).query("ggdp_texts", query))
 
 
 def _levels(levels: Sequence[str], name: str, code: str) -> str:

@@ -11,9 +11,17 @@ from ggdp.errors import ArgumentError
 from ggdp.tables.engines.arrow import ARROW
 from ggdp.tables.engines.duckdb import reading
 from ggdp.tables.engines.duckdb.database import NO_STATISTICS, Stream, connected, evaluated
-from ggdp.tables.engines.duckdb.dialect import DUCKDB
+from ggdp.tables.engines.duckdb.dialect import DUCKDB, coded_cells
 from ggdp.tables.engines.files import require_columns, require_one_schema
-from ggdp.tables.engines.frames import declared_columns, readable, require_one_declaration, safe_name, with_kinds
+from ggdp.tables.engines.frames import (
+    declared_columns,
+    framed,
+    readable,
+    require_one_declaration,
+    safe_name,
+    with_kinds,
+)
+from ggdp.tables.engines.parquet_cells import counted_cells
 from ggdp.tables.engines.protocol import Engine
 
 if TYPE_CHECKING:
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ggdp.tables.column import Column
+    from ggdp.tables.engines.cells import MarginalQuery
     from ggdp.tables.engines.files import Files
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Dialect
@@ -30,6 +39,8 @@ __all__ = ["DuckdbFiles", "DuckdbRelation", "IbisTable"]
 
 # Rows of a relation that are handed over at once.
 _BATCH = 1 << 17
+# A marginal of more cells may have as many groups.
+_MANY_CELLS = 1 << 18
 # Types of DuckDB that Arrow has no exact counterpart of, or has only as text.
 _AS_TEXT = ("HUGEINT", "UHUGEINT", "UUID", "VARINT", "BIGNUM")
 
@@ -46,6 +57,12 @@ class _PrivateDatabase(Engine):
         """Return a frame that is computed once: as an Arrow table, or as a table of the database if it is large."""
         found = evaluated(self._connection, frame)
         return (ARROW if found.implementation.is_pyarrow() else DUCKDB), found
+
+    def direct_cells(self, query: MarginalQuery) -> Frame | None:
+        """Return the non-empty cells of a large marginal of rows from one query."""
+        if query.limits is not None or query.measured or query.marginal.size <= _MANY_CELLS:
+            return None
+        return coded_cells(query.frame, query.marginal, self.kinds)
 
     def close(self) -> None:
         """Close the connection."""
@@ -190,6 +207,11 @@ class DuckdbFiles(_PrivateDatabase):
             require_one_declaration(query, self.kinds)
             relation = reading.text_rows(self._connection, self._files, declared)
         return with_kinds(DUCKDB, relation, list(declared))[0]
+
+    def direct_cells(self, query: MarginalQuery) -> Frame | None:
+        """Return the non-empty cells of rows of Parquet files from their dictionaries, else from one query."""
+        found = counted_cells(self._files.paths, query) if self._reads_parquet else None
+        return super().direct_cells(query) if found is None else framed(found)
 
     def fall_back(self) -> bool:
         """Let Arrow read Parquet files: text that is not valid UTF-8 is beyond DuckDB's reader of them."""
