@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ggdp.tables.statistics.sum_groups import Measure
 
-__all__ = ["SummedMeasure"]
+__all__ = ["SummedMeasure", "integers"]
 
 _BASE, _BASE_OF_SQUARES = 1 << 16, 1 << 10
 
@@ -64,7 +64,7 @@ class SummedMeasure(NamedTuple):
         """Return the exact sums of the steps and of their squares, from the sums of the terms."""
 
         def of(part: str) -> NDArray[np.object_]:
-            return _integers(table[part])
+            return integers(table[part])
 
         nothing = np.zeros(table.num_rows, dtype=object)
         if f"{name}_h" not in table.column_names:
@@ -79,7 +79,7 @@ class SummedMeasure(NamedTuple):
         return not wide and self.measure.values.steps >= self.base
 
 
-def _integers(values: pa.ChunkedArray) -> NDArray[np.object_]:
+def integers(values: pa.ChunkedArray) -> NDArray[np.object_]:
     """Return whole numbers of any type as Python's integers, 0 for null; decimals of 64 bits without their objects."""
     try:
         narrow: NDArray[np.int64] = values.cast("int64").fill_null(0).to_numpy()

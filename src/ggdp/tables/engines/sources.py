@@ -26,6 +26,7 @@ from ggdp.tables.engines.arrow import ArrowTable
 from ggdp.tables.engines.cells import MarginalQuery, cell_sums, cells, keys, step_counts
 from ggdp.tables.engines.contributions import UnitLimits, subkey
 from ggdp.tables.engines.duckdb.sources import DuckdbFiles, DuckdbRelation, IbisTable
+from ggdp.tables.engines.exact_sums import integers
 from ggdp.tables.engines.files import found_files
 from ggdp.tables.engines.frames import collected, quietly
 from ggdp.tables.engines.kinds import require_countable, require_unit
@@ -322,10 +323,10 @@ def _measured(table: pa.Table, query: CountQuery) -> MeasuredCells:
     cells = table["cell"].to_numpy().astype(np.int64, copy=False)
     order = np.argsort(cells)
     table = table.take(pa.array(order))
-    units = np.array(table["count"].to_pylist(), dtype=object)
+    units = integers(table["count"])
     found = []
     for place, summed in enumerate(query.measured):
-        known = np.array(table[known_name(value_name(place))].to_pylist(), dtype=object)
+        known = integers(table[known_name(value_name(place))])
         found.append(CellSums(units, known, *summed.added(table, value_name(place))))
     return MeasuredCells(cells[order], tuple(found) or (CellSums(units, units, units * 0, units * 0),))
 

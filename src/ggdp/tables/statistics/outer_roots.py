@@ -59,6 +59,18 @@ def outer_root(functions: ConcaveFunctions, outer: Points, inner: Points, guess:
         value = functions(guess[at], at)
         narrowed(guess[at], value, value > 0.0)
     close = _CLOSE * np.abs(outside - inside)
+
+    def without(done: NDArray[np.bool_], *more: Floats) -> list[Floats]:
+        """Finish some, and return the rest of more arrays."""
+        nonlocal at, close, outside, inside, at_outside, at_inside
+        if not done.any():
+            return list(more)
+        result[at[done]] = outside[done]
+        left = ~done
+        at, close = at[left], close[left]
+        outside, inside, at_outside, at_inside = (x[left] for x in (outside, inside, at_outside, at_inside))
+        return [x[left] for x in more]
+
     for _ in range(_STEPS):
         if not at.size:
             break
@@ -66,15 +78,14 @@ def outer_root(functions: ConcaveFunctions, outer: Points, inner: Points, guess:
         moved = outside + _SHORT * _share(at_outside, at_outside - at_inside) * (inside - outside)
         value = functions(moved, at)
         narrowed(moved, value, value >= 0.0)
+        done = (np.abs(inside - outside) <= close) | (np.abs(moved - before) <= close)
+        before, at_before, moved, value = without(done, before, at_before, moved, value)
         secant = moved + _share(value, at_before - value) * (moved - before)
         usable = (value >= 0.0) & (at_before > value) & ((secant - inside) * (outside - inside) > 0.0)
         point = np.where(usable, secant, 0.5 * (outside + inside))
         value = functions(point, at)
         narrowed(point, value, value > 0.0)
-        done = (np.abs(inside - outside) <= close) | (np.abs(moved - before) <= close)
-        result[at[done]] = outside[done]
-        at, close = at[~done], close[~done]
-        outside, inside, at_outside, at_inside = (x[~done] for x in (outside, inside, at_outside, at_inside))
+        without(np.abs(inside - outside) <= close)
     result[at] = outside
     return result
 
