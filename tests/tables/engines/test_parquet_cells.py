@@ -155,12 +155,15 @@ def towns(table, folder, **options):
     return path
 
 
-def test_what_has_too_many_values_is_counted_by_duckdb(tmp_path, spied, monkeypatch):
-    table = pa.table({"town": ["a", "b", "c", "a", None]})
-    path, query = towns(table, tmp_path), CountQuery(marginals=(TOWNS,))
-    assert counted(path, query) == [{0: 2, 1: 1, 2: 1, 3: 1}]
-    monkeypatch.setattr(parquet_cells, "_MOST_VALUES", 2)
-    assert counted(path, query) == [{0: 2, 1: 1, 2: 1, 3: 1}]
+@pytest.mark.parametrize("limit", ["_MOST_VALUES", "_MOST_KNOWN"])
+def test_what_has_too_many_values_is_counted_by_duckdb(tmp_path, spied, monkeypatch, limit):
+    # Two of three values in each part of the file.
+    table = pa.table({"town": ["a", "b", "a", None, "c", "a"]})
+    path, query = towns(table, tmp_path, row_group_size=2), CountQuery(marginals=(TOWNS,))
+    monkeypatch.setattr(pa, "cpu_count", lambda: 1)
+    for most in (3, 1):
+        monkeypatch.setattr(parquet_cells, limit, most)
+        assert counted(path, query) == [{0: 3, 1: 1, 2: 1, 3: 1}]
     assert [answer is None for answer in spied.answers] == [False, True]
 
 

@@ -57,8 +57,10 @@ __all__ = ["counted_cells"]
 _BATCH = 1 << 16
 # Bytes of a column that are read at once.
 _BUFFER = 1 << 20
-# A table of more cells is sparse, and a dictionary of more values takes longer than the hashes of DuckDB.
-_MOST_CELLS, _MOST_VALUES = 1 << 18, 1 << 14
+# A table of more cells is sparse. Dictionaries of more values, alone or together, take longer than DuckDB's hashes.
+_MOST_CELLS, _MOST_VALUES, _MOST_KNOWN = 1 << 18, 1 << 14, 1 << 18
+# More threads would wait for each other, and each of them has all cells.
+_MOST_WORKERS = 8
 _MOST = 2**63
 # The number of rows is in the bits of a sum from this one on.
 _BITS = 44
@@ -83,7 +85,7 @@ class _Column:
         """Return what the values of a dictionary add, and at the end what a null adds."""
         if self._last is not None and self._last[0].equals(values):
             return self._last[1]
-        if len(values) > _MOST_VALUES:
+        if len(values) > _MOST_VALUES or len(self._known) > _MOST_KNOWN:
             raise _NotCountedError
         asked = [*values.to_pylist(), None]
         new = [value for value in asked if value not in self._known]
@@ -145,7 +147,7 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 def _tallies(parts: Sequence[tuple[str, int]], query: MarginalQuery, names: Sequence[str]) -> list[_Tally]:
     """Return what is in the cells of parts of files, each thread having some of them."""
     texts = [column.name for column in query.marginal if query.engine.kinds[column.name] == "text"]
-    workers = max(1, min(pa.cpu_count(), len(parts)))
+    workers = max(1, min(pa.cpu_count(), len(parts), _MOST_WORKERS))
     stopped = Event()
 
     def work(number: int) -> _Tally:
@@ -154,7 +156,8 @@ def _tallies(parts: Sequence[tuple[str, int]], query: MarginalQuery, names: Sequ
             for batch in _batches(parts[number::workers], names, texts):
                 if stopped.is_set():
                     break
-                tally.add(batch)
+                if batch.num_rows:
+                    tally.add(batch)
         except BaseException:
             stopped.set()
             raise
