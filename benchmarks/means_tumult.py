@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -26,6 +27,8 @@ def spark() -> Any:
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false", "spark.driver.memory": "3g"}
+    # Else Spark makes this directory in the working one.
+    settings["spark.sql.warehouse.dir"] = tempfile.mkdtemp(prefix="ggdp-warehouse-")
     builder = SparkSession.builder.master("local[2]")
     for setting, value in settings.items():
         builder = builder.config(setting, value)

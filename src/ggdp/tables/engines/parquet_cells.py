@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["counted_cells"]
 
 # Rows that are worked on at once: their numbers fit in the cache of a processor.
-_BATCH = 1 << 16
+_BATCH = 1 << 17
 # Bytes of a column that are read at once.
 _BUFFER = 1 << 20
 # A table of more cells is sparse. Dictionaries of more values, alone or together, take longer than DuckDB's hashes.
@@ -295,8 +295,10 @@ def _numbers_of_groups(
     places: Sequence[NDArray[np.integer]], offsets: Sequence[NDArray[np.int64]], rows: int
 ) -> NDArray[np.intp]:
     """Return the number of the group of each row; there are fewer of them than 32 bits hold."""
-    number = np.zeros(rows, dtype=np.int32)
-    for place, each in zip(places, offsets, strict=True):
+    if not places:
+        return np.zeros(rows, dtype=np.intp)
+    number = places[0].astype(np.int32)
+    for place, each in zip(places[1:], offsets[1:], strict=True):
         number *= np.int32(len(each))
         number += place
     return number.astype(np.intp)

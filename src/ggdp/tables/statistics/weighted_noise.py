@@ -37,7 +37,7 @@ from ggdp.errors import ArgumentError
 from ggdp.tables.statistics.characteristic import LARGEST_ORDER, magnitude_quantiles
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from ggdp.distributions.generalized_gaussian import Floats
 
@@ -97,7 +97,7 @@ class WeightedNoise:
         table = _line(self.order, _level(level), first, last)
         # A convex bound of the sum of absolute weights: its chord.
         steps = np.abs(start).sum() * (1.0 - place) + np.abs(end).sum() * place
-        return np.asarray(np.interp(place, np.linspace(0.0, 1.0, _LINE + 1), table) * self.scale + steps)
+        return np.asarray(_along(table, place) * self.scale + steps)
 
 
 def _level(level: float) -> float:
@@ -131,8 +131,7 @@ def _normalised(order: float, level: float, rows: Floats, in_all: int) -> Floats
         less, more = np.minimum(x, y), np.maximum(x, y)
         # The middle one of three, and the least.
         return _between(_triples(order, level), np.maximum(less, np.minimum(more, z)), np.minimum(less, z))
-    table = _line(order, level, (1, 0), (1, 1))
-    return np.asarray(np.interp(rows.min(axis=1), np.linspace(0.0, 1.0, _LINE + 1), table))
+    return _along(_line(order, level, (1, 0), (1, 1)), rows.min(axis=1))
 
 
 def _raised(order: float, level: float, rows: Floats) -> Floats:
@@ -194,13 +193,25 @@ def _splines(breaks: Floats, x: Floats) -> Floats:
     return found
 
 
+def _along(table: Floats, place: Floats) -> Floats:
+    """Return the table at places from 0 to 1, linear between its entries."""
+    scaled = place * (len(table) - 1.0)
+    i = np.minimum(scaled.astype(np.intp), len(table) - 2)
+    low = table.take(i)
+    return np.asarray(low + (table.take(i + 1) - low) * (scaled - i))
+
+
 def _between(table: Floats, s: Floats, t: Floats) -> Floats:
     """Return the table at s and q = t / s, linear between its entries: from above, as c is convex along both."""
-    q = np.divide(t, s, out=np.zeros_like(t), where=s > 0.0)
-    last = _FINE - 1
-    i, j = (np.minimum((x * last).astype(np.int64), last - 1) for x in (s, q))
-    u, v = s * last - i, q * last - j
-    flat, corner = table.reshape(-1), i * _FINE + j
-    low = flat[corner] * (1.0 - v) + flat[corner + 1] * v
-    high = flat[corner + _FINE] * (1.0 - v) + flat[corner + _FINE + 1] * v
-    return np.asarray(low * (1.0 - u) + high * u)
+    last, flat = _FINE - 1, table.reshape(-1)
+    q = np.divide(t, s, out=np.zeros_like(t), where=s > 0.0) * last
+    s = s * last
+    i, j = (np.minimum(x.astype(np.intp), last - 1) for x in (s, q))
+    s, q, corner = s - i, q - j, i * _FINE + j
+
+    def at(first: NDArray[np.intp]) -> Floats:
+        low = flat.take(first)
+        return np.asarray(low + (flat.take(first + 1) - low) * q)
+
+    low = at(corner)
+    return np.asarray(low + (at(corner + _FINE) - low) * s)
