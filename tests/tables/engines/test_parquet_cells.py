@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import count, product
+from itertools import product, repeat
 from unittest import mock
 
 import pyarrow as pa
@@ -220,22 +220,24 @@ def test_names_with_dots_are_read_elsewhere(tmp_path, spied):
     assert spied.answers == [None]
 
 
-def test_a_part_that_cannot_be_counted_ends_all_others(monkeypatch):
+@pytest.mark.parametrize("cores", [1, 2, 9])
+def test_all_parts_are_read_however_many_threads_there_are(cores, tmp_path, spied, monkeypatch):
+    monkeypatch.setattr(pa, "cpu_count", lambda: cores)
+    path = towns(pa.table({"town": ["a"] * 50 + ["b"] * 51}), tmp_path, row_group_size=7)
+    assert counted(path, CountQuery(marginals=(TOWNS,))) == [{0: 50, 1: 51}]
+    assert spied.answers[0] is not None
+
+
+def test_reading_ends_where_it_is_interrupted(monkeypatch):
     """Or this test does not end."""
     batch = pa.record_batch({"town": pa.array(["a"]).dictionary_encode()})
-
-    def batches(parts, *_):
-        for _ in count():
-            if parts[0][1]:
-                raise parquet_cells._NotCountedError
-            yield batch
-
-    monkeypatch.setattr(parquet_cells, "_batches", batches)
-    monkeypatch.setattr(pa, "cpu_count", lambda: 2)
-    query = mock.Mock(marginal=TOWNS, measured=(), added=["count"], steps=[])
+    monkeypatch.setattr(parquet_cells, "_batches", lambda *_: repeat(batch))
+    query = mock.Mock(marginal=TOWNS)
     query.engine.kinds = {"town": "text"}
-    with pytest.raises(parquet_cells._NotCountedError):
-        parquet_cells._tallies([("file", 0), ("file", 1)], query, ["town"])
+    reading = parquet_cells._read_ahead([("file", 0), ("file", 1)], query, ["town"])
+    assert next(reading) is batch
+    with pytest.raises(KeyboardInterrupt):
+        reading.throw(KeyboardInterrupt)
 
 
 def test_damaged_files_are_refused_without_a_word_of_what_they_hold(tmp_path):

@@ -28,10 +28,11 @@ Apache Parquet, "Encodings", dictionary encoding.
 from __future__ import annotations
 
 import math
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from itertools import groupby
 from operator import is_, itemgetter
-from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,8 +60,8 @@ _BATCH = 1 << 17
 _BUFFER = 1 << 20
 # A table of more cells is sparse. Dictionaries of more values, alone or together, take longer than DuckDB's hashes.
 _MOST_CELLS, _MOST_VALUES, _MOST_KNOWN = 1 << 18, 1 << 14, 1 << 18
-# More threads would wait for each other, and each of them has all cells.
-_MOST_WORKERS = 8
+# More threads would only wait, since one adds up what they read: each has so many batches ready for it.
+_MOST_READERS, _AHEAD = 3, 3
 _MOST = 2**63
 # The number of rows is in the bits of a sum from this one on.
 _BITS = 44
@@ -110,11 +111,13 @@ def counted_cells(paths: Sequence[str], query: MarginalQuery) -> pa.Table | None
     if not names or any("." in name for name in names):
         return None
     try:
-        tallies = _tallies(_row_groups(paths, query), query, names)
+        tally = _Tally(query)
+        for batch in _read_ahead(_row_groups(paths, query), query, names):
+            tally.add(batch)
     except (_NotCountedError, UnicodeDecodeError, pa.ArrowException, OSError):
         # DuckDB fails as well, or reads what Arrow does not; text that is not UTF-8 is read elsewhere.
         return None
-    return _table(query, tallies)
+    return tally.table()
 
 
 def _is_counted_here(query: MarginalQuery) -> bool:
@@ -144,32 +147,22 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _tallies(parts: Sequence[tuple[str, int]], query: MarginalQuery, names: Sequence[str]) -> list[_Tally]:
-    """Return what is in the cells of parts of files, each thread having some of them."""
+def _read_ahead(
+    parts: Sequence[tuple[str, int]], query: MarginalQuery, names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of parts of files, while other threads read the next ones."""
     texts = [column.name for column in query.marginal if query.engine.kinds[column.name] == "text"]
-    workers = max(1, min(pa.cpu_count(), len(parts), _MOST_WORKERS))
-    stopped = Event()
-
-    def work(number: int) -> _Tally:
-        tally = _Tally(query, most=_MOST // workers)
-        try:
-            for batch in _batches(parts[number::workers], names, texts):
-                if stopped.is_set():
-                    break
-                if batch.num_rows:
-                    tally.add(batch)
-        except BaseException:
-            stopped.set()
-            raise
-        tally.finish()
-        return tally
-
-    with ThreadPoolExecutor(max_workers=workers) as threads:
-        try:
-            return list(threads.map(work, range(workers)))
-        finally:
-            # Also where the user interrupts it.
-            stopped.set()
+    number = max(1, min(pa.cpu_count() - 1, len(parts), _MOST_READERS))
+    with ExitStack() as stack:
+        threads = [stack.enter_context(ThreadPoolExecutor(max_workers=1)) for _ in range(number)]
+        readers = [(thread, _batches(parts[k::number], names, texts)) for k, thread in enumerate(threads)]
+        # A thread works on what it is asked for in turn.
+        coming = deque((reader, reader[0].submit(next, reader[1], None)) for _ in range(_AHEAD) for reader in readers)
+        while coming:
+            reader, read = coming.popleft()
+            if (batch := read.result()) is not None:
+                coming.append((reader, reader[0].submit(next, reader[1], None)))
+                yield batch
 
 
 def _batches(parts: Sequence[tuple[str, int]], names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -181,19 +174,6 @@ def _batches(parts: Sequence[tuple[str, int]], names: Sequence[str], texts: Sequ
                 yield from opened.iter_batches(_BATCH, row_groups=[number], columns=names, use_threads=False)
 
 
-def _table(query: MarginalQuery, tallies: Sequence[_Tally]) -> pa.Table:
-    """Return the non-empty cells with all that is in them."""
-    found = {name: np.sum([tally.found[name] for tally in tallies], axis=0) for name in query.added}
-    if query.measured:
-        found[COUNT] = found[COUNT] + found[known_name(query.steps[0])]
-    counted, shape = found[COUNT] > 0, query.marginal.shape
-    for pattern in query.marginal.impossible_codes:
-        everywhere = tuple(pattern.get(place, slice(None)) for place in range(len(shape)))
-        counted.reshape(shape)[everywhere] = False
-    cells = np.flatnonzero(counted)
-    return pa.table({CELL: cells, **{name: terms[cells] for name, terms in found.items()}})
-
-
 class _Tally:
     """What is in each cell of a marginal, of the rows so far; as the count, rows without a step of the first measure.
 
@@ -201,13 +181,13 @@ class _Tally:
     one sum is that of the steps and, in its upper bits, the number of their rows.
     """
 
-    def __init__(self, query: MarginalQuery, *, most: int) -> None:
+    def __init__(self, query: MarginalQuery) -> None:
         self._query, size = query, query.marginal.size
-        self.found = {name: np.zeros(size, dtype=np.int64) for name in query.added}
+        self._found = {name: np.zeros(size, dtype=np.int64) for name in query.added}
         largest = max([1, *(summed.measure.values.steps for summed in query.measured)])
         if largest * _MOST_ROWS_OF_GROUPS >= _ONE:
             raise _NotCountedError
-        self._rows, self._most_rows = 0, most // largest**2
+        self._rows, self._most_rows = 0, _MOST // largest**2
         self._columns, stride = [], size
         for column in query.marginal:
             stride //= column.size
@@ -219,6 +199,8 @@ class _Tally:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch."""
+        if not batch.num_rows:
+            return
         self._rows += batch.num_rows
         if self._rows >= self._most_rows:
             raise _NotCountedError
@@ -227,7 +209,7 @@ class _Tally:
         places = [_places(values, len(each) - 1) for values, each in zip(encoded, offsets, strict=True)]
         same = len(offsets) == len(self._offsets) and all(map(is_, offsets, self._offsets))
         if not same or self._rows_of_groups + batch.num_rows > _MOST_ROWS_OF_GROUPS:
-            self.finish()
+            self._finish()
         groups = math.prod(map(len, offsets))
         if not self._groups and groups > batch.num_rows:
             index = np.sum([each[place] for each, place in zip(offsets, places, strict=True)], axis=0)
@@ -242,7 +224,20 @@ class _Tally:
             else:
                 np.add.at(added, at, terms)
 
-    def finish(self) -> None:
+    def table(self) -> pa.Table:
+        """Return the non-empty cells with all that is in them."""
+        self._finish()
+        found = dict(self._found)
+        if self._query.measured:
+            found[COUNT] = found[COUNT] + found[known_name(self._query.steps[0])]
+        counted, shape = found[COUNT] > 0, self._query.marginal.shape
+        for pattern in self._query.marginal.impossible_codes:
+            everywhere = tuple(pattern.get(place, slice(None)) for place in range(len(shape)))
+            counted.reshape(shape)[everywhere] = False
+        cells = np.flatnonzero(counted)
+        return pa.table({CELL: cells, **{name: terms[cells] for name, terms in found.items()}})
+
+    def _finish(self) -> None:
         """Add the groups to their cells."""
         index = np.zeros(1, dtype=np.int64)
         for each in self._offsets:
@@ -275,9 +270,9 @@ class _Tally:
         for name, term in terms.items():
             here = np.ones(len(at), dtype=np.int64) if term is None else term[inside]
             if name in self._query.steps:
-                np.add.at(self.found[known_name(name)], at, here >> _BITS)
+                np.add.at(self._found[known_name(name)], at, here >> _BITS)
                 here &= _ONE - 1
-            np.add.at(self.found[name], at, here)
+            np.add.at(self._found[name], at, here)
 
 
 def _encoded(values: pa.Array) -> pa.DictionaryArray:
