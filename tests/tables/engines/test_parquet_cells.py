@@ -127,7 +127,7 @@ def test_rows_are_counted_and_their_steps_added_up_as_the_semantics_say(
     cell.schema = table.schema
     with (
         mock.patch.object(sources, "counted_cells", spy),
-        mock.patch.object(parquet_cells, "_BATCH", batch),
+        mock.patch.multiple(parquet_cells, _BATCH=batch, _FEW_PARTS=99),
         mock.patch.multiple(parquet_cells, _BITS=bits, _ONE=1 << bits, _MOST_ROWS_OF_GROUPS=(1 << (63 - bits)) - 1),
     ):
         query = CountQuery(marginals=(marginal,), measured=measured)
@@ -155,13 +155,15 @@ def towns(table, folder, **options):
     return path
 
 
-@pytest.mark.parametrize("limit", ["_MOST_VALUES", "_MOST_KNOWN"])
-def test_what_has_too_many_values_is_counted_by_duckdb(tmp_path, spied, monkeypatch, limit):
-    # Two of three values in each part of the file.
+# Two of three values in each part of a file of three parts; each limit lets it pass, and then not.
+LIMITS = {"_MOST_VALUES": (2, 1), "_MOST_TIMES": (3, 1), "_MOST_BYTES": (999, 9), "_FEW_PARTS": (3, 2)}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_what_takes_long_or_much_memory_is_counted_by_duckdb(tmp_path, spied, monkeypatch, limit):
     table = pa.table({"town": ["a", "b", "a", None, "c", "a"]})
     path, query = towns(table, tmp_path, row_group_size=2), CountQuery(marginals=(TOWNS,))
-    monkeypatch.setattr(pa, "cpu_count", lambda: 1)
-    for most in (3, 1):
+    for most in LIMITS[limit]:
         monkeypatch.setattr(parquet_cells, limit, most)
         assert counted(path, query) == [{0: 3, 1: 1, 2: 1, 3: 1}]
     assert [answer is None for answer in spied.answers] == [False, True]
@@ -213,6 +215,14 @@ def test_text_that_is_not_utf_8_is_read_elsewhere(tmp_path, spied):
     assert all(answer is None for answer in spied.answers)
 
 
+@pytest.mark.parametrize("added", [[], [2]])
+def test_categories_that_are_not_utf_8_decide_nothing_about_others(tmp_path, added):
+    texts = pa.array([b"a", b"b", b"\xff"], pa.binary()).view(pa.string())
+    table = pa.table({"town": pa.DictionaryArray.from_arrays(pa.array([0, 1, *added]), texts)})
+    found = counted(towns(table, tmp_path), CountQuery(marginals=(TOWNS,)))
+    assert found == [{0: 1, 1: 1, **dict.fromkeys(added, 1)}]
+
+
 def test_names_with_dots_are_read_elsewhere(tmp_path, spied):
     table = pa.table({"a.b": ["x"], "a": pa.array([{"b": "y"}])})
     domain = Domain({"a.b": ["x", "y"]})
@@ -238,6 +248,23 @@ def test_reading_ends_where_it_is_interrupted(monkeypatch):
     assert next(reading) is batch
     with pytest.raises(KeyboardInterrupt):
         reading.throw(KeyboardInterrupt)
+
+
+def test_places_beyond_a_dictionary_are_not_counted(tmp_path, spied):
+    """Damage in one column would move rows along another."""
+    from ggdp.errors import SourceError
+
+    texts = list("abcde")
+    table = pa.table({"sex": ["x", "y"] * 32, "town": [texts[place % 5] for place in range(64)]})
+    path = towns(table, tmp_path, compression="none")
+    column = pq.read_metadata(path).row_group(0).column(1)
+    end = column.dictionary_page_offset + column.total_compressed_size
+    data = bytearray(path.read_bytes())
+    data[end - 23] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(SourceError):
+        counted(path, CountQuery(marginals=(Domain({"sex": ["x", "y"], "town": texts}),)))
+    assert spied.answers[0] is None
 
 
 def test_damaged_files_are_refused_without_a_word_of_what_they_hold(tmp_path):

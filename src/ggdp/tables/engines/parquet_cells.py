@@ -18,7 +18,11 @@ found by `values.array_steps`, and added up as integers of 64 bits: no sum overf
 is kept below 2^63.
 
 No statistics of a file are read, and no row decides about another: whether there is a result depends on the file, but
-the result does not depend on who has counted it.
+the result does not depend on who has counted it. Places are checked against their dictionary, so that a damaged file
+is not counted by what is beside it in memory.
+
+Files are left to DuckDB where dictionaries are large, in values or in bytes, or come anew again and again: what is kept
+here of a column is bounded (`_MOST_VALUES` and the limits beside it).
 
 References
 ----------
@@ -37,6 +41,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ggdp.tables.engines.arrow import ARROW
 from ggdp.tables.engines.cells import CELL, COUNT, value_codes
@@ -45,8 +50,9 @@ from ggdp.tables.engines.kinds import NOWHERE
 from ggdp.tables.engines.values import array_steps, known_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
+    import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
     from ggdp.tables.column import Column
@@ -58,20 +64,24 @@ __all__ = ["counted_cells"]
 _BATCH = 1 << 17
 # Bytes of a column that are read at once.
 _BUFFER = 1 << 20
-# A table of more cells is sparse. Dictionaries of more values, alone or together, take longer than DuckDB's hashes.
-_MOST_CELLS, _MOST_VALUES, _MOST_KNOWN = 1 << 18, 1 << 14, 1 << 18
+# A table of more cells is sparse.
+_MOST_CELLS = 1 << 18
+# Values of a dictionary, bytes of a column of text in a part of a file, and how often new values may be given codes:
+# beyond, DuckDB is faster, or takes less memory. So it is where parts have fewer rows, if there are more than a few.
+_MOST_VALUES, _MOST_BYTES, _MOST_TIMES = 1 << 14, 1 << 24, 64
+_LEAST_ROWS, _FEW_PARTS = 1 << 10, 16
 # More threads would only wait, since one adds up what they read: each has so many batches ready for it.
 _MOST_READERS, _AHEAD = 3, 3
 _MOST = 2**63
 # The number of rows is in the bits of a sum from this one on.
 _BITS = 44
 _ONE, _MOST_ROWS_OF_GROUPS = 1 << _BITS, (1 << (63 - _BITS)) - 1
-# Types of Arrow whose values Python's are equal to if and only if they are.
+# Types whose values are equal exactly if their Python values are.
 _TAKEN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
 
 
 class _NotCountedError(Exception):
-    """A file holds what is not counted here."""
+    """A file is left to DuckDB."""
 
 
 class _Column:
@@ -80,17 +90,21 @@ class _Column:
     def __init__(self, column: Column, kind: str, *, stride: int, nowhere: int) -> None:
         self._column, self._kind, self._stride, self._nowhere = column, kind, stride, nowhere
         self._known: dict[object, int] = {}
+        self._times = 0
         self._last: tuple[pa.Array, NDArray[np.int64]] | None = None
 
     def offsets(self, values: pa.Array) -> NDArray[np.int64]:
         """Return what the values of a dictionary add, and at the end what a null adds."""
         if self._last is not None and self._last[0].equals(values):
             return self._last[1]
-        if len(values) > _MOST_VALUES or len(self._known) > _MOST_KNOWN:
+        if len(values) > _MOST_VALUES:
             raise _NotCountedError
         asked = [*values.to_pylist(), None]
         new = [value for value in asked if value not in self._known]
         if new:
+            self._times += 1
+            if self._times > _MOST_TIMES:
+                raise _NotCountedError
             frame = framed(pa.table({"value": pa.array(new, values.type)}))
             codes = collected(value_codes(ARROW, self._column, self._kind, frame)).column(0).to_numpy()
             self._known.update(zip(new, np.where(codes == NOWHERE, self._nowhere, codes * self._stride), strict=True))
@@ -115,7 +129,7 @@ def counted_cells(paths: Sequence[str], query: MarginalQuery) -> pa.Table | None
         for batch in _read_ahead(_row_groups(paths, query), query, names):
             tally.add(batch)
     except (_NotCountedError, UnicodeDecodeError, pa.ArrowException, OSError):
-        # DuckDB fails as well, or reads what Arrow does not; text that is not UTF-8 is read elsewhere.
+        # Where Arrow fails, DuckDB does as well, or reads what Arrow does not.
         return None
     return tally.table()
 
@@ -126,6 +140,8 @@ def _is_counted_here(query: MarginalQuery) -> bool:
     if query.limits is not None or query.by_step or query.marginal.is_open or query.marginal.size > _MOST_CELLS:
         return False
     measures = [summed.measure for summed in query.measured]
+    if any(measure.values.steps * _MOST_ROWS_OF_GROUPS >= _ONE for measure in measures):
+        return False
     return all(measure.rule is None and kinds[measure.column] in ("integer", "float") for measure in measures)
 
 
@@ -133,14 +149,27 @@ def _row_groups(paths: Sequence[str], query: MarginalQuery) -> list[tuple[str, i
     """Return the parts of files, each by its file and its number there."""
     import pyarrow.parquet as pq
 
-    found = []
+    found, rows = [], 0
     for path in paths:
         with pq.ParquetFile(path) as opened:
-            kinds = (opened.schema_arrow.field(column.name).type for column in query.marginal)
-            if not all(any(taken(_value_type(kind)) for taken in _TAKEN) for kind in kinds):
+            kinds = {column.name: opened.schema_arrow.field(column.name).type for column in query.marginal}
+            if not all(any(taken(_value_type(kind)) for taken in _TAKEN) for kind in kinds.values()):
+                raise _NotCountedError
+            if any(size > _MOST_BYTES for size in _sizes(opened.metadata, kinds)):
                 raise _NotCountedError
             found += [(path, number) for number in range(opened.num_row_groups)]
+            rows += opened.metadata.num_rows
+    if len(found) > _FEW_PARTS and rows < _LEAST_ROWS * len(found):
+        raise _NotCountedError
     return found
+
+
+def _sizes(metadata: pq.FileMetaData, names: Container[str]) -> Iterator[int]:
+    """Yield the bytes that each part of a file has of some columns, uncompressed."""
+    for part in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(part.column, range(part.num_columns)):
+            if column.path_in_schema in names:
+                yield column.total_uncompressed_size
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -176,19 +205,18 @@ def _batches(parts: Sequence[tuple[str, int]], names: Sequence[str], texts: Sequ
 
 
 class _Tally:
-    """What is in each cell of a marginal, of the rows so far; as the count, rows without a step of the first measure.
+    """What is in each cell of a marginal, of the rows so far.
 
-    Rows are first added up by groups, while the dictionaries stay the same. There a row with a step adds `_ONE` to it:
-    one sum is that of the steps and, in its upper bits, the number of their rows.
+    With measures, the count is that of rows without a step of the first one. Rows are first added up by groups, while
+    the dictionaries stay the same. There a row with a step adds `_ONE` to it: one sum is that of the steps and, in its
+    upper bits, the number of their rows.
     """
 
     def __init__(self, query: MarginalQuery) -> None:
         self._query, size = query, query.marginal.size
         self._found = {name: np.zeros(size, dtype=np.int64) for name in query.added}
-        largest = max([1, *(summed.measure.values.steps for summed in query.measured)])
-        if largest * _MOST_ROWS_OF_GROUPS >= _ONE:
-            raise _NotCountedError
-        self._rows, self._most_rows = 0, _MOST // largest**2
+        terms = (summed.measure.values.steps ** (2 if summed.squares else 1) for summed in query.measured)
+        self._rows, self._most_rows = 0, _MOST // max([1, *terms])
         self._columns, stride = [], size
         for column in query.marginal:
             stride //= column.size
@@ -283,6 +311,10 @@ def _encoded(values: pa.Array) -> pa.DictionaryArray:
 
 def _places(values: pa.DictionaryArray, null: int) -> NDArray[np.integer]:
     """Return the places of values in their dictionary, and one of its own for null."""
+    ends = pc.min_max(values.indices)
+    if ends["min"].is_valid and not 0 <= ends["min"].as_py() <= ends["max"].as_py() < null:
+        # A damaged file.
+        raise _NotCountedError
     places: NDArray[np.integer] = (values.indices.fill_null(null) if values.null_count else values.indices).to_numpy()
     return places
 

@@ -36,7 +36,7 @@ class Points(NamedTuple):
 def outer_root(functions: ConcaveFunctions, outer: Points, inner: Points, guess: Floats | None = None) -> Floats:
     """Return points between `outer`, where the functions are above 0, and `inner`, where they are not, just outside.
 
-    Claim: for a concave function no point from `outside` up to the result has a value of 0 or less, but the result
+    Claim: for a concave function no point from the outer one up to the result has a value of 0 or less, but the result
     itself may. Proof: concave functions lie above their chords, so the chord from an outer to an inner point reaches 0
     where the function is not below 0; and a concave function that is above 0 at two points is above 0 between them. It
     holds after every step, as a point becomes the outer one only if the function was found not to be below 0 there.

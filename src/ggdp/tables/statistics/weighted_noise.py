@@ -196,7 +196,7 @@ def _splines(breaks: Floats, x: Floats) -> Floats:
 def _along(table: Floats, place: Floats) -> Floats:
     """Return the table at places from 0 to 1, linear between its entries."""
     scaled = place * (len(table) - 1.0)
-    i = np.minimum(scaled.astype(np.intp), len(table) - 2)
+    i = np.clip(scaled.astype(np.intp), 0, len(table) - 2)
     low = table.take(i)
     return np.asarray(low + (table.take(i + 1) - low) * (scaled - i))
 

@@ -140,8 +140,10 @@ def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | 
         return _utf8(found, instead[name]) if name in instead else found.cast(schema.field(safe_name(name)).type)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for path in files.paths:
-            with pq.ParquetFile(path) as opened:
+        for path, stored in zip(files.paths, schemas, strict=True):
+            # Else Arrow fails where a category is not valid UTF-8.
+            categories = [name for name in instead if pa.types.is_dictionary(stored.field(name).type)]
+            with pq.ParquetFile(path, read_dictionary=categories) as opened:
                 for batch in opened.iter_batches(columns=list(declared)):
                     yield pa.record_batch([array(name, batch.column(name)) for name in declared], schema)
 
