@@ -47,7 +47,6 @@ __all__ = [
     "CELL",
     "COUNT",
     "MarginalQuery",
-    "cell_sums",
     "cells",
     "clamped_totals",
     "crowded",
@@ -99,19 +98,14 @@ class MarginalQuery(NamedTuple):
 
 
 def cells(query: MarginalQuery) -> Frame:
-    """Return a frame of the non-empty cells (`cell`, `count`) of a marginal whose columns are all declared."""
-    return cell_sums(query)
+    """Return a frame of the non-empty cells of a declared marginal: `cell`, `count`, and the sums of all measures."""
+    found = query.engine.direct_cells(query)
+    return _summed(query, *_indexed(query)) if found is None else found
 
 
 def keys(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
     return _summed(query, *_named(query))
-
-
-def cell_sums(query: MarginalQuery) -> Frame:
-    """Return a frame of the non-empty cells of a declared marginal, with their counts and the sums of all measures."""
-    found = query.engine.direct_cells(query)
-    return _summed(query, *_indexed(query)) if found is None else found
 
 
 def step_counts(query: MarginalQuery) -> Frame:

@@ -66,8 +66,8 @@ _BATCH = 1 << 17
 _BUFFER = 1 << 20
 # A table of more cells is sparse.
 _MOST_CELLS = 1 << 18
-# Values of a dictionary, bytes of a column of text in a part of a file, and how often new values may be given codes:
-# beyond, DuckDB is faster, or takes less memory. So it is where parts have fewer rows, if there are more than a few.
+# The most values of a dictionary, bytes of a column in a part of a file, and times that new values are given codes:
+# beyond these DuckDB is faster, or takes less memory. So it is where more than a few parts have fewer rows on average.
 _MOST_VALUES, _MOST_BYTES, _MOST_TIMES = 1 << 14, 1 << 24, 64
 _LEAST_ROWS, _FEW_PARTS = 1 << 10, 16
 # More threads would only wait, since one adds up what they read: each has so many batches ready for it.
@@ -115,7 +115,7 @@ class _Column:
 def counted_cells(paths: Sequence[str], query: MarginalQuery) -> pa.Table | None:
     """Return the non-empty cells of a declared marginal of rows, with their counts and sums; None if it cannot.
 
-    The columns are those of `cells.cell_sums` on an engine with wide sums.
+    The columns are those of `cells.cells` on an engine with wide sums.
     """
     if not _is_counted_here(query):
         return None

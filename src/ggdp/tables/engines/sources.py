@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.tables.engines.arrow import ArrowTable
-from ggdp.tables.engines.cells import MarginalQuery, cell_sums, cells, keys, step_counts
+from ggdp.tables.engines.cells import MarginalQuery, cells, keys, step_counts
 from ggdp.tables.engines.contributions import UnitLimits, subkey
 from ggdp.tables.engines.duckdb.sources import DuckdbFiles, DuckdbRelation, IbisTable
 from ggdp.tables.engines.exact_sums import integers
@@ -195,7 +195,7 @@ class TableSource:
         Claim. A row, or the pair of a unit and a cell it is kept in, adds 1 to a count and one step, from 0 to N, to a
         sum, or nothing if it has no number; both depend on the rows of this unit alone.
         """
-        return [_measured(table, query) for table in self.answer(query, cell_sums)]
+        return [_measured(table, query) for table in self.answer(query, cells)]
 
     def steps(self, query: CountQuery) -> list[SteppedCells]:
         """Return the cells and steps of the one measure of a query that occur, of each marginal."""
