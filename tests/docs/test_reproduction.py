@@ -58,7 +58,12 @@ def test_the_tables_are_what_a_run_gives(table, place, measure):
     shown = [each for each in shown if each[2][0] is not None]
     keys = dict.fromkeys(key for key, _, _ in shown)
     run = run_counts(
-        table.__name__, np.array(table().counts), sanitisers=[sanitiser_of(key) for key in keys], deltas=[0.05], seed=0
+        table.__name__,
+        np.array(table().counts),
+        sanitisers=[sanitiser_of(key) for key in keys],
+        deltas=[0.05],
+        repeats=4000,
+        seed=0,
     )
     for key, adjustment, printed in shown:
         for epsilon, number in zip(EPSILONS, printed, strict=True):

@@ -34,7 +34,8 @@ def reproduce(
         bool, typer.Option("--quick", help="A small run, to check the installation: about a minute on two cores.")
     ] = False,
     repeats: Annotated[
-        int | None, typer.Option(help="Repeats of the counts; default: 500, or 20 in a quick run.")
+        int | None,
+        typer.Option(help="Repeats of the counts; default: 20000 (adult: 500), or 20 in a quick run."),
     ] = None,
     svm_repeats: Annotated[
         int | None, typer.Option(help="Repeats of the classifier; default: 5, or 1 in a quick run.")

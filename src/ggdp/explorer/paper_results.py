@@ -31,6 +31,7 @@ IN_WORDS = {
     "holds": "hold",
     "holds only if": "hold under a condition",
     "does not hold": "do not hold",
+    "not measurable": "cannot be measured",
     "not measured": "were not measured in this run",
 }
 _STAGES = 3

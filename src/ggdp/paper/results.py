@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp.errors import ArgumentError
 from ggdp.paper.experiments.count_distances import JEFFREYS
+from ggdp.paper.experiments.sanitisers import QUICK_REPEATS, REPEATS, TABLE_REPEATS
 
 if TYPE_CHECKING:
     from ggdp.paper.experiments.count_runs import CountRun
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["VERDICTS", "Claim", "Drawing", "Results", "Row", "Verdict"]
 
 Row: TypeAlias = dict[str, Any]
-Verdict: TypeAlias = Literal["holds", "holds only if", "does not hold", "not measured"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "holds only if", "does not hold", "not measured")
+Verdict: TypeAlias = Literal["holds", "holds only if", "does not hold", "not measurable", "not measured"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds only if", "does not hold", "not measurable", "not measured")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,8 @@ class Claim:
     claim : str
         What it says, in its words or close to them.
     verdict : str
-        "holds", "holds only if", "does not hold" or "not measured".
+        "holds", "holds only if", "does not hold", "not measurable" (an opinion, or a word that the paper does not
+        define) or "not measured" (not run, or too few repeats to decide).
     condition : str
         Under which condition it holds, where it holds only then.
     measured : str
@@ -125,8 +127,10 @@ class Results:
         Whether it was a small run.
     seed : int
         The seed of all its randomness.
-    repeats, svm_repeats : int
-        Repeats of the counts, and of the classifier.
+    repeats : int, optional
+        Requested repeats of the counts; by default those of each data set (`repeats_of`).
+    svm_repeats : int
+        Repeats of the classifier.
     epsilons, deltas : tuple of float, optional
         Requested privacy parameters that replace the paper's.
     prior : float
@@ -154,7 +158,7 @@ class Results:
     what: str
     quick: bool
     seed: int
-    repeats: int
+    repeats: int | None
     svm_repeats: int
     epsilons: tuple[float, ...] | None = None
     deltas: tuple[float, ...] | None = None
@@ -168,6 +172,12 @@ class Results:
     drawings: list[Drawing] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def repeats_of(self, dataset: str) -> int:
+        """Return how often the counts of a data set are sanitised."""
+        if self.repeats is not None:
+            return self.repeats
+        return QUICK_REPEATS if self.quick else REPEATS if dataset == "adult" else TABLE_REPEATS
 
     def drawing(self, key: str | None) -> Drawing | None:
         """Return a figure by its key, or None where this run does not have it."""

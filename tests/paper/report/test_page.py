@@ -1,5 +1,6 @@
 import copy
 import csv
+import dataclasses
 import html
 import io
 import json
@@ -104,7 +105,7 @@ def test_long_tables_and_the_claims_are_folded_and_found_by_links(text):
         before = text[: text.index(start)]
         assert before.count("<details") == before.count("</details>") + 1, start
     assert "<details open" not in text
-    # What does not stand is not folded, and a link to a claim opens its fold.
+    # What does not hold is not folded, and a link to a claim opens its fold.
     before = text[: text.index('<section id="not-standing">')]
     assert before.count("<details") == before.count("</details>")
     assert 'addEventListener("hashchange", unfold)' in text
@@ -317,7 +318,7 @@ def test_facts_hold_what_the_tables_do_not(results):
     facts = {(row["about"], row["fact"]): row["value"] for row in rows}
     assert facts["czech", "n"] == "1841"
     assert facts["divergence", "prior"] == "0.5"
-    assert facts["run", "repeats"] == "40"
+    assert facts["czech", "repeats"] == facts["adult", "repeats"] == "40"
     assert int(facts["adult", "train"]) == results.adult["train"]
     product = 1
     for (about, fact), value in facts.items():
@@ -358,7 +359,7 @@ def test_the_errata_are_those_of_the_documentation_and_all_in_the_page(text):
 
 
 def test_the_summary_counts_what_was_measured(results, text):
-    open_ = sum(claim.verdict == "not measured" for claim in results.claims)
+    open_ = sum(claim.verdict in ("not measured", "not measurable") for claim in results.claims)
     assert f"{len(results.claims) - open_} were measured" in text or (not open_ and "all were measured" in text)
 
 
@@ -369,6 +370,19 @@ def test_the_printed_command_has_every_flag_that_matters(results):
     assert line in html.unescape(report_html(again))
     again.prior = 1.0
     assert "prior=1" in report_html(again)
+
+
+def test_tables_of_64_cells_have_20000_repeats_unless_it_says_otherwise(results):
+    def repeats(**changes):
+        other = dataclasses.replace(results, **changes)
+        return [other.repeats_of(name) for name in ("mildew", "czech", "adult")]
+
+    assert repeats(quick=False, repeats=None) == [20_000, 20_000, 500]
+    assert repeats(quick=True, repeats=None) == [20, 20, 20]
+    assert repeats(quick=False, repeats=7) == repeats(quick=True, repeats=7) == [7, 7, 7]
+    whole = html.unescape(report_html(dataclasses.replace(results, quick=False, repeats=None)))
+    assert "20,000 (mildew), 20,000 (czech), 500 (adult)" in whole
+    assert "ggdp reproduce all --svm-repeats 1 --seed 0 --out DIR" in whole
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ They are the rows of ``statements.csv``, in the order of the paper.
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,7 @@ from ggdp.paper.results import Claim
 if TYPE_CHECKING:
     from ggdp.paper.results import Verdict
 
-__all__ = ["STATEMENTS", "Statement", "judged", "not_run"]
+__all__ = ["STATEMENTS", "Statement", "judged", "not_measurable", "not_run"]
 
 
 class Statement(NamedTuple):
@@ -54,6 +55,11 @@ def judged(key: str, fact: object, measured: str, *, condition: str = "") -> Cla
         measured=measured,
         figure=said.figure or None,
     )
+
+
+def not_measurable(key: str, why: str) -> Claim:
+    """Return a claim that no run can judge: an opinion, or one that rests on what the paper does not define."""
+    return replace(judged(key, None, why), verdict="not measurable")
 
 
 def not_run(key: str) -> Claim:

@@ -40,7 +40,9 @@ __all__ = [
     "OURS",
     "PAPER",
     "QUICK_DELTAS",
+    "QUICK_REPEATS",
     "REPEATS",
+    "TABLE_REPEATS",
     "Sanitiser",
     "Setting",
     "known",
@@ -58,7 +60,8 @@ EPSILONS_TEXT = (0.1,)
 DELTAS = (0.01, 0.05, 0.1, 0.25)
 # Those of a small run.
 QUICK_DELTAS = (0.05, 0.25)
-REPEATS = 500
+# The paper's; and for tables of 64 cells enough to decide what is close.
+REPEATS, TABLE_REPEATS, QUICK_REPEATS = 500, 20_000, 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,12 +75,12 @@ def _facts(results: Results) -> Iterator[tuple[str, str, Any]]:
     yield "run", "part", results.what
     yield "run", "quick", "yes" if results.quick else "no"
     yield "run", "seed", results.seed
-    yield "run", "repeats", results.repeats
     yield "run", "svm_repeats", results.svm_repeats
     yield "divergence", "prior", results.prior
     yield "divergence", "kl", FORTH
     yield "divergence", "kl_back", BACK
     for name, run in results.counts.items():
+        yield name, "repeats", run.rows[0]["repeats"]
         yield name, "n", run.n
         yield name, "cells_sanitised", run.cells
         for fact in ("epsilon", "delta"):

@@ -60,6 +60,7 @@ BADGES: dict[Verdict, tuple[str, str]] = {
     "holds": ("holds", "✓"),
     "holds only if": ("only", "◐"),
     "does not hold": ("fails", "✕"),
+    "not measurable": ("vague", "?"),
     "not measured": ("open", "–"),
 }
 # A picture that is wider than this, in points, has to be scrolled on a phone.
@@ -173,7 +174,7 @@ def _contents(
     below_experiments = [(f"data-{data.key}", data.name) for data in experiments]
     found: list[tuple[str, str, list[tuple[str, str]], object]] = [
         ("summary", "Summary", [], True),
-        ("not-standing", "What does not stand", [], wrong),
+        ("not-standing", "What does not hold", [], wrong),
         ("claims", "Claims and verdicts", below_claims, sections),
         ("theory", "Sections 2 and 3", below_theory, theory),
         ("experiments", "Section 4: experiments", below_experiments, experiments),
@@ -185,26 +186,35 @@ def _contents(
 
 def _facts(results: Results) -> dict[str, Any]:
     """Return the facts below the title."""
-    repeats = {} if results.svm is None else {"classifier repeats": results.svm_repeats}
+    repeats: dict[str, Any] = {"repeats": _repeats(results)} if results.counts else {}
+    if results.svm is not None:
+        repeats["classifier repeats"] = results.svm_repeats
     return {
         "ggdp": results.versions.get("ggdp", ""),
         "seed": results.seed,
-        "repeats": f"{results.repeats:,}",
         **repeats,
         "run": f"{results.what}, quick" if results.quick else results.what,
     }
+
+
+def _repeats(results: Results) -> str:
+    """Return the repeats of the counts, with a name where data sets differ."""
+    found = {name: f"{results.repeats_of(name):,}" for name in DATASETS if name in results.counts}
+    if len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    return ", ".join(f"{number} ({name})" for name, number in found.items())
 
 
 def _made(results: Results) -> dict[str, str]:
     """Return what the numbers depend on."""
     facts = {
         "Seed": str(results.seed),
-        "Repeats": f"{results.repeats:,} of the counts, {results.svm_repeats} of the classifier",
         **results.versions,
     }
     if results.bounds is not None:
         facts["Monte Carlo"] = f"{results.bounds.draws:,} draws a scale"
     if results.counts:
+        facts["Repeats"] = _repeats(results)
         facts["Divergence"] = (
             f"KL(original ‖ sanitised), and back in counts.csv; Dirichlet prior {results.prior:g} a cell"
         )
@@ -242,8 +252,8 @@ def _command(results: Results) -> str:
             f"deltas={results.deltas}, prior={results.prior:g}{adult})"
         )
     flags = ["--quick"] if results.quick else []
-    flags.append(f"--repeats {results.repeats}")
+    flags += [] if results.repeats is None else [f"--repeats {results.repeats}"]
     if results.what in ("adult", "all"):
         flags.append(f"--svm-repeats {results.svm_repeats}")
         flags += [f"--adult {shlex.quote(results.adult_file)}"] if results.adult_file else []
-    return f"ggdp reproduce {results.what} {' '.join(flags)} --seed {results.seed} --out DIR"
+    return " ".join(["ggdp reproduce", results.what, *flags, f"--seed {results.seed} --out DIR"])
