@@ -133,6 +133,8 @@ def test_the_ratio_of_figure_3_is_pdp_to_adp_and_not_monotone_in_delta(says):
     says("figure-3-most", ratio(1, "1e-15"))
     says("figure-3-falls", ratio("0.99", "0.4"))
     says("figure-3-rises", ratio("0.99", "0.5"))
+    says("figure-3-beyond", ratio("0.99", "0.99"))
+    says("figure-3-edge", mp.findroot(lambda delta: ratio(1, delta) - 1, 0.95))
 
 
 def test_part_c_of_lemma_9_can_be_tighter_than_part_b(says):
@@ -174,6 +176,12 @@ def test_eqn_b1_is_not_enough_for_boundary_inflated_noise(says):
     b = truncated_scale(4, [(1.0, 1.0, 1)], 1, 0.1)
     loss = loss_of_boundary_inflated(order=4, scale=b, width=1.0, sensitivity=1.0)
     says("inflated-overrun", loss.lower / 0.1)
+    # Where the bounds are D apart: 1/2 over the tail beyond D is exp(epsilon).
+    with mp.workdps(20):
+        narrow = mp.findroot(lambda b: mp.erfc(1 / b) - mp.exp(-1), 1.5)
+    says("inflated-narrow", narrow)
+    found = ggdp.calibrate(ggdp.PureDP(1.0), ONE, order=2, bounds=[(0.0, 1.0)], bounding="boundary-inflated")
+    assert found.scale == pytest.approx(float(narrow), rel=1e-8)
     with pytest.raises(ggdp.errors.UnattainableError):
         ggdp.calibrate(
             ggdp.PureDP(0.1), ONE, order=4, bounds=[(0.0, 1.0)], bounding="boundary-inflated", method="paper"
@@ -199,6 +207,13 @@ def test_clipping_does_not_keep_probabilistic_dp(says):
     says("clamped-atom", mp.log(atom / normal_tail(at / std)))
     assert at < far
     says("clamped-delta", atom + normal_tail(far / std))
+    std = gaussian_pdp_std(1, "0.01")
+    says("lemma-sigma", std)
+    at, far = mp.mpf("7.194"), std**2 + 0.5
+    atom = normal_tail((at - 1) / std)
+    assert mp.log(atom / normal_tail(at / std)) > 1
+    assert at < far
+    says("lemma-clamped", atom + normal_tail(far / std))
 
 
 def test_the_spread_at_the_same_scale_is_least_near_order_nine(says):
@@ -212,6 +227,44 @@ def test_the_spread_at_the_same_scale_is_least_near_order_nine(says):
 
 def test_drawing_again_until_in_bounds_is_not_post_processing(says):
     says("redrawn-laplace", loss_of_truncated(order=1, scale=1.0, width=10.0, sensitivity=1.0).lower)
+
+
+def redrawn_delta(order, scale, epsilon):
+    """Delta of pDP of noise redrawn until in [0, 4 b], the larger of the true values 0 and 1, by integrals."""
+    p, b = mp.mpf(order), mp.mpf(scale)
+
+    def between(low, high, true):
+        inner = [x for x in (mp.mpf(1), b, 1.5 * b, 2 * b) if low < x < high]
+        return mp.quad(lambda x: mp.exp(-((abs(x - true) / b) ** p)), sorted([low, *inner, high]))
+
+    shift = mp.log(between(0, 4 * b, 1) / between(0, 4 * b, 0))
+
+    def loss(x):
+        return (abs(x - 1) / b) ** p - (x / b) ** p + shift
+
+    ends = []
+    for level in (epsilon, -epsilon):
+        inside = loss(mp.mpf(0)) > level > loss(4 * b)
+        at_end = 4 * b if loss(4 * b) >= level else mp.mpf(0)
+        ends.append(mp.findroot(lambda x, v=level: loss(x) - v, (0, 4 * b), solver="bisect") if inside else at_end)
+    return max(1 - between(*ends, true) / between(0, 4 * b, true) for true in (0, 1))
+
+
+def test_drawing_again_does_not_keep_probabilistic_dp(says):
+    scale = disjoint_scale(8, 1.0, 0.05, 0.25)
+    says("redrawn-scale", scale)
+    says("redrawn-delta", redrawn_delta(8, scale, 0.05))
+    says("redrawn-share", redrawn_delta(8, scale, 0.05) / 0.25)
+    says("redrawn-at-3", redrawn_delta(3, disjoint_scale(3, 1.0, 0.05, 0.5), 0.05) / 0.5)
+    least = ggdp.calibrate(ggdp.ProbabilisticDP(4.0, 1e-6), ONE, order=6).scale
+    says("redrawn-least", redrawn_delta(6, least, 4.0) / 1e-6)
+
+
+def test_report_noisy_max_with_gaussian_noise_has_approximate_dp_only(says):
+    std = gaussian_pdp_std(1, "0.05") * mp.sqrt(2)
+    says("noisy-max-loss", mp.log(normal_tail(100 / std) / normal_tail(101 / std)))
+    gaps = [mp.mpf(gap) / 20 for gap in range(-200, 2001)]
+    says("noisy-max-delta", max(normal_tail(gap / std) - mp.e * normal_tail((gap + 1) / std) for gap in gaps))
 
 
 def test_the_exponential_mechanism_has_twice_the_laplace_scale():
@@ -249,6 +302,7 @@ def test_the_exponential_mechanism_can_cost_nearly_epsilon(says):
 
 def test_the_classic_gaussian_scale_is_proved_below_epsilon_1_only(says):
     says("classic-delta", gaussian_delta("approximate", classic_std(1, "0.05"), 1))
+    says("classic-share", gaussian_delta("approximate", classic_std(1, "0.05"), 1) / mp.mpf("0.05"))
     says("classic-fails", gaussian_delta("approximate", classic_std(10, "0.05"), 10))
     goal = ggdp.ApproxDP(1.0, 0.05)
     with pytest.raises(ggdp.errors.ArgumentError, match="epsilon"):

@@ -85,6 +85,9 @@ def test_facts_are_those_of_the_complete_rows():
     assert {name: number for name, number in split.facts.items() if name.startswith("levels_")} == levels
     assert levels["levels_education"] == 3
     assert levels["levels_workclass"] == 2
+    pairs = {(ADULT.rows["education"][place], ADULT.rows["education-num"][place]) for place in whole}
+    codes = {code for _, code in pairs}
+    assert (split.facts["codes_education"], split.facts["pairs_education"]) == (len(codes), len(pairs)) == (3, 9)
     assert all(type(number) is int for number in split.facts.values())
     assert split.first(10).facts == pickle.loads(pickle.dumps(split)).facts == split.facts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ggdp.datasets import mildew
 from ggdp.paper.claims.mechanism_ranking import beyond_chance
-from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.statements import judged, not_measurable
 from ggdp.paper.claims.wording import short, span
 from ggdp.paper.experiments.sanitisers import sanitiser_of
 
@@ -89,29 +89,38 @@ def _cells(facts: dict[str, float]) -> Claim:
 
 def _bins(facts: dict[str, float]) -> Claim:
     levels = [int(number) for name, number in facts.items() if name.startswith("levels_")]
-    product = math.prod(levels)
-    other = PRINTED_BINS / product
-    return judged(
+    product, ages = math.prod(levels), int(facts["bins_age"])
+    measured = (
+        f"The values of the {len(levels)} attributes with names give {' x '.join(map(str, levels))} = {product:,} "
+        f"cells. With the exact values of the others, without fnlwgt, there are {facts['bins']:.3g}."
+    )
+    if product > PRINTED_BINS:
+        return judged("adult-bins", False, measured)
+    guess = product * ages * 10**4
+    fits = f"{guess:.4g}" == f"{PRINTED_BINS:.4g}"
+    return not_measurable(
         "adult-bins",
-        None if other >= 1.0 else False,
-        f"The values of the {len(levels)} attributes with names give {' x '.join(map(str, levels))} = "
-        f"{product:,} cells. 1.944e13 is {float(f'{other:.3g}'):,g} times as many; how the numeric attributes were "
-        "binned for that cannot be recovered. With their exact values, without fnlwgt, there would be "
-        f"{facts['bins']:.3g}.",
+        f"The paper does not state its bins of the numeric attributes. {measured} 1.944e13 is "
+        f"{float(f'{PRINTED_BINS / product:.3g}'):,g} times as many as the names give; {ages} ages and ten bins for "
+        f"each of four attributes make {guess:.6g}, which "
+        + ("fits all printed digits; that these are the paper's bins is not proved." if fits else "does not fit."),
     )
 
 
 def _senseless(facts: dict[str, float]) -> Claim:
-    if "aged_90" not in facts:
-        return judged("adult-senseless", None, "The run has no ages.")
-    old, busy = int(facts["aged_90"]), int(facts["aged_90_over_80_hours"])
-    if not old:
-        return judged("adult-senseless", None, "These data have no person of age 90.")
+    old, busy, names = (int(facts[name]) for name in ("aged_90", "aged_90_over_80_hours", "levels_education"))
+    numbers, pairs = int(facts["codes_education"]), int(facts["pairs_education"])
+    # Each name has one number: no other pair of the two can occur, whoever is in the data.
+    recoded = pairs == names == numbers > 1
+    found = f"education has {names} values and education-num {numbers}, in {pairs} pairs of {names * numbers}"
+    if recoded:
+        found += f": one is a code for the other, and {names - 1} of {names} bins cannot occur"
     return judged(
         "adult-senseless",
-        busy == 0,
-        f"Of the {int(facts['complete']):,} complete rows {old} are of age 90, and {busy} of them "
-        f"{'works' if busy == 1 else 'work'} more than 80 hours per week.",
+        True if recoded else None,
+        f"{found}. The example is {'ill-chosen' if busy else 'not in the data'}: of the {int(facts['complete']):,} "
+        f"complete rows {old} are of age 90, and {busy} of them {'works' if busy == 1 else 'work'} more than 80 hours "
+        "per week.",
     )
 
 

@@ -139,7 +139,7 @@ def _counted(run: CountRun, pairs: Sequence[tuple[str, str]]) -> str:
         parts.append(f"by {name} " + ", ".join(f"{word} at {number}" for word, number in numbers if number))
     standings = _standings(run, pairs, MEASURES)
     repeats = run.row("laplace", next(iter(standings))[0], None)["repeats"]
-    beyond = f"beyond {short(beyond_chance(2 * repeats - 2), 3)} standard errors of {repeats} repeats"
+    beyond = f"beyond {short(beyond_chance(2 * repeats - 2), 3)} standard errors of {repeats:,} repeats"
     open_ones = _with(standings, "open")
     reason = f" At {_named(open_ones)} the standard errors are too large: more repeats are needed." if open_ones else ""
     return f"Of {len(standings)} goals, {beyond}: {'; '.join(parts)}.{reason}"

@@ -10,7 +10,7 @@ import numpy as np
 
 import ggdp
 from ggdp.errors import UnattainableError
-from ggdp.paper.claims.statements import judged
+from ggdp.paper.claims.statements import judged, not_measurable
 from ggdp.paper.claims.wording import falling, listed, short, span
 from ggdp.paper.comparisons import densities_at_scale, densities_at_variance, gaussian_bounds, paper_densities
 
@@ -46,12 +46,54 @@ def of_notions() -> Iterator[Claim]:
         else "",
     )
 
-    goals = (ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 0.0), ggdp.ProbabilisticDP(1.0, 0.0))
-    scales = [ggdp.calibrate(goal, ONE, order=1).scale for goal in goals]
+    epsilons = (0.1, 0.5, 1.0, 2.0)
+    scales = [
+        [
+            ggdp.calibrate(goal, ONE, order=1).scale
+            for goal in (ggdp.PureDP(e), ggdp.ApproxDP(e, 0.0), ggdp.ProbabilisticDP(e, 0.0))
+        ]
+        for e in epsilons
+    ]
+    # Pairs of laws of five outputs, each at an epsilon below its pure loss and at one above it.
+    here, there = np.random.default_rng(4).dirichlet(np.ones(5), size=(2, 1000))
+    loss = np.abs(np.log(here / there))
+    verdicts = []
+    for epsilon in (0.9 * loss.max(axis=1, keepdims=True), 1.1 * loss.max(axis=1, keepdims=True)):
+        pure = (loss <= epsilon).all(axis=1)
+        probabilistic = np.where(loss > epsilon, np.maximum(here, there), 0.0).sum(axis=1) == 0.0
+        gaps = (np.maximum(one - np.exp(epsilon) * other, 0.0) for one, other in ((here, there), (there, here)))
+        approximate = sum(gap.sum(axis=1) for gap in gaps) == 0.0
+        verdicts.append((pure == probabilistic) & (pure == approximate))
+    same = int(np.sum(verdicts))
     yield judged(
         "notions-at-zero",
-        len(set(scales)) == 1,
-        f"Least Laplace scale at epsilon = 1 for DP, aDP and pDP with delta = 0: {listed(scales)}.",
+        all(len(set(row)) == 1 for row in scales) and same == 2 * len(loss),
+        f"The least Laplace scales for DP, aDP and pDP with delta = 0 are the same at epsilon = {listed(epsilons)}: "
+        f"{listed(row[0] for row in scales)}. All three agree on {same:,} of {2 * len(loss):,} random cases, pairs of "
+        "distributions of five outputs at an epsilon below and one above their loss.",
+    )
+
+    yield not_measurable(
+        "adp-constrained",
+        "An opinion. The definition of aDP constrains none of the three: where its right-hand side is above 1, it is "
+        "met. pDP is the stricter notion, since every (epsilon, delta)-pDP mechanism is (epsilon, delta)-aDP.",
+    )
+
+    # The loss of Gaussian noise is Gaussian: its mean is D^2/(2 sigma^2), and its standard deviation, D/sigma, is tau.
+    sizes = np.array([0.5, 1.0, 2.0, 4.0])
+    used = [0.5 * math.erfc(t / math.sqrt(2.0)) / math.exp(-(t**2) / 2.0) for t in sizes]
+    sigma = float(gaussian_bounds(1.0, 0.05).paper)
+    mean = 0.5 / sigma**2
+    yield judged(
+        "other-relaxations",
+        False,
+        f"The cost of Gaussian noise with Lemma 10's sigma at (1, 0.05) has mean {short(mean)} and tau = "
+        f"{short(1.0 / sigma)}; at a = {listed(sizes)} times tau the probability is {listed(used, 3)} times the bound. "
+        "The paper only names random DP; it claims it for none of its mechanisms.",
+        condition="the printed 'actual cost > epsilon) > a' is read as 'actual cost - epsilon > a', and epsilon as the "
+        "largest expectation"
+        if max(used) <= 1.0
+        else "",
     )
 
 

@@ -23,8 +23,8 @@ def shift_delta(notion: Notion, *, order: float, scale: float, epsilon: float, s
 
 
 def bounded_loss(
-    bounding: Bounding, *, order: float, scale: float, width: float, support: Support = "real"
+    bounding: Bounding, *, order: float, scale: float, width: float, moving: int = 1, support: Support = "real"
 ) -> Enclosure:
-    """Enclose the pure loss of bounded noise when one coordinate moves by 1."""
+    """Enclose the pure loss of bounded noise when each of some coordinates changes by 1."""
     law = NoiseLaw(order=order, scale=scale, support=support, bounding=bounding)
-    return BoundedLoss(coordinates=((width, 1.0, 1),), moving=1).enclose(law)
+    return BoundedLoss(coordinates=((width, 1.0, moving),), moving=moving).enclose(law)

@@ -71,8 +71,9 @@ class AdultSplit:
         The same for the cells that are left when the income is not looked at.
     facts : dict of str to int
         Numbers of the complete rows, before any is left out: ``aged_90`` persons are of that age, of whom
-        ``aged_90_over_80_hours`` work more than 80 hours a week; and ``levels_workclass`` and so on for each column
-        of names but the income, how many values it has.
+        ``aged_90_over_80_hours`` work more than 80 hours a week; ``levels_workclass`` and so on, the number of
+        values of each column of names but the income; ``codes_education`` and ``pairs_education``, the number of
+        values of education-num, and of its pairs with education.
     """
 
     columns: tuple[str, ...]
@@ -149,9 +150,12 @@ def _facts(whole: Adult, columns: tuple[str, ...]) -> dict[str, int]:
     """Return what claims ask of the complete rows."""
     old = whole.rows["age"] == _OLD
     long = whole.rows["hours-per-week"].astype(np.int64) > _LONG
+    codes = whole.rows["education-num"].tolist()
     named = [name for name in columns[:-1] if whole.rows[name].dtype.kind != "i"]
     return {
         f"aged_{_OLD}": int(old.sum()),
         f"aged_{_OLD}_over_{_LONG}_hours": int((old & long).sum()),
         **{f"levels_{name}": len(np.unique(whole.rows[name])) for name in named},
+        "codes_education": len(set(codes)),
+        "pairs_education": len(set(zip(codes, whole.rows["education"].tolist(), strict=True))),
     }
