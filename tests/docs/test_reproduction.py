@@ -71,6 +71,18 @@ def test_the_tables_are_what_a_run_gives(table, place, measure):
             assert differs(number, run.row(key, epsilon, delta, adjustment), measure, unit) <= 1
 
 
+def test_laplace_loses_one_goal_on_the_czech_data():
+    pair = [sanitiser_of(key) for key in ("laplace", "gaussian-pdp")]
+    run = run_counts("czech", np.array(czech().counts), sanitisers=pair, epsilons=[0.5], deltas=[0.25], repeats=20_000)
+    laplace, gaussian = run.row("laplace", 0.5, None), run.row("gaussian-pdp", 0.5, 0.25)
+    error = (sum(row["kl_sd"] ** 2 for row in (laplace, gaussian)) / 20_000) ** 0.5
+    ratio, errors = (float(number) for number in re.findall(r"\[([\d.]+)\]\{#czech-kl-", PAGE))
+    # Another NumPy may draw other numbers.
+    assert abs(ratio - gaussian["kl_mean"] / laplace["kl_mean"]) < 5 * error / laplace["kl_mean"]
+    assert abs(errors - (laplace["kl_mean"] - gaussian["kl_mean"]) / error) < 5
+    assert errors > 5
+
+
 @pytest.mark.exhaustive
 def test_the_adult_table_is_what_a_run_gives():
     try:

@@ -372,14 +372,17 @@ def test_the_printed_command_has_every_flag_that_matters(results):
     assert "prior=1" in report_html(again)
 
 
-def test_tables_of_64_cells_have_20000_repeats_unless_it_says_otherwise(results):
-    def repeats(**changes):
-        other = dataclasses.replace(results, **changes)
-        return [other.repeats_of(name) for name in ("mildew", "czech", "adult")]
+def test_tables_of_64_cells_have_20000_repeats_unless_it_says_otherwise():
+    def repeats(**asked):
+        run = Results(what="all", seed=0, svm_repeats=1, **asked)
+        return [run.repeats_of(name) for name in ("mildew", "czech", "adult")]
 
     assert repeats(quick=False, repeats=None) == [20_000, 20_000, 500]
     assert repeats(quick=True, repeats=None) == [20, 20, 20]
     assert repeats(quick=False, repeats=7) == repeats(quick=True, repeats=7) == [7, 7, 7]
+
+
+def test_the_report_names_the_repeats_of_each_data_set(results):
     whole = html.unescape(report_html(dataclasses.replace(results, quick=False, repeats=None)))
     assert "20,000 (mildew), 20,000 (czech), 500 (adult)" in whole
     assert "ggdp reproduce all --svm-repeats 1 --seed 0 --out DIR" in whole

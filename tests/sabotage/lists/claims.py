@@ -1,4 +1,4 @@
-"""Claims that hold only of allowed moves, and arguments at the ends of the floats: changes that tests must notice."""
+"""Claims that hold only of allowed moves or of some numbers, and arguments at the ends of the floats, sabotaged."""
 
 from tests.sabotage.sabotage import Sabotage
 
@@ -6,6 +6,7 @@ ATTAINED = "tests/proofs/test_attained.py::"
 FORGED = "tests/proofs/test_forged_certificates.py::"
 QUOTES = "tests/calibration/test_extreme_quotes.py::"
 CHANGED = "tests/calibration/test_changed_calibrations.py::"
+VERDICTS = "tests/paper/claims/test_claims.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -42,5 +43,26 @@ SABOTAGES = [
         "        self.require_proof()\n        kind = Trunc",
         "        kind = Trunc",
         (f"{CHANGED}test_a_changed_scale_gives_no_bounded_sampler",),
+    ),
+    Sabotage(
+        "a verdict on the paper does not follow from its numbers",
+        "paper/claims/probabilistic_dp.py",
+        "        len(kept) == len(orders),",
+        "        False,",
+        (f"{VERDICTS}test_verdicts_on_formulas_follow_their_numbers",),
+    ),
+    Sabotage(
+        "a claim of the paper within chance counts as holding",
+        "paper/claims/probabilistic_dp.py",
+        "enough = all(share + ERRORS * error <= 1.0",
+        "enough = all(share <= 1.0",
+        (f"{VERDICTS}test_verdicts_on_formulas_follow_their_numbers",),
+    ),
+    Sabotage(
+        "tables of 64 cells are run 500 times",
+        "paper/results.py",
+        'REPEATS if dataset == "adult" else TABLE_REPEATS',
+        "REPEATS",
+        ("tests/paper/report/test_page.py::test_tables_of_64_cells_have_20000_repeats_unless_it_says_otherwise",),
     ),
 ]

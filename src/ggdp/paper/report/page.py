@@ -60,7 +60,7 @@ BADGES: dict[Verdict, tuple[str, str]] = {
     "holds": ("holds", "✓"),
     "holds only if": ("only", "◐"),
     "does not hold": ("fails", "✕"),
-    "not measurable": ("vague", "?"),
+    "not measurable": ("open", "?"),
     "not measured": ("open", "–"),
 }
 # A picture that is wider than this, in points, has to be scrolled on a phone.
