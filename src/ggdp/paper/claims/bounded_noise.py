@@ -78,17 +78,21 @@ def of_truncated() -> Iterator[Claim]:
     scale = ggdp.calibrate(ggdp.PureDP(2.0), ONE, order=1.5, bounds=[(0.0, 2.0)], bounding="truncated").scale
     integer = bounded_loss("truncated", order=1.5, scale=scale, width=2.0, support="integer").lower
     real = bounded_loss("truncated", order=1.5, scale=scale, width=2.0).upper
-    # Rounded outputs are intervals of the real ones, from either end of the moves.
-    law = [ggdp.TruncatedGeneralizedGaussian(order=1.5, scale=scale, location=s, bounds=(0.0, 2.0)) for s in (0.0, 1.0)]
-    cells = [np.diff([0.0, *(float(one.cdf(at)) for at in (0.5, 1.5)), 1.0]) for one in law]
+    # Rounded outputs are intervals of the real ones.
+    ends, bounds = np.array([0.0, 0.5, 1.5, 2.0]), (0.0, 2.0)
+    cells = [
+        np.diff(ggdp.TruncatedGeneralizedGaussian(order=1.5, scale=scale, location=s, bounds=bounds).cdf(ends))
+        for s in (0.0, 1.0)
+    ]
     rounded = float(np.max(np.abs(np.log(cells[0] / cells[1]))))
     kept = rounded <= real <= 2.0
     yield judged(
         "rounding-counts",
         kept,
         "Rounding is post-processing, which keeps pure DP: truncated noise with p = 1.5 on [0, 2] and the least scale "
-        f"for epsilon = 2 has a loss of {short(real)}, rounded or not. (Noise that is drawn on the integers is not "
-        f"rounded noise: with that scale its loss is {short(integer)}, {short(integer / 2.0)} times the nominal one.)",
+        f"for epsilon = 2 has a loss of {short(real)}, and of {short(rounded)} after rounding. (Noise that is drawn on "
+        f"the integers is not rounded noise: with that scale its loss is {short(integer)}, {short(integer / 2.0)} "
+        "times the nominal one.)",
     )
 
 
@@ -114,7 +118,7 @@ def of_inflated() -> Iterator[Claim]:
         "inflated-scale",
         not special,
         f"At p = 1 it is D/epsilon: {short(found[0])} at epsilon = 1. Where the bounds are D apart it is D divided by "
-        f"the p-th root of Q^-1(1/p, exp(-epsilon)): {listed(narrow)} at p = 2 and 3. We know no closed form for the "
+        f"the p-th root of Q^-1(1/p, e^(-epsilon)): {listed(narrow)} at p = 2 and 3. We know no closed form for the "
         f"other cases, and one root-find gives the exact least scale: {listed(found[1:])} on [0, 10] at p = 2 and 3.",
         condition="p >= 2 and the bounds are more than D apart" if special else "",
     )

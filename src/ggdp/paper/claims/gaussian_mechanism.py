@@ -183,7 +183,7 @@ def of_noisy_max() -> Iterator[Claim]:
         f"rises with the gap, {listed(losses[shown], 3)} at gaps of {listed(gaps[shown])}, so no epsilon bounds it. "
         f"With delta it is protected: the report is post-processing of the two noisy counts, and its delta at epsilon "
         f"= 1 is {short(float(gained.max()), 2)}.",
-        condition="DP is pure epsilon-DP" if unbounded and protected else "",
+        condition="DP means pure epsilon-DP" if unbounded and protected else "",
     )
 
 

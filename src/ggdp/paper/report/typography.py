@@ -20,6 +20,7 @@ _GREEK = {
     "epsilon": "ε",
     "delta": "δ",
     "sigma": "σ",
+    "tau": "τ",
     "gamma": "γ",
     "Delta": "Δ",
     "Gamma": "Γ",
