@@ -9,6 +9,7 @@ import typer
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.verify import Signer, note_unknown_keys
 from ggdp.errors import ArgumentError
 
 __all__ = ["account"]
@@ -21,6 +22,7 @@ def account(
     manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
     delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Find delta at this epsilon.")] = None,
+    signer: Signer = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute what several releases of the same people cost together.
@@ -35,7 +37,7 @@ def account(
     from ggdp.composition import compose
 
     try:
-        total = compose(manifests)
+        total = compose(manifests, signer=signer)
     except ArgumentError as refused:
         if refused.argument != "parts":
             raise
@@ -58,5 +60,10 @@ def account(
         ("releases", str(sum(part.count for part in total.parts))),
     ]
     print_table("Total", rows)
-    print_table("", [(part.name, str(part.guarantee)) for part in total.parts], header=("release", "guarantee alone"))
+    print_table(
+        "",
+        [(part.name, str(part.guarantee), part.signature or "none") for part in total.parts],
+        header=("release", "guarantee alone", "signature"),
+    )
     typer.echo(note)
+    note_unknown_keys(part.signature for part in total.parts)

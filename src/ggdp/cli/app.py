@@ -24,6 +24,7 @@ from ggdp.cli.range import private_range
 from ggdp.cli.release import release
 from ggdp.cli.report import report
 from ggdp.cli.reproduce import reproduce
+from ggdp.cli.verify import verify
 from ggdp.errors import ArgumentError, GgdpError
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ app.command(
     )
 )(report)
 app.command(epilog=example("ggdp reproduce all --out reproduction --quick"))(reproduce)
+app.command(epilog=example("ggdp verify january.manifest.json february.manifest.json"))(verify)
 app.add_typer(ledger)
 
 

@@ -146,6 +146,7 @@ _FLAGS = {
         "overwrite",
         "per_unit",
         "plot",
+        "sign",
         "temp_dir",
         "total",
         "unit",

@@ -15,6 +15,7 @@ from ggdp._rounding import rounded_text
 from ggdp.cli.output import AsJson, print_json, print_table
 from ggdp.errors import ArgumentError, MissingExtraError, PrivacyWarning
 from ggdp.privacy import PureDP
+from ggdp.signatures import signature_file
 
 if TYPE_CHECKING:
     from ggdp.tables.release import TableRelease
@@ -58,7 +59,7 @@ def demo(
         typer.echo(f"note: no plot: {missing}", err=True)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        write_together(files, overwrite=overwrite)
+        write_together({**files, signature_file(targets[1]): None}, overwrite=overwrite)
     except OSError as failed:
         why = failed.strerror or str(failed)
         raise ArgumentError(

@@ -6,6 +6,7 @@ What is printed is a function of the request and of the released values, on both
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -62,6 +63,7 @@ from ggdp.cli.statistics import (
     with_ranges,
 )
 from ggdp.errors import ArgumentError, PrivacyWarning
+from ggdp.signatures import signature_file, signing_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,6 +147,10 @@ def release(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the released table to a .png, .pdf or .svg file.")
     ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="Sign the manifest with this private key (Ed25519, OpenSSH or PEM)."),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -155,6 +161,8 @@ def release(
     if out is None and not dry_run:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
     with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):
+        # Before all that takes time, and before anything is charged.
+        key = None if sign is None else signing_key(sign, _ask_passphrase if sys.stdin.isatty() else None)
         from ggdp.tables import plan_table
 
         marginals = marginals_of(by or ())
@@ -194,15 +202,23 @@ def release(
             print_plan(plan.to_dict(), summary_rows(plan), fit_of(plan, ledger, analyst), as_json=as_json)
             return
         with releasing(plan.files):
-            released = plan.run(source, temp_dir=temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
-    manifest = json.loads(plan.files[len(plan.request.by)].read_bytes())
+            released = plan.run(
+                source, temp_dir=temp_dir, overwrite=overwrite, sign=key, ledger=ledger, analyst=analyst
+            )
+    described = plan.files[len(plan.request.by)]
+    manifest = json.loads(described.read_bytes())
+    files = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
     if as_json:
-        print_json({"files": [str(file) for file in plan.files], "manifest": manifest})
+        print_json({"files": files, "manifest": manifest})
         return
     for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
         _print_rows(table, file, str(released.guarantee))
     typer.echo(manifest["statement"])
-    typer.echo("Written: " + ", ".join(str(file) for file in plan.files))
+    typer.echo("Written: " + ", ".join(files))
+
+
+def _ask_passphrase() -> str:
+    return str(typer.prompt("Passphrase of the key", hide_input=True, err=True))
 
 
 def _order(text: str) -> Any:  # noqa: ANN401 - the request says what it may be

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ggdp.cli.output import AsJson, print_json
+from ggdp.cli.verify import Signer, note_unknown_keys
 from ggdp.errors import ArgumentError
 
 __all__ = ["report"]
@@ -28,6 +29,7 @@ def report(
         typer.Option(metavar="FILE.yaml", help="Write an entry for the public registry of deployments."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that already exist.")] = False,
+    signer: Signer = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a report on releases for the people who sign.
@@ -41,7 +43,15 @@ def report(
     from ggdp.reporting import report as made
 
     try:
-        found = made(manifests, deployment=deployment, ledger=ledger, out=out, registry=registry, overwrite=overwrite)
+        found = made(
+            manifests,
+            deployment=deployment,
+            ledger=ledger,
+            out=out,
+            registry=registry,
+            overwrite=overwrite,
+            signer=signer,
+        )
     except ArgumentError as refused:
         expected = refused.expected.replace("`overwrite=True`", "--overwrite")
         name = {"manifests": "MANIFEST"}.get(refused.argument, refused.argument)
@@ -62,4 +72,5 @@ def report(
     opened = len(found.open_rows)
     if opened:
         typer.echo(f"{opened} {'question is' if opened == 1 else 'questions are'} open; answer them in --deployment.")
+    note_unknown_keys(release.signature for release in found.releases)
     typer.echo("Written: " + ", ".join(files))

@@ -15,8 +15,10 @@ from ggdp.composition.total import TotalLoss
 from ggdp.errors import ArgumentError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss
+from ggdp.signatures import read_signers
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from matplotlib.figure import Figure
@@ -184,6 +186,7 @@ class Composition:
                     "count": part.count,
                     "guarantee": part.guarantee.to_dict(),
                     "losses": [counted.to_dict() for counted in part.losses],
+                    "signature": None if part.signature is None else part.signature.to_dict(),
                 }
                 for part in self.parts
             ],
@@ -204,7 +207,7 @@ class Composition:
         return "\n".join(lines)
 
 
-def compose(parts: Iterable[Any]) -> Composition:
+def compose(parts: Iterable[Any], *, signer: str | os.PathLike[str] | None = None) -> Composition:
     """Return the total of several releases of the same people, with bounds that are proved from both sides.
 
     Parameters
@@ -212,6 +215,8 @@ def compose(parts: Iterable[Any]) -> Composition:
     parts : iterable
         Each a `Release`, `TableRelease`, `TablePlan`, `Mechanism`, `ExponentialMechanism`, `Calibration`, a guarantee,
         a manifest (its path, or what `json.load` returns), or a pair (part, count).
+    signer : path, optional
+        A file of public keys (OpenSSH or PEM). Every manifest must then be a file that one of them has signed.
 
     Returns
     -------
@@ -222,8 +227,8 @@ def compose(parts: Iterable[Any]) -> Composition:
     ------
     ArgumentError
         If a part has no guarantee (its source was seeded), or other neighbours or another unit than the rest. Parts
-        that do not say what their unit is, such as calibrations, go with any. Manifests are believed: a manifest from
-        elsewhere is as good as its source.
+        that do not say what their unit is, such as calibrations, go with any. Or if the signature next to a manifest
+        does not fit it. Manifests are believed: without `signer`, a manifest from elsewhere is as good as its source.
 
     Notes
     -----
@@ -243,4 +248,4 @@ def compose(parts: Iterable[Any]) -> Composition:
     >>> print(total.basic)
     (1.71, 1e-07)-aDP under add-remove neighbours
     """
-    return Composition(parts_of(parts))
+    return Composition(parts_of(parts, None if signer is None else read_signers(signer)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -17,11 +17,13 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.proofs.dominating_losses import dominating_losses
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.signatures import checked_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.signatures import Signature
 
 __all__ = ["Composable", "Part", "calibrated_losses", "parts_of"]
 
@@ -65,6 +67,8 @@ class Part:
         Whom it protects, in words; None where that is not said.
     count : int
         How often it is run.
+    signature : Signature, optional
+        The signature of its manifest, where it has one.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Part:
     guarantee: Guarantee
     unit: str | None
     count: int
+    signature: Signature | None = None
 
     @property
     def neighbours(self) -> Neighbours | None:
@@ -79,19 +84,22 @@ class Part:
         return self.guarantee.neighbours
 
 
-def parts_of(given: Iterable[Any]) -> tuple[Part, ...]:
+def parts_of(given: Iterable[Any], signers: frozenset[bytes] | None = None) -> tuple[Part, ...]:
     """Return the parts of a composition, all of the same neighbours and unit.
+
+    Where signers are given (`ggdp.signatures.read_signers`), every manifest must be signed by one of them.
 
     Raises
     ------
     ArgumentError
-        If a part has no guarantee, or neighbours or a unit that another part does not have.
+        If a part has no guarantee, or neighbours or a unit that another part does not have; or if the signature of a
+        manifest is wrong.
     """
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         raise ArgumentTypeError("parts", type(given).__name__, "must be a list of parts")
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], int):
         raise ArgumentError("parts", "a pair (part, count)", "must be a list of parts; put the pair into a list")
-    parts = tuple(_part(one, number) for number, one in enumerate(given, start=1))
+    parts = tuple(_part(one, number, signers) for number, one in enumerate(given, start=1))
     if not parts:
         raise ArgumentError("parts", [], "must not be empty")
     for what in ("neighbours", "unit"):
@@ -114,7 +122,7 @@ def calibrated_losses(calibration: Calibration | GridCalibration) -> tuple[Count
     return dominating_losses(steps.law, steps.sensitivity, calibration.guarantee)
 
 
-def _part(one: Any, number: int) -> Part:  # noqa: ANN401 - every kind of part
+def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # noqa: ANN401 - every kind of part
     count = 1
     if isinstance(one, tuple) and len(one) == 2:
         one, times = one
@@ -130,8 +138,11 @@ def _part(one: Any, number: int) -> Part:  # noqa: ANN401 - every kind of part
         losses = (CountedLoss(ResponseLoss(one.epsilon, one.delta), 1),)
         return Part(name=name, losses=losses, guarantee=one, unit=None, count=count)
     if isinstance(one, str | os.PathLike):
-        return _from_manifest(_read(Path(one)), os.fspath(one), count)
+        manifest, signature = _read(Path(one), signers)
+        return replace(_from_manifest(manifest, os.fspath(one), count), signature=signature)
     if isinstance(one, Mapping):
+        if signers is not None:
+            raise ArgumentError("parts", name, "is a manifest without its file; with `signer`, name the file")
         return _from_manifest(one, name, count)
     if isinstance(one, Composable):
         if one.guarantee is None:
@@ -141,16 +152,18 @@ def _part(one: Any, number: int) -> Part:  # noqa: ANN401 - every kind of part
     raise ArgumentTypeError("parts", type(one).__name__, _KINDS)
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read(path: Path, signers: frozenset[bytes] | None) -> tuple[Mapping[str, Any], Signature | None]:
+    """Return the content of a manifest, and its signature after it was checked against the same bytes."""
     try:
-        found = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        found = json.loads(content)
     except OSError as failed:
         raise ArgumentError("parts", str(path), f"cannot be read ({failed.strerror})") from None
     except ValueError:
         raise ArgumentError("parts", str(path), "is not a JSON file; name a manifest of ggdp") from None
     if not isinstance(found, Mapping):
         raise ArgumentError("parts", str(path), "is not a manifest of ggdp")
-    return found
+    return found, checked_signature(path, content, signers)
 
 
 def _from_manifest(manifest: Mapping[str, Any], name: str, count: int) -> Part:

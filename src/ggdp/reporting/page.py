@@ -192,6 +192,9 @@ def _files(release: PublishedRelease, budget: BudgetFacts | None) -> Iterator[st
             yield f"{table.file}: {states[table.state]}"
     recorded = budget is not None and release.path in budget.recorded
     yield f"Manifest, SHA-256 {release.digest}" + (", as the ledger recorded it" if recorded else "")
+    if release.signature is not None:
+        unknown = "" if release.signature.signer else "; nobody has said whose key that is"
+        yield f"Signature of the manifest: {release.signature}{unknown}"
 
 
 def _promise(release: PublishedRelease) -> str:

@@ -120,6 +120,8 @@ def _content(described: Mapping[str, Any], directory: Path) -> tuple[bytes | Non
     url, digest = described["url"], described["sha256"]
     # A manifest may come from elsewhere: only files beside it are opened.
     if url is None or digest is None or "/" in url or "\\" in url or not (directory / url).is_file():
+        if "parts" in described:
+            return None, _state_of_directory(described, directory)
         return None, "absent"
     try:
         content = (directory / url).read_bytes()
@@ -128,6 +130,27 @@ def _content(described: Mapping[str, Any], directory: Path) -> tuple[bytes | Non
     if hashlib.sha256(content).hexdigest() != digest:
         return None, "changed"
     return content, "same"
+
+
+def _state_of_directory(described: Mapping[str, Any], directory: Path) -> FileState:
+    """Return whether a directory that Spark wrote has the parts that were released, and nothing else."""
+    url, parts = described["url"], {part["url"]: part["sha256"] for part in described["parts"]}
+    if url is None or url in ("", ".", "..") or "/" in url or "\\" in url or not (directory / url).is_dir():
+        return "absent"
+    listing = "".join(f"{digest}  {name.removeprefix(f'{url}/')}\n" for name, digest in parts.items())
+    if hashlib.sha256(listing.encode()).hexdigest() != described["sha256"]:
+        return "changed"
+    try:
+        found = {f"{url}/{file.name}": file for file in (directory / url).iterdir()}
+        if found.keys() != parts.keys() or not all(file.is_file() for file in found.values()):
+            return "changed"
+        for name, file in found.items():
+            with file.open("rb") as content:
+                if hashlib.file_digest(content, "sha256").hexdigest() != parts[name]:
+                    return "changed"
+    except OSError:
+        return "absent"
+    return "same"
 
 
 def _rows(content: bytes, name: str) -> Sequence[Mapping[str, Any]]:

@@ -16,12 +16,14 @@ from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs.certificate import Certificate, require_proved
 from ggdp.releases.manifest import manifest_schema
 from ggdp.reporting.published_files import published_tables
+from ggdp.signatures import checked_signature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ggdp.composition import Part
     from ggdp.reporting.published_files import PublishedTable
+    from ggdp.signatures import Signature
 
 __all__ = ["PublishedRelease", "read_release"]
 
@@ -47,6 +49,8 @@ class PublishedRelease:
         The certificate of its noise, proved again; None for a selection, whose proof is the theorem of its mechanism.
     tables : tuple of PublishedTable
         Its tables; none where values were released without a table.
+    signature : Signature, optional
+        The signature of the manifest, checked; None where there is none.
     """
 
     path: str
@@ -55,6 +59,7 @@ class PublishedRelease:
     part: Part
     certificate: Certificate | None
     tables: tuple[PublishedTable, ...]
+    signature: Signature | None = None
 
     @property
     def name(self) -> str:
@@ -193,17 +198,20 @@ class PublishedRelease:
         return f"{mechanism['name']} noise on {place}, scale {rounded_up_text(mechanism['scale'], 6)}"
 
 
-def read_release(path: str | os.PathLike[str]) -> PublishedRelease:
+def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None = None) -> PublishedRelease:
     """Return what a manifest says, after its certificate was proved again and its losses compared with it.
+
+    Where signers are given (`ggdp.signatures.read_signers`), one of them must have signed it.
 
     Raises
     ------
     ArgumentError
-        If the file cannot be read, is no manifest, has no guarantee, or does not say what its certificate proves.
+        If the file cannot be read, is no manifest, has no guarantee, or does not say what its certificate proves; or
+        if its signature is wrong.
     """
     name = os.fspath(path)
     try:
-        (part,) = parts_of([name])
+        (part,) = parts_of([name], signers)
     except ArgumentError as refused:
         raise ArgumentError("manifests", name, refused.expected) from None
     content = Path(path).read_bytes()
@@ -220,6 +228,7 @@ def read_release(path: str | os.PathLike[str]) -> PublishedRelease:
         part=part,
         certificate=certificate,
         tables=published_tables(manifest, Path(path).parent),
+        signature=checked_signature(name, content, signers, argument="manifests"),
     )
 
 

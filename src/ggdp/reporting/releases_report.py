@@ -17,6 +17,7 @@ from ggdp.reporting.disclosure import disclosures
 from ggdp.reporting.published_release import read_release
 from ggdp.reporting.pyramid import pyramid_rows
 from ggdp.reporting.totals import total_of
+from ggdp.signatures import read_signers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -130,6 +131,7 @@ class Report:
                     "guarantee": release.part.guarantee.to_dict(),
                     "certificate": None if release.certificate is None else "proved again",
                     "half_width": release.half_width,
+                    "signature": None if release.signature is None else release.signature.to_dict(),
                     "files": {table.file: table.state for table in release.tables if table.file is not None},
                 }
                 for release in self.releases
@@ -159,6 +161,7 @@ def report(
     out: str | os.PathLike[str] | None = None,
     registry: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    signer: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Make a report on releases for the people who sign: what was published, who is protected, and what is open.
 
@@ -179,6 +182,8 @@ def report(
         Where to write an entry for the public registry of deployments, .yaml.
     overwrite : bool, default False
         Whether files that already exist may be replaced.
+    signer : path, optional
+        A file of public keys (OpenSSH or PEM). Every manifest must then be signed by one of them.
 
     Returns
     -------
@@ -188,8 +193,8 @@ def report(
     Raises
     ------
     ArgumentError
-        If a manifest is none, was changed, or has no guarantee; if an answer is missing that `registry` needs; or if a
-        file cannot be written. No file is then written.
+        If a manifest is none, was changed, has no guarantee, or has a wrong signature; if an answer is missing that
+        `registry` needs; or if a file cannot be written. No file is then written.
     TamperingError
         If the records of the ledger are not those that were written.
 
@@ -207,14 +212,15 @@ def report(
     (13, ())
     """
     named = _paths(manifests)
-    read = [*named, *([] if deployment is None else [deployment])]
+    read = [*named, *(file for file in (deployment, signer) if file is not None)]
     targets = _targets(out, registry, read, overwrite=overwrite)
     if ledger is not None:
         from ggdp.ledger.charging import require_apart_from_ledger
 
         require_apart_from_ledger(ledger, **{argument: [file] for argument, file in targets.items()})
     answers = NO_ANSWERS if deployment is None else read_deployment(deployment)
-    releases = tuple(read_release(path) for path in named)
+    signers = None if signer is None else read_signers(signer)
+    releases = tuple(read_release(path, signers) for path in named)
     found = Report(
         releases=releases,
         total=total_of(releases),

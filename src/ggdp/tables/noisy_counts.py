@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from numpy.typing import NDArray
 
     from ggdp.ledger import EntryReference
@@ -58,10 +59,11 @@ def release_counts(
     bits: Source,
     temp_dir: str | Path | None,
     charge: PendingCharge,
+    key: Ed25519PrivateKey | None = None,
 ) -> TableRelease | WrittenRelease:
     """Open the data, charge the release, count, and add noise; no row is read before the charge is on disk.
 
-    A table whose noise executors draw is written to the plan's `out`.
+    A table whose noise executors draw is written to the plan's `out`, and its manifest signed with the key.
     """
     request = plan.request
     with open_source(data, engine=plan.engine, columns=request.columns, text=request.text, temp_dir=temp_dir) as opened:
@@ -73,7 +75,7 @@ def release_counts(
             return _with_statistics(opened, query, plan, bits, entry)
         cut = _cut(opened, query, plan, bits)
         if opened.engine.has_executors and plan.out is not None and _is_large(request):
-            return release_on_executors(opened, query, plan, bits, cut, entry)
+            return release_on_executors(opened, query, plan, bits, cut, entry, key)
         answer = {"declared": _declared, "sparse": _sparse, "open": _open, "mixed": _mixed}[request.regime]
         release, keys = answer(opened, query, plan, bits)
     charged_to(release, entry)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     from ggdp.ledger import Ledger
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.sampling import Source
@@ -160,6 +162,7 @@ def release_table(
     out: str | Path | None = None,
     plot: str | Path | None = None,
     overwrite: bool = False,
+    sign: str | Path | Ed25519PrivateKey | None = None,
     source: Source | None = None,
     ledger: Ledger | str | Path | None = None,
     analyst: str | None = None,
@@ -233,6 +236,10 @@ def release_table(
         Where to draw the tables, .png, .pdf or .svg; needs the extra `plots`.
     overwrite : bool, default False
         Whether files that already exist may be replaced. Each run spends the budget again.
+    sign : path or Ed25519PrivateKey, optional
+        Sign the manifest with this private key: a file in the format of OpenSSH or PEM, or a key of `cryptography`. The
+        signature is written to ``FILE.manifest.json.sig``. The passphrase of a file is taken from the environment
+        variable GGDP_SIGN_PASSPHRASE.
     source : Source, optional
         Where the random bits come from; a seeded one leaves the release without a guarantee.
     ledger : Ledger, str or path, optional
@@ -301,7 +308,9 @@ def release_table(
         out=out,
         plot=plot,
     )
-    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, source=source, ledger=ledger, analyst=analyst)
+    return plan.run(
+        data, temp_dir=temp_dir, overwrite=overwrite, sign=sign, source=source, ledger=ledger, analyst=analyst
+    )
 
 
 def _depth() -> int:

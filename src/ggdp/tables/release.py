@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -229,7 +230,13 @@ class TableRelease(ArrowViews):
         write(self, path, overwrite=overwrite)
         return None
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        sign: str | Path | Ed25519PrivateKey | None = None,
+    ) -> tuple[Path, ...]:
         """Write the tables to .csv or .parquet, with the manifest beside them, and return the files.
 
         Parameters
@@ -238,6 +245,8 @@ class TableRelease(ArrowViews):
             Where to: ``table.csv`` comes with ``table.manifest.json``. Several tables are ``table-1.csv`` and so on.
         overwrite : bool, default False
             Whether files that already exist may be replaced. All are written, or none.
+        sign : path or Ed25519PrivateKey, optional
+            Sign the manifest with this key, as in `ggdp.release_table`.
 
         Notes
         -----
@@ -245,7 +254,7 @@ class TableRelease(ArrowViews):
         """
         from ggdp.tables.writing import write
 
-        return write(self, path, overwrite=overwrite)
+        return write(self, path, overwrite=overwrite, sign=sign)
 
     def plot(self, *, column: str | None = None, title: str | None = None, unit: str | None = None) -> Figure:
         """Return a figure of the one table with its intervals; needs the extra `plots`.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ggdp import _validate
 from ggdp.calibration import calibrate
+from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
@@ -15,6 +17,7 @@ from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 from ggdp.releases.mechanism_record import LEVEL
 from ggdp.releases.threshold import Threshold, thresholded
 from ggdp.sampling.entropy import checked_source
+from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.charge import table_charge_request
 from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
 from ggdp.tables.noise import LAPLACE, table_noise
@@ -38,7 +41,7 @@ from ggdp.tables.unit_descriptions import table_properties
 from ggdp.tables.writing import contents, digests, put, require_apart, require_writable, targets
 
 if TYPE_CHECKING:
-    import os
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.calibration import Calibration
     from ggdp.ledger import ChargeRequest, Ledger
@@ -149,6 +152,7 @@ class TablePlan:
         *,
         temp_dir: str | Path | None = None,
         overwrite: bool = False,
+        sign: str | os.PathLike[str] | Ed25519PrivateKey | None = None,
         source: Source | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         analyst: str | None = None,
@@ -157,7 +161,7 @@ class TablePlan:
 
         Parameters
         ----------
-        data, temp_dir, overwrite, source, ledger, analyst
+        data, temp_dir, overwrite, sign, source, ledger, analyst
             As in `ggdp.release_table`.
 
         Returns
@@ -175,13 +179,18 @@ class TablePlan:
         """
         bits, tables = checked_source(source), len(self.request.by)
         files, drawn = self.files, picture_files(self.plot, tables)
-        require_apart_from_ledger(ledger, out=files[: len(files) - len(drawn)], plot=drawn)
+        key = None if sign is None else signing_key(sign)
+        if sign is not None and self.out is None:
+            shown = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
+            raise ArgumentError("sign", shown, "needs `out`: the signature is a file next to the manifest")
+        written = () if self.out is None else (*files[: tables + 1], signature_file(files[tables]))
+        require_apart_from_ledger(ledger, out=written, plot=drawn)
         if self.out is not None:
             require_writable(self.out, tables, overwrite=overwrite)
         require_pictures(self.plot, tables, overwrite=overwrite)
-        require_apart(data, files)
+        require_apart(data, (*written, *drawn))
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
-            release = release_counts(self, data, bits, temp_dir, charge)
+            release = release_counts(self, data, bits, temp_dir, charge, key)
             found: dict[Path, bytes] = {}
             # What executors have drawn is written already.
             if self.out is not None and isinstance(release, TableRelease):
@@ -189,9 +198,9 @@ class TablePlan:
             if self.plot is not None:
                 shown = release if isinstance(release, TableRelease) else release.load()
                 found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(drawn)}
-            put(found, str(self.out or self.plot), overwrite=overwrite)
-            written = {} if isinstance(release, TableRelease) else release.digests
-            charge.published(written | digests(found))
+            put(found, str(self.out or self.plot), overwrite=overwrite, key=key)
+            elsewhere = {} if isinstance(release, TableRelease) else release.digests
+            charge.published(elsewhere | digests(found))
         return release
 
     def charge_request(self) -> ChargeRequest:

@@ -1,11 +1,12 @@
 r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 
-=======================  =====================================================================
-``table.csv``            one table, UTF-8, lines that end in ``\n``, quotes where they are needed
-``table.parquet``        the same with its types
-``table-1.csv``, ...     several tables of one release
-``table.manifest.json``  what they promise, with the sha256 of each file
-=======================  =====================================================================
+===========================  =====================================================================
+``table.csv``                one table, UTF-8, lines that end in ``\n``, quotes where they are needed
+``table.parquet``            the same with its types
+``table-1.csv``, ...         several tables of one release
+``table.manifest.json``      what they promise, with the sha256 of each file
+``table.manifest.json.sig``  the signature of the manifest, where a key is given (`ggdp.signatures`)
+===========================  =====================================================================
 
 Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it opens a CSV
 file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, the wide form of one of these,
@@ -13,8 +14,8 @@ a tab or a line end and is not a plain number, and before one that begins with a
 apostrophe off has the text again, and no two texts become one. Declared levels are the publisher's own and stay as they
 are, with a warning when the release is planned (`ggdp.tables.spreadsheet_formulas`); so do Parquet files and frames.
 
-Claim. The bytes of all files are a function of the request, the released values and the versions of ggdp and pyarrow:
-no time, no name of a machine or a source, no metadata of a frame. All files are written, or none.
+Claim. The bytes of all files are a function of the request, the released values, the key and the versions of ggdp and
+pyarrow: no time, no name of a machine or a source, no metadata of a frame. All files are written, or none.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.signatures import signature_file, signed, signing_key
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.spreadsheet_formulas import NUMBER, STARTS
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.tables.release import Table, TableRelease
 
@@ -54,6 +57,7 @@ __all__ = [
 ]
 
 FORMATS = (".csv", ".parquet")
+MANIFEST = ".manifest.json"
 # Lines that are made at once, so that a large table does not need its text twice.
 _ROWS = 1 << 20
 # What an apostrophe is put before, but for plain numbers; in the dialect of Arrow.
@@ -78,7 +82,7 @@ def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
     # Nothing can be looked up under a name with a null character.
     if file.suffix.lower() not in FORMATS or "\0" in str(file):
         raise ArgumentError("out", str(path), "must end in " + " or ".join(FORMATS))
-    return (*numbered(file, tables), file.with_name(f"{file.stem}.manifest.json"))
+    return (*numbered(file, tables), file.with_name(f"{file.stem}{MANIFEST}"))
 
 
 def numbered(file: Path, tables: int) -> tuple[Path, ...]:
@@ -98,7 +102,8 @@ def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bo
     ggdp.errors.ArgumentError: out = 'people.xlsx': must end in .csv or .parquet
     """
     files = targets(path, tables)
-    require_free(files, "out", str(path), overwrite=overwrite)
+    # A signature that is there already would be taken for one of the new manifest.
+    require_free((*files, signature_file(files[-1])), "out", str(path), overwrite=overwrite)
     return files
 
 
@@ -139,7 +144,13 @@ def require_apart(data: object, files: Sequence[Path]) -> None:
             raise ArgumentError("out", str(file), "is the source file; name another file")
 
 
-def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
+def write(
+    release: TableRelease,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    sign: str | os.PathLike[str] | Ed25519PrivateKey | None = None,
+) -> tuple[Path, ...]:
     """Write the tables of a release and its manifest, all or none, record them in its ledger, and return the files.
 
     Examples
@@ -151,13 +162,14 @@ def write(release: TableRelease, path: str | os.PathLike[str], *, overwrite: boo
     ['smoking.csv', 'smoking.manifest.json']
     """
     files = require_writable(path, len(release.tables), overwrite=overwrite)
+    key, signature = None if sign is None else signing_key(sign), signature_file(files[-1])
     if release.charge is not None:
-        release.charge.require_apart(out=files)
+        release.charge.require_apart(out=(*files, signature))
     found = contents(release, files)
-    put(found, str(path), overwrite=overwrite)
+    put(found, str(path), overwrite=overwrite, key=key)
     if release.charge is not None:
         release.charge.published(digests(found))
-    return files
+    return files if key is None else (*files, signature)
 
 
 def digests(files: Mapping[Path, bytes]) -> dict[str, str]:
@@ -178,10 +190,18 @@ def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
     return found
 
 
-def put(files: dict[Path, bytes], path: str, *, overwrite: bool) -> None:
-    """Write files, all or none; errors name `path`."""
+def put(files: dict[Path, bytes], path: str, *, overwrite: bool, key: Ed25519PrivateKey | None = None) -> None:
+    """Write files, all or none, a manifest with its signature if there is a key; errors name `path`.
+
+    Without a key, the signature of an earlier manifest of the same name is removed.
+    """
+    signatures = {
+        signature_file(file): None if key is None else signed(content, key)
+        for file, content in files.items()
+        if file.name.endswith(MANIFEST)
+    }
     try:
-        write_together(files, overwrite=overwrite)
+        write_together({**files, **signatures}, overwrite=overwrite)
     except OSError as failed:
         raise _unwritable(path, failed) from None
 

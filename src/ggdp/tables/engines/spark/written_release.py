@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ggdp._files import write_together
 from ggdp.errors import ArgumentError
 from ggdp.ledger.entries import EntryReference
 from ggdp.proofs.integer_sums import tail
@@ -39,12 +38,14 @@ from ggdp.tables.intervals import allowance, level_of
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.release import ArrowViews, TableRelease, tables_of
 from ggdp.tables.unit_descriptions import covered
+from ggdp.tables.writing import put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import pyarrow as pa
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -140,6 +141,7 @@ def release_on_executors(
     bits: Source,
     cut: tuple[CutCount, ...] = (),
     entry: EntryReference | None = None,
+    key: Ed25519PrivateKey | None = None,
 ) -> WrittenRelease:
     """Draw and write a table of one marginal on the executors, with its manifest beside it.
 
@@ -152,7 +154,7 @@ def release_on_executors(
     try:
         manifest = _manifest(written, plan, guarantee, cut, entry)
         text = json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-        write_together({plan.files[1]: text.encode()}, overwrite=False)
+        put({plan.files[1]: text.encode()}, str(plan.out), overwrite=False, key=key)
     except BaseException:
         # A table without its manifest is half a release.
         shutil.rmtree(written.path, ignore_errors=True)

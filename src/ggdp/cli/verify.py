@@ -1,0 +1,144 @@
+"""``ggdp verify``: certificates proved again, manifests checked against themselves, their files and signatures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ggdp._files import regular_content
+from ggdp.cli.columns import printable
+from ggdp.cli.output import AsJson, print_json
+from ggdp.errors import ArgumentError, GgdpError
+from ggdp.signatures import checked_signature, read_signers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ggdp.proofs.certificate import Certificate
+    from ggdp.signatures import Signature
+
+__all__ = ["Signer", "note_unknown_keys", "verify"]
+
+# Bytes of a manifest; one that names a million levels is smaller.
+_LARGEST = 1 << 28
+_NEITHER = "is neither a manifest nor a certificate of ggdp"
+_STATES = {"same": "unchanged", "changed": "CHANGED", "absent": "not found next to the manifest, not checked"}
+
+Signer = Annotated[
+    Path | None,
+    typer.Option(metavar="PUB", help="Require signatures by a key of this file (OpenSSH .pub, allowed_signers, PEM)."),
+]
+
+
+def verify(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Manifests, certificates, or both.")],
+    signer: Signer = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify manifests and certificates.
+
+    Certificates are proved again. Manifests are checked against themselves, against the published files next to them,
+    and against their signatures. Needs no data. Exits with 1 if a file fails.
+    """
+    signers = None if signer is None else read_signers(signer)
+    found = [_verified(file, signers) for file in files]
+    failed = sum(one["error"] is not None for one in found)
+    if as_json:
+        signatures = [None if one["signature"] is None else one["signature"].to_dict() for one in found]
+        checked = [{**one, "signature": signature} for one, signature in zip(found, signatures, strict=True)]
+        print_json({"valid": not failed, "files": checked})
+        if failed:
+            raise typer.Exit(1)
+        return
+    for one in found:
+        lines = [f"{one['file']}: {one['kind'] or 'unknown'}", *one["proved"]]
+        lines += [f"{name}: {_STATES[state]}" for name, state in one["published"].items()]
+        if one["error"] is None or one["signature"] is not None:
+            lines.append(f"signature: {one['signature'] or 'none'}")
+        if one["error"] is not None:
+            lines.append(f"FAILED: {one['error']}")
+        typer.echo("\n  ".join(map(printable, lines)))
+    note_unknown_keys(one["signature"] for one in found)
+    number = f"{len(found)} {'file' if len(found) == 1 else 'files'}"
+    if failed:
+        message = f"{failed} of {number} failed"
+        raise GgdpError(message)
+    typer.echo(f"{number} verified.")
+
+
+def note_unknown_keys(signatures: Iterable[Signature | None]) -> None:
+    """Say what a signature by a key that nobody named does not prove."""
+    if any(one is not None and not one.signer for one in signatures):
+        typer.echo("A signature by an unknown key does not prove who signed. Name the expected key with --signer.")
+
+
+def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
+    """Return what was found of one file."""
+    found: dict[str, Any] = {"file": str(file), "kind": None, "proved": [], "published": {}, "signature": None}
+    try:
+        content = regular_content(file, _LARGEST)
+    except (OSError, ValueError) as failed:
+        return {**found, "error": f"cannot be read ({getattr(failed, 'strerror', failed)})"}
+    error = None
+    try:
+        document = json.loads(content)
+        if not isinstance(document, dict) or not {"schema", "bound", "certificate"} & document.keys():
+            raise ArgumentError("FILE", str(file), _NEITHER)
+        found["kind"] = "manifest" if "schema" in document else "certificate"
+        found["signature"] = checked_signature(file, content, signers, argument="FILE")
+        if found["kind"] == "manifest":
+            _verify_manifest(file, hashlib.sha256(content).hexdigest(), signers, found)
+        else:
+            _verify_certificate(document, found)
+    except ArgumentError as refused:
+        error = refused.expected
+    except GgdpError as refused:
+        error = str(refused)
+    except (ValueError, RecursionError):
+        # It is no JSON, or so deep that it is none of ours.
+        error = _NEITHER
+    return {**found, "error": error}
+
+
+def _verify_manifest(file: Path, digest: str, signers: frozenset[bytes] | None, found: dict[str, Any]) -> None:
+    from ggdp.reporting.published_release import read_release
+
+    release = read_release(file, signers)
+    if release.digest != digest:
+        raise ArgumentError("FILE", str(file), "changed while it was read")
+    found["proved"] = [str(release.part.guarantee)]
+    if release.certificate is not None:
+        found["proved"].append(f"certificate: {_claim(release.certificate)}")
+    found["published"] = {table.file: table.state for table in release.tables if table.file is not None}
+    changed = [name for name, state in found["published"].items() if state == "changed"]
+    if changed:
+        named = ", ".join(map(repr, changed))
+        raise ArgumentError("FILE", str(file), f"describes another version of {named}: the digest differs")
+
+
+def _verify_certificate(document: dict[str, Any], found: dict[str, Any]) -> None:
+    """Prove a certificate, alone or in what ``ggdp calibrate --json`` printed."""
+    from ggdp.proofs.certificate import Certificate, require_proved
+
+    certificate = Certificate.from_dict(document.get("certificate", document))
+    require_proved(certificate)
+    if "certificate" in document:
+        for name, value in asdict(certificate.law).items():
+            if document.get(name) != value:
+                message = f"{name} = {document.get(name)!r}: its certificate is about {value!r}"
+                raise GgdpError(message)
+    found["proved"] = [_claim(certificate)]
+
+
+def _claim(certificate: Certificate) -> str:
+    law, epsilon = certificate.law, getattr(certificate.bound, "epsilon", None)
+    at = "" if epsilon is None else f" at epsilon {epsilon!r}"
+    return (
+        f"{certificate.quantity} <= {certificate.proved!r}{at}, for noise of order {law.order!r} and scale "
+        f"{law.scale!r}; proved again"
+    )
