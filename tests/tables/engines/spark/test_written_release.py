@@ -12,9 +12,11 @@ from tests.manifest_schema import VALIDATOR
 from tests.tables.engines.spark import cluster as spark_cluster
 from tests.tables.engines.spark.cluster import Reporting
 from tests.tables.test_plan_and_release import BARRED, CUT, DOMAIN, PEOPLE, REQUESTS, in_one_cell
+from tests.test_signatures import KEY, RAW
 
 import ggdp
 from ggdp.errors import ArgumentError
+from ggdp.reporting.published_release import read_release
 from ggdp.tables import noisy_counts
 
 # Small tables show keys only at a delta that no publisher should take.
@@ -111,7 +113,7 @@ def test_a_large_table_is_drawn_once_by_the_executors_and_stays_where_it_is_writ
 )
 def test_a_large_release_carries_its_guarantee_and_a_manifest_with_the_digests_of_its_parts(people, tmp_path, extra):
     out = tmp_path / "people.parquet"
-    release = ggdp.release_table(people, **(LARGE | extra), out=out)
+    release = ggdp.release_table(people, **(LARGE | extra), out=out, sign=KEY)
     assert release.guarantee.implies(PURE.under("add-remove"))
     manifest = json.loads((tmp_path / "people.manifest.json").read_text())
     assert manifest == release.manifest
@@ -130,7 +132,13 @@ def test_a_large_release_carries_its_guarantee_and_a_manifest_with_the_digests_o
     if "count_cut" in extra:
         assert min(written["lower"].to_pylist()) >= 0
         assert set(written["covers"].to_pylist()) == {"all units; counts: at most 1 cell each"}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.manifest.json", "people.parquet"]
+    names = ["people.manifest.json", "people.manifest.json.sig", "people.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    published = read_release(tmp_path / "people.manifest.json", frozenset({RAW}))
+    assert published.signature.signer
+    assert [table.state for table in published.tables] == ["same"]
+    (out / "part-more.parquet").write_bytes(b"")
+    assert [table.state for table in read_release(tmp_path / "people.manifest.json").tables] == ["changed"]
 
 
 @pytest.mark.exhaustive
