@@ -2,12 +2,16 @@
 
 import json
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from tests.cli.people import BY_TOWN, release, written
-from tests.test_signatures import OTHER, key_file, private, public
+from tests.command_lines import commands, run_line
+from tests.test_signatures import OTHER, key_file, needs_ssh, private, public
 
 import ggdp
 from ggdp.cli.app import run
@@ -205,3 +209,19 @@ def test_the_demo_removes_a_signature_of_the_table_that_it_replaces():
     assert run(["demo", "--out", "demo", "--overwrite"]) == 0
     assert run(["verify", "demo/czech.manifest.json"]) == 0
     assert not Path("demo/czech.manifest.json.sig").exists()
+
+
+@needs_ssh
+def test_the_page_on_signing_works_as_it_stands(here):
+    root = Path(__file__).parents[2]
+    shutil.copytree(root / "docs" / "examples", here / "docs" / "examples")
+    page = (root / "docs" / "how-to" / "sign-a-release.md").read_text("utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    walk = [line for block in blocks for line in commands(block)]
+    assert len(walk) == 10
+    for line in walk:
+        if line.startswith("ggdp "):
+            assert run_line(line)[0] == 0, line
+        else:
+            subprocess.run(["sh", "-c", line], check=True, capture_output=True)
+    assert {"signed.manifest.json.sig", "later.manifest.json.sig", "signed.html"} <= set(written())

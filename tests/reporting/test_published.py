@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError
+from ggdp.reporting.published_files import published_tables
 from ggdp.reporting.published_release import read_release
 
 
@@ -145,3 +147,35 @@ def test_only_files_beside_the_manifest_are_opened(published):
     changed(path, lambda found: found["table"]["tables"][0].update(url="../smoking.csv"))
     (table,) = read_release(path).tables
     assert table.state == "absent"
+
+
+def test_a_directory_of_parts_is_compared_file_by_file(tmp_path):
+    (tmp_path / "t.parquet").mkdir()
+    parts = []
+    for name in ("part-0", "part-1"):
+        (tmp_path / "t.parquet" / name).write_bytes(name.encode())
+        parts.append({"url": f"t.parquet/{name}", "sha256": hashlib.sha256(name.encode()).hexdigest()})
+    listing = "".join(f"{part['sha256']}  {part['url'].partition('/')[2]}\n" for part in parts)
+    table = {
+        "url": "t.parquet",
+        "sha256": hashlib.sha256(listing.encode()).hexdigest(),
+        "parts": parts,
+        "cells": 2,
+        "covers": None,
+        "tableSchema": {"primaryKey": [], "columns": []},
+    }
+
+    def state(**change):
+        return published_tables({"table": {"tables": [table | change]}}, tmp_path)[0].state
+
+    assert state() == "same"
+    assert state(sha256="0" * 64) == state(parts=parts[:1]) == "changed"
+    assert state(url="elsewhere.parquet") == state(url="..") == state(url="./t.parquet") == "absent"
+    more = tmp_path / "t.parquet" / "part-2"
+    more.write_bytes(b"rows of somebody else")
+    assert state() == "changed"
+    more.unlink()
+    (tmp_path / "t.parquet" / "part-1").write_bytes(b"part-2")
+    assert state() == "changed"
+    (tmp_path / "t.parquet" / "part-1").unlink()
+    assert state() == "changed"
