@@ -180,7 +180,7 @@ SABOTAGES = [
     Sabotage(
         "a table may replace the ledger that it is charged to",
         "tables/table_plan.py",
-        "        require_apart_from_ledger(ledger, out=files[: len(files) - len(drawn)], plot=drawn)\n",
+        "        require_apart_from_ledger(ledger, out=written, plot=drawn)\n",
         "",
         (f"{EVENTS}test_an_output_that_is_the_ledger_is_refused_before_anything_is_opened[out-t.csv-itself]",),
     ),
@@ -208,7 +208,7 @@ SABOTAGES = [
     Sabotage(
         "a table that is written later may replace its ledger",
         "tables/writing.py",
-        "        release.charge.require_apart(out=files)\n",
+        "        release.charge.require_apart(out=(*files, signature))\n",
         "        pass\n",
         (f"{EVENTS}test_a_table_does_not_replace_its_ledger_when_it_is_written_later",),
     ),
