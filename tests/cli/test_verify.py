@@ -203,6 +203,18 @@ def test_a_passphrase_is_taken_from_the_environment_and_never_from_a_pipe(here, 
     assert "swordfish" not in capsys.readouterr().out
 
 
+def test_at_a_terminal_the_passphrase_is_asked_for_without_showing_it(here, monkeypatch, capsys):
+    secret = private(kind="PKCS8", secret=serialization.BestAvailableEncryption(b"swordfish"))
+    key_file(here / "key", secret)
+    monkeypatch.delenv("GGDP_SIGN_PASSPHRASE", raising=False)
+    asked = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.prompt", lambda text, **how: asked.append((text, how)) or "swordfish")
+    assert release(*BY_TOWN, "--out", "out.csv", "--sign", "key", "--json") == 0
+    assert asked == [("Passphrase of the key", {"hide_input": True, "err": True})]
+    assert json.loads(capsys.readouterr().out)["files"][-1] == "out.manifest.json.sig"
+
+
 def test_the_demo_removes_a_signature_of_the_table_that_it_replaces():
     assert run(["demo", "--out", "demo"]) == 0
     Path("demo/czech.manifest.json.sig").write_text("of the first table")

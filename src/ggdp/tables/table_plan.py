@@ -181,8 +181,8 @@ class TablePlan:
         files, drawn = self.files, picture_files(self.plot, tables)
         key = None if sign is None else signing_key(sign)
         if sign is not None and self.out is None:
-            shown = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
-            raise ArgumentError("sign", shown, "needs `out`: the signature is a file next to the manifest")
+            named = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
+            raise ArgumentError("sign", named, "needs `out`: the signature is a file next to the manifest")
         written = () if self.out is None else (*files[: tables + 1], signature_file(files[tables]))
         require_apart_from_ledger(ledger, out=written, plot=drawn)
         if self.out is not None:
