@@ -275,7 +275,7 @@ def test_records_that_are_not_json_objects_are_counted(tmp_path, others, said):
     file.write_bytes(b'{"a": "x"}\n\n{"a": null}\n' + b'[{"a": "x"}, {"a": "y"}]\n' * others + b'{"a": "\xff"}\n')
     text = check_table(file, "a", {"a": ["x"]}).text
     assert (text.records, text.invalid, text.not_objects) == (3 + others, 1, others)
-    assert said in text.advice[-1]
+    assert any(said in advice for advice in text.advice)
     assert text.advice[-1].endswith(" without values; write one object per line")
     file.write_text('{"a": "x"}\n')
     text = check_table(file, "a", {"a": ["x"]}).text

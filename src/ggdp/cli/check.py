@@ -20,6 +20,7 @@ from ggdp.cli.columns import (
     OptionalBy,
     Other,
     SourceArgument,
+    StrictLines,
     TempDir,
     Unit,
     domain_of,
@@ -80,6 +81,7 @@ def check(
     delimiter: Delimiter = None,
     no_quotes: NoQuotes = False,
     escape: Escape = None,
+    strict_lines: StrictLines = False,
     temp_dir: TempDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -103,7 +105,7 @@ def check(
                 epsilon=epsilon,
                 engine=engine,
                 temp_dir=temp_dir,
-                **text_of(encoding, delimiter, escape, no_quotes=no_quotes),
+                **text_of(encoding, delimiter, escape, no_quotes=no_quotes, strict_lines=strict_lines),
             )
     if as_json:
         print_json(found.to_dict())
@@ -150,6 +152,7 @@ def _print_text(text: TextCheck) -> None:
         rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
     else:
         rows.append(("not JSON objects", _rows(text.not_objects)))
+    rows.append(("with line ends inside", _rows(text.with_line_ends)))
     print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
 
 

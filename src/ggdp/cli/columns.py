@@ -35,6 +35,7 @@ __all__ = [
     "OptionalBy",
     "Other",
     "SourceArgument",
+    "StrictLines",
     "TempDir",
     "Unit",
     "domain_of",
@@ -112,6 +113,14 @@ Escape = Annotated[
     str | None,
     typer.Option(metavar="C", help="Character before a quote inside quotes, if not doubled: '\\' for Spark."),
 ]
+StrictLines = Annotated[
+    bool,
+    typer.Option(
+        "--strict-lines",
+        help="Each line is one record, for files whose fields contain no line ends: a misplaced quote then spoils "
+        "one row only.",
+    ),
+]
 TempDir = Annotated[
     Path | None,
     typer.Option(
@@ -147,6 +156,7 @@ _FLAGS = {
         "per_unit",
         "plot",
         "sign",
+        "strict_lines",
         "temp_dir",
         "total",
         "unit",
@@ -176,13 +186,16 @@ _MOST_IN_RANGE = 10_000_000
 _ARGUMENT = re.compile(r"`([a-z_]+)(?:=([^`]+))?`")
 
 
-def text_of(encoding: str | None, delimiter: str | None, escape: str | None, *, no_quotes: bool) -> dict[str, Any]:
+def text_of(
+    encoding: str | None, delimiter: str | None, escape: str | None, *, no_quotes: bool, strict_lines: bool
+) -> dict[str, Any]:
     """Return how text files are read, as arguments of `ggdp.release_table`."""
     return {
         "encoding": encoding,
         "delimiter": {"\\t": "\t", "tab": "\t"}.get(delimiter or "", delimiter),
         "quoted": False if no_quotes else None,
         "escape": escape,
+        "strict_lines": strict_lines or None,
     }
 
 

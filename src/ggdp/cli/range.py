@@ -15,6 +15,7 @@ from ggdp.cli.columns import (
     Escape,
     NoQuotes,
     SourceArgument,
+    StrictLines,
     TempDir,
     Unit,
     named_as_flags,
@@ -49,6 +50,7 @@ def private_range(
     delimiter: Delimiter = None,
     no_quotes: NoQuotes = False,
     escape: Escape = None,
+    strict_lines: StrictLines = False,
     temp_dir: TempDir = None,
     ledger: LedgerUrl = None,
     analyst: Analyst = None,
@@ -78,7 +80,7 @@ def private_range(
                 neighbours=neighbours,
                 engine=engine or "duckdb",
                 out=out,
-                **text_of(encoding, delimiter, escape, no_quotes=no_quotes),
+                **text_of(encoding, delimiter, escape, no_quotes=no_quotes, strict_lines=strict_lines),
             )
         print_warnings(plan.histogram.request.warnings)
         if dry_run:

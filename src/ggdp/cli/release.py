@@ -27,6 +27,7 @@ from ggdp.cli.columns import (
     OptionalBy,
     Other,
     SourceArgument,
+    StrictLines,
     TempDir,
     Unit,
     domain_of,
@@ -137,6 +138,7 @@ def release(
     delimiter: Delimiter = None,
     no_quotes: NoQuotes = False,
     escape: Escape = None,
+    strict_lines: StrictLines = False,
     temp_dir: TempDir = None,
     ledger: LedgerUrl = None,
     analyst: Analyst = None,
@@ -193,7 +195,7 @@ def release(
                 engine=engine or "duckdb",
                 out=out,
                 plot=plot,
-                **text_of(encoding, delimiter, escape, no_quotes=no_quotes),
+                **text_of(encoding, delimiter, escape, no_quotes=no_quotes, strict_lines=strict_lines),
             )
         print_warnings(plan.request.warnings)
         if dry_run:

@@ -69,6 +69,7 @@ def check_table(
     delimiter: str | None = None,
     quoted: bool | None = None,
     escape: str | None = None,
+    strict_lines: bool | None = None,
     temp_dir: str | Path | None = None,
 ) -> TableCheck:
     """Compare a source with its domain before a release. NOT private: do not publish the result.
@@ -92,7 +93,7 @@ def check_table(
         Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
     engine : {"duckdb", "spark"}, optional
         Engine that reads files.
-    encoding, delimiter, quoted, escape : optional
+    encoding, delimiter, quoted, escape, strict_lines : optional
         How text files are read, as in `ggdp.release_table`.
     temp_dir : path, optional
         A directory for rows that do not fit in memory.
@@ -125,7 +126,7 @@ def check_table(
     request = _request(by=by, domain=domain, unit=unit, statistics=statistics, per_unit=per_unit)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    text = text_format(encoding, delimiter, quoted, escape)
+    text = text_format(encoding, delimiter, quoted, escape, strict_lines)
     opened = partial(open_source, data, engine=engine, columns=request.columns, text=text, temp_dir=temp_dir)
     with headers_in_errors(), opened() as source:
         source.check(CountQuery(marginals=request.domains, measured=_measured(request)))

@@ -35,6 +35,8 @@ class TextCheck:
         Records with more fields than the header names; the further fields are ignored.
     further_lines : int
         Line ends inside records of CSV files, or blank lines.
+    with_line_ends : int
+        Records with a line feed or a carriage return inside, which strict lines would split.
     not_objects : int, optional
         Records of JSON files that are not JSON objects, and so rows without values; None for CSV files.
     advice : tuple of str
@@ -46,6 +48,7 @@ class TextCheck:
     invalid: int
     surplus: int
     further_lines: int
+    with_line_ends: int
     not_objects: int | None = None
     advice: tuple[str, ...] = ()
 
@@ -61,7 +64,7 @@ def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
 def _json_check(files: Files) -> TextCheck:
     connection = connected()
     try:
-        records, invalid, others = json_problems(connection, files)
+        records, invalid, others, several = json_problems(connection, files)
     finally:
         connection.close()
     advice = [_encoding_advice(files)] * (invalid > 0)
@@ -72,12 +75,14 @@ def _json_check(files: Files) -> TextCheck:
             else (f"{others:,} records are not JSON objects and count as rows")
         )
         advice.append(f"{are} without values; write one object per line")
+    advice += _lines_advice(files, several)
     return TextCheck(
         encoding=files.text.encoding,
         records=records,
         invalid=invalid,
         surplus=0,
         further_lines=0,
+        with_line_ends=several,
         not_objects=others,
         advice=tuple(advice),
     )
@@ -85,6 +90,25 @@ def _json_check(files: Files) -> TextCheck:
 
 def _encoding_advice(files: Files) -> str:
     return f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1"
+
+
+def _lines_advice(files: Files, several: int, *, blank: bool = False) -> list[str]:
+    """Return what to say of strict lines if they are not declared, by how many records they would split."""
+    if files.text.strict_lines:
+        return []
+    if blank and not several:
+        return ["blank lines are records of this file, which strict lines (--strict-lines) would leave out"]
+    if not several:
+        return [
+            "each record is one line: if the writer never puts line ends inside fields, declare strict lines "
+            "(--strict-lines, strict_lines=True), so that a misplaced quote or line end in one row cannot change how "
+            "other rows are read"
+        ]
+    are = "1 record contains" if several == 1 else f"{several:,} records contain"
+    return [
+        f"{are} line ends; strict lines (--strict-lines) would split such records, so declare them only if the "
+        "writer never puts line ends inside fields"
+    ]
 
 
 def _csv_check(files: Files) -> TextCheck:
@@ -98,15 +122,24 @@ def _csv_check(files: Files) -> TextCheck:
         advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
     if len(files.header) == 1:
         advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
-    if found.further_lines > 0 and files.text.quoted:
+    if found.further_lines > 0 and files.text.quoted and not files.text.strict_lines:
         advice.append("some quoted fields contain line ends; if the file does not quote fields, declare that")
     if found.backslashes and files.text.escape is None and files.text.quoted:
         advice.append("some quotes follow a backslash; if the file escapes quotes this way (Spark does), declare that")
+    # Line ends in fields far beyond the header are seen by the number of lines.
+    several = max(found.with_line_ends, int(found.otherwise > found.records))
+    advice += _lines_advice(files, several, blank=found.otherwise < found.records)
+    if files.text.strict_lines and found.otherwise < found.records:
+        advice.append(
+            f"there would be {found.otherwise:,} records if line ends inside quotes belonged to fields; do not declare "
+            "strict lines if the writer puts line ends inside fields"
+        )
     return TextCheck(
         encoding=files.text.encoding,
         records=found.records,
         invalid=found.invalid,
         surplus=found.surplus,
         further_lines=max(found.further_lines, 0),
+        with_line_ends=several,
         advice=tuple(advice),
     )

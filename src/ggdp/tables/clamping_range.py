@@ -155,6 +155,7 @@ def plan_range(
     delimiter: str | None = None,
     quoted: bool | None = None,
     escape: str | None = None,
+    strict_lines: bool | None = None,
     out: str | Path | None = None,
 ) -> RangePlan:
     """Plan a range for the values of a column: noise and cost. No data are read and no budget is spent.
@@ -167,7 +168,7 @@ def plan_range(
         The guarantee.
     share : float, default 0.01
         The share of the noisy total that may be outside of the range, at least 0 and below 1.
-    unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape
+    unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape, strict_lines
         Those of `ggdp.release_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
     out : path, optional
         Where a run writes the range with its manifest, .json.
@@ -213,6 +214,7 @@ def plan_range(
         delimiter=delimiter,
         quoted=quoted,
         escape=escape,
+        strict_lines=strict_lines,
     )
     target = None if out is None else json_path(out)
     return RangePlan(column=column, share=_validate.probability(share=share), histogram=histogram, out=target)

@@ -56,6 +56,7 @@ def plan_table(
     delimiter: str | None = None,
     quoted: bool | None = None,
     escape: str | None = None,
+    strict_lines: bool | None = None,
     out: str | Path | None = None,
     plot: str | Path | None = None,
 ) -> TablePlan:
@@ -69,7 +70,7 @@ def plan_table(
         Who is protected, and how often one of them counts, as there.
     total, nonnegative, false_cells, statistics, per_unit, weights
         What to publish, as there.
-    engine, encoding, delimiter, quoted, escape
+    engine, encoding, delimiter, quoted, escape, strict_lines
         How the data will be read, as there.
     out : path, optional
         Where a run writes the tables, .csv or .parquet, with a manifest beside them.
@@ -126,7 +127,7 @@ def plan_table(
         statistics=statistics,
         per_unit=per_unit,
         weights=weights,
-        text=text_format(encoding, delimiter, quoted, escape),
+        text=text_format(encoding, delimiter, quoted, escape, strict_lines),
     )
     for warning in request.warnings:
         warnings.warn(warning, PrivacyWarning, stacklevel=_depth())
@@ -158,6 +159,7 @@ def release_table(
     delimiter: str | None = None,
     quoted: bool | None = None,
     escape: str | None = None,
+    strict_lines: bool | None = None,
     temp_dir: str | Path | None = None,
     out: str | Path | None = None,
     plot: str | Path | None = None,
@@ -227,6 +229,9 @@ def release_table(
     escape : str, optional
         Character before a quote inside quotes, in files that do not double quotes: a backslash in
         files that Spark has written.
+    strict_lines : bool, default False
+        Whether each line of a text file is a record, for files whose fields hold no line ends: a misplaced quote or
+        line end in one row then changes no other row.
     temp_dir : path, optional
         A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
         variable GGDP_TEMP_DIR names. Without either no row is written to disk.
@@ -305,6 +310,7 @@ def release_table(
         delimiter=delimiter,
         quoted=quoted,
         escape=escape,
+        strict_lines=strict_lines,
         out=out,
         plot=plot,
     )

@@ -148,7 +148,7 @@ class TableRequest:
     domain : Domain
         The declared columns.
     text : TextFormat, optional
-        How text files are read: encoding, delimiter, quotes, longest record.
+        How text files are read: encoding, delimiter, quotes, lines, longest record.
     goal, order, unit, max_cells, count, max_rows_per_cell, count_cut, unit_name
         What to count and for whom, as in `ggdp.release_table`.
     neighbours, total, nonnegative, false_cells

@@ -98,6 +98,8 @@ def _require_text(kind: FileFormat, text: TextFormat) -> None:
         raise ArgumentError("delimiter", text.delimiter, f"applies to CSV files; this is a {kind} file")
     if text.encoding != "utf-8" and kind == "parquet":
         raise ArgumentError("encoding", text.encoding, "is for text files; text of Parquet files is UTF-8")
+    if text.strict_lines and kind == "parquet":
+        raise ArgumentError("strict_lines", True, "is for text files; Parquet files have no lines")
 
 
 def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], *, by_header: bool = False) -> None:

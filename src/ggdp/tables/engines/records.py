@@ -15,6 +15,11 @@ before it only through where the last record ended. These are the rules, for CSV
 
 Lines of JSON follow the same rules with ``\n`` and without fields and quotes; a line of white space is not a record.
 
+With *strict lines* (`Layout.strict_lines`), a line is a longest run of bytes other than ``\n`` and ``\r``, and each is
+read as the only record of a file of its own, which ends without a terminator: a quoted field without its second quote
+ends with the line, and so does an escape. Nothing else ends a line: NUL, form feed, control-Z and the line separators
+of Unicode are characters. No line is blank, in files of one column either.
+
 Claim. For every way of cutting the file into chunks, `records` yields the same rows: each chunk is worked on up to its
 last complete record, and the rest is put before the next one. Where all quotes of a chunk are *proper* (those of even
 number, counted from the start of a record, begin a field or follow a quote; those of odd number end a field or precede
@@ -22,6 +27,13 @@ a quote), the automaton is inside quotes exactly after an odd number of them. Pr
 automaton enters a quoted field at each quote of even number and leaves it at the next, or reads the two as a doubled
 quote; unquoted fields hold none. So positions outside of quotes are found by counting. Otherwise the automaton itself,
 a regular expression, reads the chunk; and wherever an escape character occurs.
+
+Claim. Write L(x) for the rows of a text x with strict lines. For all texts x and y, and every e of one or more ``\n``
+and ``\r`` in any order, L(x e y) is L(x) followed by L(y). Proof: a run of other bytes does not go on across e, so the
+lines of x e y are those of x and then those of y; and the row of a line is a function of its bytes alone. So, whatever
+bytes somebody's row consists of, it changes no row of anybody else as long as a line end of any kind comes after each
+of them, and it adds at most one row more than it has line ends inside. Without strict lines the same holds only of x
+that end where a record ends: an opening quote in x can make all of y a part of one field.
 
 References
 ----------
@@ -47,7 +59,7 @@ __all__ = ["LONGEST", "Layout", "first_record", "records"]
 
 # Longer records have no fields. It is part of every request: a larger one would need as much memory for one record.
 LONGEST = 1 << 24
-_QUOTE = ord('"')
+_QUOTE, _RETURN = b'"\r'
 # Values of so many bytes stand in an Arrow view itself; of longer ones it holds the first four, and where they are.
 _INLINE = 12
 _INLINE_MASKS = np.where(np.arange(_INLINE) < np.arange(_INLINE + 1)[:, None], 255, 0).astype(np.uint8)
@@ -63,6 +75,7 @@ class Layout:
     escape: bytes | None = None
     longest: int = LONGEST
     keeps_blank: bool = False
+    strict_lines: bool = False
 
     @property
     def letter(self) -> bytes:
@@ -87,6 +100,7 @@ def first_record(text: bytes, layout: Layout) -> tuple[list[bytes], bytes, int]:
     r"""Return the fields of the first record of a file, its terminator, and how many bytes it takes.
 
     The terminator is the first line end outside of quotes, whatever that of the layout is; ``\n`` where there is none.
+    With strict lines it is the first line end.
 
     Examples
     --------
@@ -149,7 +163,9 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
     data = np.frombuffer(text, dtype=np.uint8)
     line_end = layout.terminator[-1]
     is_end = data == line_end
-    if len(layout.terminator) == 2:
+    if layout.strict_lines:
+        is_end |= data == _RETURN
+    elif len(layout.terminator) == 2:
         is_end[1:] &= data[:-1] == layout.terminator[0]
         is_end[:1] = False
     if layout.escape is not None and layout.escape in text:
@@ -158,9 +174,11 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
     if layout.quoted and _QUOTE in text:
         places = np.flatnonzero(separators | (data == _QUOTE))
         quotes = data[places] == _QUOTE
-        if not _proper(data, places[quotes], is_end, layout):
+        inside = np.bitwise_xor.accumulate(quotes)
+        unclosed = layout.strict_lines and bool((inside & is_end[places]).any())
+        if unclosed or not _proper(data, places[quotes], is_end, layout):
             return _cut_by_automaton(text, layout, closed=False)
-        places = places[~(quotes | np.bitwise_xor.accumulate(quotes))]
+        places = places[~(quotes | inside)]
     else:
         places = np.flatnonzero(separators)
     last = is_end[places]
@@ -214,7 +232,7 @@ def _cut_by_automaton(text: bytes, layout: Layout, *, closed: bool) -> _Fields:
         starts.append(field.start("field"))
         stops.append(field.end("field"))
         last.append(end != layout.delimiter)
-        if end == layout.terminator or (closed and not end):
+        if end != layout.delimiter and (end or closed):
             complete, rest = len(starts), field.end()
         if not end:
             break
@@ -231,6 +249,8 @@ def _cut_by_automaton(text: bytes, layout: Layout, *, closed: bool) -> _Fields:
 @lru_cache(maxsize=16)
 def _automaton(layout: Layout) -> re.Pattern[bytes]:
     """Return the automaton of a layout: it matches one field and what ends it, a separator or the end of the text."""
+    if layout.strict_lines:
+        return _field(layout, rb"[\r\n]", b"\r\n")
     return _field(layout, re.escape(layout.terminator), layout.terminator)
 
 
@@ -239,8 +259,10 @@ def _field(layout: Layout, terminator: bytes, characters: bytes) -> re.Pattern[b
     assert layout.delimiter is not None
     delimiter, first = re.escape(layout.delimiter), re.escape(characters[:1])
     escape = b"" if layout.escape is None else re.escape(layout.escape)
-    # After an escape anything is a character, and at the end of a text the escape itself.
-    escaped = b"" if layout.escape is None else rb"|" + escape + rb"(?:.|\Z)"
+    # After an escape anything is a character, and at the end of a text, or of a strict line, the escape itself.
+    ends = rb"\r\n" if layout.strict_lines else b""
+    after = rb"[^\r\n]|(?=[\r\n])" if layout.strict_lines else rb"."
+    escaped = b"" if layout.escape is None else rb"|" + escape + rb"(?:" + after + rb"|\Z)"
     if terminator == re.escape(characters):
         plain = rb"[^" + delimiter + first + escape + rb"]"
         if len(characters) == 2:
@@ -248,7 +270,7 @@ def _field(layout: Layout, terminator: bytes, characters: bytes) -> re.Pattern[b
     else:
         plain = rb"[^" + delimiter + re.escape(characters) + escape + rb"]"
     rest = rb"(?:" + plain + escaped + rb")*+"
-    inside = rb'(?:[^"' + escape + rb']|""' + escaped + rb")*+"
+    inside = rb'(?:[^"' + ends + escape + rb']|""' + escaped + rb")*+"
     quoted = rb'"' + inside + rb'(?:"' + rest + rb")?|" if layout.quoted else b""
     return re.compile(
         rb"(?P<field>" + quoted + rest + rb")(?P<end>" + delimiter + rb"|" + terminator + rb"|\Z)", re.DOTALL
@@ -257,6 +279,9 @@ def _field(layout: Layout, terminator: bytes, characters: bytes) -> re.Pattern[b
 
 def _first_end(text: bytes, layout: Layout) -> int | None:
     """Return where the first record of a text ends, with its terminator; None if it does not."""
+    if layout.strict_lines:
+        line_end = re.search(rb"[\r\n]", text)
+        return None if line_end is None else line_end.end()
     if layout.delimiter is None:
         found = text.find(layout.terminator)
         return None if found < 0 else found + len(layout.terminator)
@@ -270,7 +295,7 @@ def _first_end(text: bytes, layout: Layout) -> int | None:
 
 def _same_state(text: bytes, layout: Layout) -> bytes:
     """Return a short text that leaves the automaton in the state in which a record without an end leaves it."""
-    if layout.delimiter is None:
+    if layout.delimiter is None or layout.strict_lines:
         return layout.letter
     if layout.escape is not None and (len(text) - len(text.rstrip(layout.escape))) % 2:
         # The next character is escaped.

@@ -262,7 +262,7 @@ def open_source(
     columns : sequence of str
         The columns that queries will name.
     text : TextFormat, optional
-        Encoding, delimiter and longest record of text files.
+        How text files are read.
     temp_dir : path, optional
         A directory for rows that do not fit in memory, where DuckDB counts; else the one that the environment variable
         GGDP_TEMP_DIR names; without either, no row is written to disk.
@@ -293,7 +293,7 @@ def open_source(
     if engine not in (None, library):
         raise ArgumentError("engine", engine, f"reads files; a frame of {library} is counted by its own engine")
     if text is not None:
-        raise ArgumentError("data", name, "is a frame; encoding and delimiter apply to text files")
+        raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
     return _opened(name, lambda: _ENGINES[library](name, data, wanted, directory))
 
 

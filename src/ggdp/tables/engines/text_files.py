@@ -1,8 +1,8 @@
 r"""Text files as streams of Arrow batches: decoded and split into records, with no guessing.
 
-What a file is read as follows from its name, the request (encoding, delimiter, longest record) and, for CSV and TSV,
-its header; `ggdp.tables.engines.records` says what a record is. A field that is not valid UTF-8 has no text
-(`ggdp.tables.engines.kinds`); the record still counts as a row.
+What a file is read as follows from its name, the request (encoding, delimiter, strict lines, longest record) and, for
+CSV and TSV, its header; `ggdp.tables.engines.records` says what a record is. A field that is not valid UTF-8 has no
+text (`ggdp.tables.engines.kinds`); the record still counts as a row.
 
 Encodings other than UTF-8 are decoded piece by piece: those of one byte a character, in which ASCII is ASCII, and
 UTF-16 and UTF-32. Others are refused, since the meaning of a byte could depend on the records before it.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from ggdp import _validate
 from ggdp._records import checked
@@ -84,6 +84,8 @@ class TextFormat:
         Whether double quotes may surround fields; without them quotes are characters like any other.
     escape : str, optional
         A character that makes the next one a plain character, where the writer uses one; most writers double quotes.
+    strict_lines : bool
+        Whether each line is a record, whatever its quotes are: no field may hold a line end then.
     longest : int
         Records of more bytes (as UTF-8) are rows without values.
 
@@ -97,6 +99,7 @@ class TextFormat:
     delimiter: str | None = None
     quoted: bool = True
     escape: str | None = None
+    strict_lines: bool = False
     longest: int = checked(_validate.integer, default=LONGEST, at_least=1)
 
     def __attrs_post_init__(self) -> None:
@@ -106,8 +109,9 @@ class TextFormat:
                 self.delimiter,
                 "must be one ASCII character other than a double quote, a line end or NUL, such as ';' or '|'",
             )
-        if not isinstance(self.quoted, bool):
-            raise ArgumentTypeError("quoted", self.quoted, "must be True or False")
+        for name in ("quoted", "strict_lines"):
+            if not isinstance(getattr(self, name), bool):
+                raise ArgumentTypeError(name, getattr(self, name), "must be True or False")
         if self.escape is not None and (not _is_delimiter(self.escape) or self.escape == self.delimiter):
             raise ArgumentError("escape", self.escape, "must be one ASCII character of its own, such as a backslash")
 
@@ -119,18 +123,21 @@ class TextFormat:
             "quoted": self.quoted,
             "escape": self.escape,
             "longest_record": self.longest,
+            # Manifests without it stay as they were.
+            **({"strict_lines": True} if self.strict_lines else {}),
         }
 
     def layout(self, delimiter: str, terminator: bytes = b"\n", *, columns: int = 2) -> Layout:
         """Return how CSV files are split into records."""
         return Layout(
             delimiter=delimiter.encode(),
-            terminator=terminator,
+            terminator=b"\n" if self.strict_lines else terminator,
             quoted=self.quoted,
             escape=None if self.escape is None else self.escape.encode(),
             longest=self.longest,
             # Some writers leave a line blank for a null where there is one column.
-            keeps_blank=columns == 1,
+            keeps_blank=columns == 1 and not self.strict_lines,
+            strict_lines=self.strict_lines,
         )
 
 
@@ -144,10 +151,20 @@ class Header:
 
 
 def text_format(
-    encoding: str | None = None, delimiter: str | None = None, quoted: bool | None = None, escape: str | None = None
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    quoted: bool | None = None,
+    escape: str | None = None,
+    strict_lines: bool | None = None,
 ) -> TextFormat | None:
     """Return how text files are read; None if no option is given."""
-    said = {"encoding": encoding, "delimiter": delimiter, "quoted": quoted, "escape": escape}
+    said = {
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "quoted": quoted,
+        "escape": escape,
+        "strict_lines": strict_lines,
+    }
     given = {name: value for name, value in said.items() if value is not None}
     return TextFormat(**given) if given else None  # type: ignore[arg-type]
 
@@ -181,6 +198,7 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
                 break
         mark = _MARK if begin.startswith(_MARK) else b""
         fields, terminator, size = first_record(begin[len(mark) :], text.layout(delimiter))
+        whole = first_record(begin[len(mark) :], evolve(text, strict_lines=False).layout(delimiter))
         names = tuple(name.decode() for name in fields)
     except OSError as failed:
         unreadable = failed.strerror or "its content does not match its extension"
@@ -195,6 +213,14 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
     if size > _LONGEST_HEADER:
         raise ArgumentError(
             "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is too long for a header"
+        )
+    if whole[2] > size:
+        # Decided by the first line alone: what comes after it makes no difference.
+        raise ArgumentError(
+            "data",
+            path,
+            "has a header that continues after its first line (an open quote, or an escape); with `strict_lines` it "
+            "must be one line",
         )
     if len(set(names)) < len(names):
         raise ArgumentError("data", path, "has two columns of the same name in its header")
@@ -219,16 +245,22 @@ def record_batches(
 
 def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the lines of a JSON file; null for one that is not valid UTF-8 or too long."""
-    layout = Layout(delimiter=None, quoted=False, longest=text.longest)
+    layout = Layout(delimiter=None, quoted=False, longest=text.longest, strict_lines=text.strict_lines)
     for (array,) in records(_decoded_chunks(path, text.encoding), layout, [0]):
         yield pa.record_batch([valid_text(array, None)], schema)
 
 
 @dataclass(slots=True)
 class Found:
-    """Findings about the records of CSV files. Not private."""
+    """Findings about the records of CSV files. Not private.
+
+    `with_line_ends` counts the records that hold a line feed or a carriage return, and `otherwise` all records as they
+    would be if strict lines were declared, or if they were not.
+    """
 
     records: int = 0
+    otherwise: int = 0
+    with_line_ends: int = 0
     invalid: int = 0
     surplus: int = 0
     further_lines: int = 0
@@ -244,9 +276,14 @@ def fields_found(path: str, header: Header, text: TextFormat, delimiter: str, fo
             found.backslashes += chunk.count(b'\\"')
             yield chunk
 
+    def layout(text: TextFormat) -> Layout:
+        return text.layout(delimiter, header.terminator, columns=len(header.names))
+
+    other = layout(evolve(text, strict_lines=not text.strict_lines))
+    for (first,) in records(_after(header.size, _decoded_chunks(path, text.encoding)), other, [0]):
+        found.otherwise += len(first)
     chunks = seen(_after(header.size, _decoded_chunks(path, text.encoding)))
-    layout = text.layout(delimiter, header.terminator, columns=len(header.names))
-    for *arrays, beyond in records(chunks, layout, range(len(header.names) + 1)):
+    for *arrays, beyond in records(chunks, layout(text), range(len(header.names) + 1)):
         found.records += len(beyond)
         found.further_lines -= len(beyond)
         found.surplus += len(beyond) - beyond.null_count
@@ -255,6 +292,11 @@ def fields_found(path: str, header: Header, text: TextFormat, delimiter: str, fo
             texts = valid_text(array, _REPLACED)
             broken |= pc.match_substring(texts.cast(pa.string()), _REPLACED).fill_null(False).to_numpy(False)
         found.invalid += int(broken.sum())
+        several = np.zeros(len(beyond), dtype=np.bool_)
+        for array in (*arrays, beyond):
+            ends = pc.match_substring_regex(array.cast(pa.binary()), "[\r\n]")
+            several |= ends.fill_null(False).to_numpy(False)
+        found.with_line_ends += int(several.sum())
 
 
 def valid_text(raw: pa.Array | pa.ChunkedArray, instead: str | None, kind: pa.DataType = _TEXT) -> pa.Array:

@@ -76,15 +76,21 @@ def json_rows(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # 
     return _json_lines(connection, files).query("ggdp_lines", query)
 
 
-def json_problems(connection: Any, files: Files) -> tuple[int, int, int]:  # noqa: ANN401 - duckdb is untyped here
-    """Return how many rows JSON files have, how many are not valid text or too long, and how many are not objects.
+def json_problems(connection: Any, files: Files) -> tuple[int, int, int, int]:  # noqa: ANN401 - duckdb is untyped here
+    """Return numbers of rows of JSON files: all; not valid text, or too long; not objects; with a carriage return.
 
-    Not private.
+    Not private. A carriage return at an end of a line does not count.
     """
     no_object = f"line IS NOT NULL AND {_OBJECT} IS NULL"
-    query = f"SELECT count(*), count(*) - count(line), count(*) FILTER (WHERE {no_object}) {_LINES}"
-    ((rows, invalid, others),) = _json_lines(connection, files).query("ggdp_lines", query).fetchall()
-    return rows, invalid, others
+    returns = r"regexp_matches(line, '[^\r]\r+[^\r]')"
+    parts = (
+        "count(*)",
+        "count(*) - count(line)",
+        *(f"count(*) FILTER (WHERE {kind})" for kind in (no_object, returns)),
+    )
+    query = f"SELECT {', '.join(parts)} {_LINES}"
+    ((rows, invalid, others, several),) = _json_lines(connection, files).query("ggdp_lines", query).fetchall()
+    return rows, invalid, others, several
 
 
 def _json_lines(connection: Any, files: Files) -> Any:  # noqa: ANN401 - duckdb is untyped here
