@@ -21,6 +21,7 @@ TABLES = [
     TypedTable(by="ward", delta=1e-6, unit="person", max_cells=1),
     TypedTable(by="ward", levels="ward=births,eyes", delimiter=";", encoding="latin-1"),
     TypedTable(by="ward", levels="ward=births,eyes", delimiter="tab"),
+    TypedTable(by="ward", levels="ward=births,eyes", nonnegative=True, lines="strict"),
     TypedTable(
         by="ward, age",
         levels="ward=births,eyes",
@@ -63,14 +64,22 @@ def test_a_domain_file_is_part_of_the_command_and_of_the_code(tmp_path, more, im
 
 def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
     table = TypedTable(
-        by="ward", levels="ward=a,b", unit="person", max_cells=2, epsilon=0.5, nonnegative=True, delimiter=";"
+        by="ward",
+        levels="ward=a,b",
+        unit="person",
+        max_cells=2,
+        epsilon=0.5,
+        nonnegative=True,
+        delimiter=";",
+        lines="strict",
     )
     command = shlex.split(table.command("visits.csv", name="check").replace("\\\n", " "))
     assert (
         shlex.join(command)
-        == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --epsilon 0.5 --delimiter ';'"
+        == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --epsilon 0.5 --delimiter ';' "
+        "--strict-lines"
     )
-    assert set(table.checked()) == {"by", "domain", "unit", "epsilon", "delimiter"}
+    assert set(table.checked()) == {"by", "domain", "unit", "epsilon", "delimiter", "strict_lines"}
 
 
 @pytest.mark.parametrize(

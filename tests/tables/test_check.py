@@ -275,8 +275,61 @@ def test_records_that_are_not_json_objects_are_counted(tmp_path, others, said):
     file.write_bytes(b'{"a": "x"}\n\n{"a": null}\n' + b'[{"a": "x"}, {"a": "y"}]\n' * others + b'{"a": "\xff"}\n')
     text = check_table(file, "a", {"a": ["x"]}).text
     assert (text.records, text.invalid, text.not_objects) == (3 + others, 1, others)
-    assert any(said in advice for advice in text.advice)
-    assert text.advice[-1].endswith(" without values; write one object per line")
+    assert said in text.advice[1]
+    assert text.advice[1].endswith(" without values; write one object per line")
     file.write_text('{"a": "x"}\n')
-    text = check_table(file, "a", {"a": ["x"]}).text
+    text = check_table(file, "a", {"a": ["x"]}, strict_lines=True).text
     assert (text.records, text.not_objects, text.advice) == (1, 0, ())
+
+
+RECOMMENDED = "declare strict lines"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("t.csv", b'a,b\nx,1\nx,"2, ""3"""\n\n'),
+        ("t.csv", b"a,b\r\nx,1\r\nx,2"),
+        ("t.csv", b"a,b\rx,1\r"),
+        ("t.csv", b'a,b\nx,\xff\nx,"unbalanced'),
+        ("t.tsv", b"a\tb\nx\t1\n"),
+        ("t.jsonl", b'{"a": "x"}\r\n\r\n{"a": "\\n"}\n'),
+    ],
+)
+def test_strict_lines_are_recommended_where_each_record_is_a_line(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    found = check_table(tmp_path / name, "a", {"a": ["x"]})
+    assert RECOMMENDED in found.text.advice[-1]
+    assert found.text.with_line_ends == 0
+    strict = check_table(tmp_path / name, "a", {"a": ["x"]}, strict_lines=True)
+    assert (strict.rows, strict.text.records) == (found.rows, found.text.records)
+    assert not any("strict lines" in advice for advice in strict.text.advice)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "number"),
+    [
+        ("t.csv", b'a,b\nx,"1\n2"\nx,"3\r4"\nx,5\n', 2),
+        ("t.csv", b"a,b\nx,1\r\nx,2\n", 1),
+        ("t.csv", b'a,b\nx,"\xff\n2"\n', 1),
+        ("t.csv", b'a,b\nx,1,2,3,"4\n"\n', 1),
+        ("t.csv", b'a,b\n\r\nx,"1\n2"\n', 2),
+        ("t.jsonl", b'{"a":\r"x"}\n{"a": "x"}\r{"a": "x"}\n{"a": "x"}\n', 2),
+    ],
+)
+def test_where_records_contain_line_ends_their_number_is_told(tmp_path, name, data, number):
+    (tmp_path / name).write_bytes(data)
+    text = check_table(tmp_path / name, "a", {"a": ["x"]}).text
+    assert text.with_line_ends == number
+    assert text.advice[-1].startswith(f"{number} record{'s' * (number > 1)} contain{'s' * (number == 1)} line ends;")
+    assert not any(RECOMMENDED in advice for advice in text.advice)
+
+
+def test_what_strict_lines_would_leave_out_or_split_is_told(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a\nx\n\nx\n")
+    advice = check_table(tmp_path / "t.csv", "a", {"a": ["x"]}).text.advice
+    assert "blank lines are records of this file" in advice[-1]
+    (tmp_path / "t.csv").write_bytes(b'a,b\nx,"1\n2"\nx,3\n')
+    text = check_table(tmp_path / "t.csv", "a", {"a": ["x"]}, strict_lines=True).text
+    assert text.records == 3
+    assert "there would be 2 records" in text.advice[-1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from htmltools import Tag, tags
 from shiny import reactive, render, ui
 
-from ggdp.explorer.inputs import group, text
+from ggdp.explorer.inputs import choices, group, text
 from ggdp.explorer.memory_file import too_large
 from ggdp.explorer.typed_table import LABELS, PageError
 from ggdp.explorer.uploads import LARGEST
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["file_form", "file_server", "required_source"]
 
+_LINES = {"quoted": "quoted fields may contain line ends", "strict": "strict: each line is one record"}
+
 
 def file_form(settings: CellsPerUnitSettings | ReleaseSettings) -> list[Tag]:
     """Return where a file is chosen, and the inputs of how it is read, folded unless one is set."""
@@ -31,7 +33,8 @@ def file_form(settings: CellsPerUnitSettings | ReleaseSettings) -> list[Tag]:
             "Format of the file",
             text(settings, "delimiter", LABELS["--delimiter"], "a comma; or ; or tab"),
             text(settings, "encoding", LABELS["--encoding"], "utf-8; or latin-1"),
-            opened=bool(settings.delimiter or settings.encoding),
+            choices(settings, "lines", LABELS["--strict-lines"], _LINES),
+            opened=bool(settings.delimiter or settings.encoding or settings.lines == "strict"),
         ),
     ]
 

@@ -50,6 +50,7 @@ LABELS = {
     "--order": "Order",
     "--encoding": "Encoding",
     "--delimiter": "Delimiter",
+    "--strict-lines": "Lines",
     "--analyst": "Analyst",
 }
 _FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*")
@@ -59,7 +60,7 @@ _FEW = 5
 # Flags that ``ggdp check`` has too.
 _CHECKED = (
     *("--by", "--domain", "--levels", "--bins", "--labels", "--other", "--missing", "--range", "--unit", "--epsilon"),
-    *("--encoding", "--delimiter"),
+    *("--encoding", "--delimiter", "--strict-lines"),
     *(f"--{kind}" for kind in _KINDS),
 )
 
@@ -98,6 +99,8 @@ class TypedTable:
         Whether negative counts are published as 0.
     delimiter, encoding : str
         How text files are read, if not as CSV in UTF-8.
+    lines : str
+        "strict" if each line of a text file is a record; "quoted" if quoted fields may hold line ends.
     """
 
     by: str = ""
@@ -119,6 +122,7 @@ class TypedTable:
     nonnegative: bool = False
     delimiter: str = ""
     encoding: str = ""
+    lines: str = "quoted"
 
     def plan(self) -> TablePlan:
         """Return the plan of the release; no data are read. Errors are in the words of the page."""
@@ -133,7 +137,7 @@ class TypedTable:
         """Return the arguments of `ggdp.check_table` but the data. Errors are in the words of the page."""
         with in_words_of_the_page(self.unit or None):
             asked = self._arguments()
-            kept = ("by", "domain", "unit", "statistics", "encoding", "delimiter")
+            kept = ("by", "domain", "unit", "statistics", "encoding", "delimiter", "strict_lines")
             return {**{name: asked[name] for name in kept if name in asked}, "epsilon": self.epsilon}
 
     def flags(self) -> list[str]:
@@ -158,7 +162,8 @@ class TypedTable:
         found += [] if self.order == "auto" else ["--order", self.order]
         found += ["--nonnegative"] if self.nonnegative else []
         found += ["--encoding", self.encoding.strip()] if self.encoding.strip() else []
-        return found + (["--delimiter", self.delimiter] if self.delimiter else [])
+        found += ["--delimiter", self.delimiter] if self.delimiter else []
+        return found + (["--strict-lines"] if self.lines == "strict" else [])
 
     def command(self, source: str, *more: str, name: str = "release") -> str:
         """Return the command line that does the same; a line for each flag."""
@@ -191,11 +196,9 @@ class TypedTable:
         """Return the flags that ``ggdp check`` has too."""
         flags, found = iter(self.flags()), []
         for flag in flags:
-            if flag == "--nonnegative":
-                continue
-            value = next(flags)
+            values = [] if flag in ("--nonnegative", "--strict-lines") else [next(flags)]
             if flag in _CHECKED:
-                found += [flag, value]
+                found += [flag, *values]
         return found
 
     def _arguments(self) -> dict[str, Any]:
@@ -221,7 +224,13 @@ class TypedTable:
             "order": None if self.order == "auto" else _order(self.order),
             "nonnegative": self.nonnegative or None,
             "statistics": statistics or None,
-            **text_of(self.encoding.strip() or None, self.delimiter or None, None, no_quotes=False),
+            **text_of(
+                self.encoding.strip() or None,
+                self.delimiter or None,
+                None,
+                no_quotes=False,
+                strict_lines=self.lines == "strict",
+            ),
         }
         return {
             "by": marginals[0] if marginals else None,

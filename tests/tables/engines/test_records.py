@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from itertools import pairwise
 
 import pytest
@@ -55,10 +56,10 @@ def automaton(text, terminator, longest, *, quoted=True, escape=None):
     return found
 
 
-def read(text, terminator, *, longest=LONGEST, cuts=(), quoted=True, escape=None, delimiter=b","):
+def read(text, terminator=b"\n", *, longest=LONGEST, cuts=(), delimiter=b",", **options):
     ends = [0, *sorted(cuts), len(text)]
     chunks = [text[start:stop] for start, stop in pairwise(ends)]
-    layout = Layout(delimiter=delimiter, terminator=terminator, longest=longest, quoted=quoted, escape=escape)
+    layout = Layout(delimiter=delimiter, terminator=terminator, longest=longest, **options)
     rows = []
     for arrays in records(chunks, layout, range(FIELDS)):
         for array in arrays:
@@ -92,6 +93,26 @@ def test_so_they_are_without_quotes_and_with_escapes(text, terminator, longest, 
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6) | st.just(range(len(text))))
     found = read(text, terminator, longest=longest, cuts=cuts, quoted=quoted, escape=escape)
     assert found == automaton(text, terminator, longest, quoted=quoted, escape=escape)
+
+
+@given(
+    text=ESCAPED,
+    longest=st.sampled_from([1, 4, 9, LONGEST]),
+    quoted=st.booleans(),
+    escape=st.sampled_from([None, b"\\"]),
+    data=st.data(),
+)
+def test_with_strict_lines_each_line_is_read_as_a_file_of_its_own(text, longest, quoted, escape, data):
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6) | st.just(range(len(text))))
+    lines = re.findall(rb"[^\r\n]+", text)
+    alone = [row for line in lines for row in automaton(line, b"\n", longest, quoted=quoted, escape=escape)]
+    assert len(alone) == len(lines)
+    assert read(text, longest=longest, cuts=cuts, quoted=quoted, escape=escape, strict_lines=True) == alone
+
+
+def test_with_strict_lines_proper_quotes_are_counted_not_walked_through(monkeypatch):
+    monkeypatch.setattr(module, "_cut_by_automaton", None)
+    assert read(b'1,"x,y",2\r\n3,"a""b",\n', strict_lines=True) == [[b"1", b"x,y", b"2"], [b"3", b'a"b', None]]
 
 
 def test_no_delimiter_is_taken_for_a_letter():

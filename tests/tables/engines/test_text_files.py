@@ -1,5 +1,7 @@
 """Text files are read by their encoding and delimiter as they are declared, every record a row."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.tables.engines.zoo import KEY
 
@@ -56,6 +58,7 @@ def test_a_field_that_is_not_valid_text_is_no_unit(tmp_path):
         ({"delimiter": "\n"}, "one ASCII character"),
         ({"delimiter": "§"}, "one ASCII character"),
         ({"longest": 0}, "at least 1"),
+        ({"strict_lines": 1}, "must be True or False"),
     ],
 )
 def test_what_cannot_be_read_record_by_record_is_refused(text, said):
@@ -99,3 +102,62 @@ def test_an_id_is_the_same_unit_as_pandas_writes_it_beside_a_missing_one(tmp_pat
     with open_source(tmp_path / "*.csv", columns=["id", "town"]) as source:
         ((_, counts),) = source.count(CountQuery(marginals=(TOWNS,), unit="id", key=KEY))
     assert counts.tolist() == [2]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-32-le"])
+def test_with_strict_lines_files_of_every_line_end_are_read_alike(tmp_path, end, encoding):
+    path = tmp_path / "t.csv"
+    path.write_bytes(end.join(["id,town", "1,Kehl", '2,"Zürich"', '3,"Kehl', "4,Kehl", ""]).encode(encoding))
+    assert tally(path, encoding=encoding, strict_lines=True) == {0: 3, 1: 1}
+
+
+def test_with_strict_lines_an_unpaired_surrogate_does_not_swallow_its_line_end(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("id,town\n1,Kehl\ud800\n2,Kehl\n".encode("utf-16-le", "surrogatepass"))
+    assert tally(path, encoding="utf-16-le", strict_lines=True) == {0: 1, OTHER: 1}
+
+
+@pytest.mark.parametrize("options", [{}, {"strict_lines": True}])
+def test_files_that_end_without_a_line_end_are_not_joined(tmp_path, options):
+    (tmp_path / "1.csv").write_text("id,town\n1,Kehl")
+    (tmp_path / "2.csv").write_text("\ufeffid,town\n2,Kehl")
+    assert tally(tmp_path / "*.csv", **options) == {0: 2}
+
+
+def test_with_strict_lines_a_file_that_was_joined_to_another_spoils_only_its_own_lines(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,town\n1,Kehl\n\ufeffid,town\n2,Kehl\n")
+    assert tally(path, strict_lines=True) == {0: 2, OTHER: 1}
+
+
+def test_with_strict_lines_a_blank_line_is_no_record_in_a_file_of_one_column_either(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('town\nKehl\n\n""\n')
+    assert tally(path) == {0: 1, OTHER + 1: 2}
+    assert tally(path, strict_lines=True) == {0: 1, OTHER + 1: 1}
+
+
+@pytest.mark.parametrize(
+    ("header", "options"), [('id,"town\nx"', {}), ('id,"town', {}), ("id,town\\", {"escape": "\\"})]
+)
+def test_with_strict_lines_a_header_is_one_line_whatever_the_rows_are(tmp_path, header, options):
+    path = tmp_path / "t.csv"
+    said = set()
+    for rows in ("", "1,Kehl\n", '1,"Kehl"\n', '"\n'):
+        path.write_text(f"{header}\n{rows}")
+        with pytest.raises(ArgumentError, match="must be one line") as refused:
+            tally(path, strict_lines=True, **options)
+        said.add(str(refused.value))
+    assert len(said) == 1
+
+
+def test_strict_lines_are_refused_where_a_format_has_none(tmp_path):
+    pq.write_table(pa.table({"town": ["Kehl"]}), tmp_path / "t.parquet")
+    with pytest.raises(ArgumentError, match="strict_lines = True: is for text files"):
+        tally(tmp_path / "t.parquet", strict_lines=True)
+
+
+def test_strict_lines_are_in_a_manifest_only_if_they_are_declared():
+    assert "strict_lines" not in TextFormat().to_dict()
+    assert TextFormat(strict_lines=True).to_dict() == {**TextFormat().to_dict(), "strict_lines": True}

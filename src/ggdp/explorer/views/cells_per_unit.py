@@ -43,6 +43,7 @@ class CellsPerUnitSettings(CountedFields):
 
     delimiter: str = fields.text()
     encoding: str = fields.text()
+    lines: str = fields.choice("quoted", "strict")
 
     def typed(self, domain: Path | None) -> TypedTable:
         """Return the table, with the domain file of the command."""

@@ -56,6 +56,7 @@ class ReleaseSettings(TableFields):
     analyst: str = fields.text()
     delimiter: str = fields.text()
     encoding: str = fields.text()
+    lines: str = fields.choice("quoted", "strict")
 
     def table(self, domain: Path | None) -> TypedTable:
         """Return the table, with the domain file of the command."""
@@ -67,6 +68,7 @@ class ReleaseSettings(TableFields):
             domain=str(domain or ""),
             delimiter=self.delimiter,
             encoding=self.encoding,
+            lines=self.lines,
         )
 
 

@@ -198,7 +198,8 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
                 break
         mark = _MARK if begin.startswith(_MARK) else b""
         fields, terminator, size = first_record(begin[len(mark) :], text.layout(delimiter))
-        whole = first_record(begin[len(mark) :], evolve(text, strict_lines=False).layout(delimiter))
+        alone = begin[len(mark) :][:size].rstrip(b"\r\n")
+        continued = first_record(alone + b"\nx", evolve(text, strict_lines=False).layout(delimiter))[2] > len(alone) + 1
         names = tuple(name.decode() for name in fields)
     except OSError as failed:
         unreadable = failed.strerror or "its content does not match its extension"
@@ -214,8 +215,7 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
         raise ArgumentError(
             "data", path, f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is too long for a header"
         )
-    if whole[2] > size:
-        # Decided by the first line alone: what comes after it makes no difference.
+    if text.strict_lines and continued:
         raise ArgumentError(
             "data",
             path,
