@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.people import BY_TOWN, DOMAIN, UNITS, release, rows_of, written
 from tests.command_lines import commands, run_line
+from tests.manifest_schema import VALIDATOR
 from tests.tables.engines.spark import cluster as spark_cluster
 
 import ggdp
@@ -288,4 +289,20 @@ def test_a_file_is_read_by_the_encoding_and_delimiter_of_the_flags(capsys):
     text = manifest["table"]["request"]["text"]
     read = {"encoding": "iso8859-1", "delimiter": ";", "quoted": True, "escape": None, "longest_record": 2**24}
     assert text == read
+    capsys.readouterr()
+
+
+def test_with_strict_lines_a_misplaced_quote_spoils_its_own_row_and_the_manifest_says_how_it_was_read(capsys):
+    Path("towns.txt.csv").write_text('id;town\n1;Kehl\n2;"Kehl\n3;Kehl\n4;Zürich\n', "utf-8")
+    assert release(*TOWNS, "--strict-lines", source="towns.txt.csv") == 0
+    assert [row["count"] for row in rows_of("towns.csv")] == ["3", "1"]
+    manifest = json.loads(Path("towns.manifest.json").read_text("utf-8"))
+    VALIDATOR.validate(manifest)
+    assert manifest["table"]["request"]["text"]["strict_lines"] is True
+    assert release(*TOWNS, "--overwrite", source="towns.txt.csv") == 0
+    assert [row["count"] for row in rows_of("towns.csv")] == ["1", "0"]
+    assert "strict_lines" not in Path("towns.manifest.json").read_text("utf-8")
+    # The same by the other commands that read files.
+    assert run(["check", "towns.txt.csv", *TOWNS[:4], "--delimiter", ";", "--strict-lines", "--json"]) == 0
+    assert run(["range", "towns.txt.csv", "id", "--epsilon", "1", "--delimiter", ";", "--strict-lines"]) == 0
     capsys.readouterr()

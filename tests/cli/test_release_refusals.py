@@ -193,6 +193,13 @@ def test_flags_of_files_are_refused_by_their_names(flags, said, capsys):
     assert not Path("out.csv").exists()
 
 
+def test_strict_lines_need_a_header_of_one_line(capsys):
+    Path("people.csv").write_text(PEOPLE.replace("town", '"town\n"', 1))
+    assert release(*BY_TOWN, "--out", "out.csv", "--strict-lines") == 1
+    assert "with --strict-lines it must be one line" in capsys.readouterr().err
+    assert not Path("out.csv").exists()
+
+
 @pytest.mark.parametrize(("mark", "typed"), [(";", "';'"), ("\t", r"'\t'"), ("|", "'|'")])
 def test_a_header_of_one_field_hints_at_its_delimiter(capsys, mark, typed):
     Path("other.csv").write_text(PEOPLE.replace(",", mark))

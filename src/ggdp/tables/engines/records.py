@@ -67,7 +67,10 @@ _INLINE_MASKS = np.where(np.arange(_INLINE) < np.arange(_INLINE + 1)[:, None], 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How a text file is split into records and fields; `delimiter` is None if a line is one field."""
+    r"""How a text file is split into records and fields; `delimiter` is None if a line is one field.
+
+    With `strict_lines` the terminator must be ``\n``.
+    """
 
     delimiter: bytes | None
     terminator: bytes = b"\n"
@@ -163,8 +166,11 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
     data = np.frombuffer(text, dtype=np.uint8)
     line_end = layout.terminator[-1]
     is_end = data == line_end
-    if layout.strict_lines:
-        is_end |= data == _RETURN
+    paired = layout.strict_lines and b"\r" in text
+    if paired:
+        # Of a carriage return with a line feed after it the line feed is the end; any other is one by itself.
+        returns = np.flatnonzero(data == _RETURN)
+        is_end[returns[data[np.minimum(returns + 1, len(data) - 1)] != line_end]] = True
     elif len(layout.terminator) == 2:
         is_end[1:] &= data[:-1] == layout.terminator[0]
         is_end[:1] = False
@@ -188,6 +194,9 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
     places, last = places[: complete[-1] + 1], last[: complete[-1] + 1]
     starts = np.concatenate([[0], places[:-1] + 1])
     stops = places - (last * (len(layout.terminator) - 1))
+    if paired:
+        ends = places[complete]
+        stops[complete] -= (data[ends] == line_end) & (data[np.maximum(ends - 1, 0)] == _RETURN)
     return _Fields(starts, stops, last, int(places[-1]) + 1, proper=True)
 
 
@@ -202,6 +211,8 @@ def _proper(data: NDArray[np.uint8], quotes: NDArray[np.int64], is_end: NDArray[
         # What follows is not known yet, so this text is not cut there either.
         after = after[:-1]
     ends = (data[after] == layout.delimiter[0]) | (data[after] == _QUOTE) | _begins_end(after, is_end, layout)
+    if layout.strict_lines:
+        ends |= data[after] == _RETURN
     return bool(begins.all() and ends.all())
 
 
@@ -250,7 +261,7 @@ def _cut_by_automaton(text: bytes, layout: Layout, *, closed: bool) -> _Fields:
 def _automaton(layout: Layout) -> re.Pattern[bytes]:
     """Return the automaton of a layout: it matches one field and what ends it, a separator or the end of the text."""
     if layout.strict_lines:
-        return _field(layout, rb"[\r\n]", b"\r\n")
+        return _field(layout, rb"\r\n|\r|\n", b"\r\n")
     return _field(layout, re.escape(layout.terminator), layout.terminator)
 
 
