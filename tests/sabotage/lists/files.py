@@ -8,6 +8,8 @@ TEXT = "tests/tables/engines/test_text_files.py::"
 TEMPORARY = "tests/tables/engines/test_temporary.py::"
 HOLES = "tests/fuzz/test_known_holes.py::"
 NAMES = "tests/fuzz/test_known_names.py::"
+LINES = "tests/fuzz/test_lines.py::"
+STRICT = f"{LINES}test_with_strict_lines_a_row_is_one_record_and_changes_no_other"
 
 SABOTAGES = [
     Sabotage(
@@ -27,7 +29,7 @@ SABOTAGES = [
     Sabotage(
         "line ends inside quotes end a record",
         "tables/engines/records.py",
-        "places[~(quotes | np.bitwise_xor.accumulate(quotes))]",
+        "places[~(quotes | inside)]",
         "places[~quotes]",
         (f"{FILES}test_a_long_quoted_field_is_one_record_wherever_a_chunk_ends",),
     ),
@@ -163,5 +165,61 @@ SABOTAGES = [
         'c.physical_type == "INT96"',
         'c.physical_type == "INT97"',
         (f"{FILES}test_time_stamps_of_96_bits_are_refused_by_the_schema",),
+    ),
+    Sabotage(
+        "an open quote reaches beyond its strict line",
+        "tables/engines/records.py",
+        "        unclosed = layout.strict_lines and bool((inside & is_end[places]).any())\n",
+        "        unclosed = False\n",
+        (f"{STRICT}[csv]",),
+    ),
+    Sabotage(
+        "the automaton reads on after a strict line",
+        "tables/engines/records.py",
+        '    ends = rb"\\r\\n" if layout.strict_lines else b""\n',
+        '    ends = b""\n',
+        (f"{STRICT}[csv]", f"{RECORDS}test_with_strict_lines_each_line_is_read_as_a_file_of_its_own"),
+    ),
+    Sabotage(
+        "an escape reaches beyond its strict line",
+        "tables/engines/records.py",
+        '    after = rb"[^\\r\\n]|(?=[\\r\\n])" if layout.strict_lines else rb"."\n',
+        '    after = rb"."\n',
+        (f"{RECORDS}test_with_strict_lines_each_line_is_read_as_a_file_of_its_own",),
+    ),
+    Sabotage(
+        "a carriage return ends no strict line",
+        "tables/engines/records.py",
+        '    paired = layout.strict_lines and b"\\r" in text\n',
+        "    paired = False\n",
+        (f"{STRICT}[csv]", f"{STRICT}[json]"),
+    ),
+    Sabotage(
+        "lines of JSON are never strict",
+        "tables/engines/text_files.py",
+        "longest=text.longest, strict_lines=text.strict_lines)",
+        "longest=text.longest)",
+        (f"{STRICT}[json]",),
+    ),
+    Sabotage(
+        "whether a header is refused depends on whether rows follow it",
+        "tables/engines/text_files.py",
+        'first_record(alone + b"\\nx", ',
+        "first_record(begin[len(mark) :], ",
+        (f"{TEXT}test_with_strict_lines_a_header_is_one_line_whatever_the_rows_are",),
+    ),
+    Sabotage(
+        "blank strict lines are rows of a file of one column",
+        "tables/engines/text_files.py",
+        "keeps_blank=columns == 1 and not self.strict_lines",
+        "keeps_blank=columns == 1",
+        (f"{TEXT}test_with_strict_lines_a_blank_line_is_no_record_in_a_file_of_one_column_either",),
+    ),
+    Sabotage(
+        "strict lines are recommended where they would split records",
+        "tables/check_text.py",
+        "    several = max(found.with_line_ends, int(found.otherwise > found.records))\n",
+        "    several = 0\n",
+        ("tests/tables/test_check.py::test_where_records_contain_line_ends_their_number_is_told",),
     ),
 ]
