@@ -25,8 +25,9 @@ last complete record, and the rest is put before the next one. Where all quotes 
 number, counted from the start of a record, begin a field or follow a quote; those of odd number end a field or precede
 a quote), the automaton is inside quotes exactly after an odd number of them. Proof: by induction over the quotes, the
 automaton enters a quoted field at each quote of even number and leaves it at the next, or reads the two as a doubled
-quote; unquoted fields hold none. So positions outside of quotes are found by counting. Otherwise the automaton itself,
-a regular expression, reads the chunk; and wherever an escape character occurs.
+quote; unquoted fields hold none. So positions outside of quotes are found by counting. With strict lines, moreover, no
+line end may come after an odd number of quotes: every line then has an even number, and is read as if it were alone.
+Otherwise the automaton itself, a regular expression, reads the chunk; and wherever an escape character occurs.
 
 Claim. Write L(x) for the rows of a text x with strict lines. For all texts x and y, and every e of one or more ``\n``
 and ``\r`` in any order, L(x e y) is L(x) followed by L(y). Proof: a run of other bytes does not go on across e, so the
