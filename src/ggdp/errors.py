@@ -123,8 +123,9 @@ class SourceError(GgdpError):
 
     def __str__(self) -> str:
         return (
-            f"source {self.source!r} could not be read or counted. The reason is not shown, since it may "
-            "quote private values; open the source with its own engine to see it"
+            f"source {self.source!r} could not be read or counted. If it is a file, it may be damaged or incomplete: "
+            "write it again. The reason is not shown, since it may quote private values; open the source with its own "
+            "engine to see it"
         )
 
 

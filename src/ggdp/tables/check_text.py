@@ -58,7 +58,7 @@ def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
     if files is None or files.format == "parquet":
         return None
-    return _csv_check(files) if files.has_header else quietly(files.named, lambda: _json_check(files))
+    return quietly(files.named, lambda: (_csv_check if files.has_header else _json_check)(files))
 
 
 def _json_check(files: Files) -> TextCheck:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, SourceError
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import charged_to, released
 from ggdp.releases.totals import fit_total
@@ -63,10 +63,18 @@ def release_counts(
 ) -> TableRelease | WrittenRelease:
     """Open the data, charge the release, count, and add noise; no row is read before the charge is on disk.
 
+    What cannot be opened because it is damaged is charged as well: a footer has statistics of rows, and a compressed
+    header is unpacked with rows, so it cannot be shown that the failure does not depend on them.
+
     A table whose noise executors draw is written to the plan's `out`, and its manifest signed with the key.
     """
     request = plan.request
-    with open_source(data, engine=plan.engine, columns=request.columns, text=request.text, temp_dir=temp_dir) as opened:
+    try:
+        source = open_source(data, engine=plan.engine, columns=request.columns, text=request.text, temp_dir=temp_dir)
+    except SourceError:
+        charge.commit()
+        raise
+    with source as opened:
         require_size(request, plan.out, has_executors=opened.engine.has_executors)
         query = _query(request, bits, measured=() if plan.statistics is None else plan.statistics.measured)
         opened.check(query)

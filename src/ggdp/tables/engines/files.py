@@ -37,6 +37,8 @@ _SUFFIXES: dict[str, FileFormat] = {
     ".json": "json",
 }
 _PACKED = (".gz", ".zst")
+# What every Parquet file begins and ends with, unless its footer is encrypted, and the fewest bytes that it has.
+_MARK, _LEAST = b"PAR1", 12
 # Of the widest decimal that DuckDB and Spark have.
 _DIGITS = 38
 
@@ -83,6 +85,9 @@ def found_files(source: str | os.PathLike[str], text: TextFormat | None = None) 
         raise ArgumentError("data", named, f"names files of several formats: {', '.join(sorted(formats))}")
     (kind,) = formats
     _require_text(kind, text)
+    if kind == "parquet":
+        for path in paths:
+            _require_complete(path)
     if kind not in _DELIMITERS:
         return Files(named=named, paths=tuple(paths), format=kind, text=text)
     headers = [read_header(path, text, text.delimiter or _DELIMITERS[kind]) for path in paths]
@@ -90,6 +95,21 @@ def found_files(source: str | os.PathLike[str], text: TextFormat | None = None) 
         if header.names != headers[0].names:
             raise ArgumentError("data", path, f"has a different header from {paths[0]}")
     return Files(named=named, paths=tuple(paths), format=kind, text=text, headers=tuple(headers))
+
+
+def _require_complete(path: str) -> None:
+    """Raise for a file that does not begin and end as every complete Parquet file does, whatever its rows are."""
+    try:
+        with open(path, "rb") as opened:
+            begin = opened.read(len(_MARK))
+            size = opened.seek(0, os.SEEK_END)
+            opened.seek(max(size - len(_MARK), 0))
+            is_complete = size >= _LEAST and begin == opened.read() == _MARK
+    except OSError as failed:
+        raise ArgumentError("data", path, f"cannot be read: {failed.strerror}") from None
+    if not is_complete:
+        message = "is incomplete or not a Parquet file: it does not begin and end with PAR1. Write it again"
+        raise ArgumentError("data", path, message)
 
 
 def _require_text(kind: FileFormat, text: TextFormat) -> None:

@@ -37,7 +37,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import groupby
 from operator import is_, itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,18 +45,19 @@ import pyarrow.compute as pc
 
 from ggdp.tables.engines.arrow import ARROW
 from ggdp.tables.engines.cells import CELL, COUNT, value_codes
+from ggdp.tables.engines.duckdb.reading import most_bytes
 from ggdp.tables.engines.frames import collected, framed
 from ggdp.tables.engines.kinds import NOWHERE
 from ggdp.tables.engines.values import array_steps, known_name
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
     from ggdp.tables.column import Column
     from ggdp.tables.engines.cells import MarginalQuery
+    from ggdp.tables.engines.files import Files
 
 __all__ = ["counted_cells"]
 
@@ -112,11 +113,13 @@ class _Column:
         return self._last[1]
 
 
-def counted_cells(paths: Sequence[str], query: MarginalQuery) -> pa.Table | None:
+def counted_cells(connection: Any, files: Files, query: MarginalQuery) -> pa.Table | None:  # noqa: ANN401 - of DuckDB
     """Return the non-empty cells of a declared marginal of rows, with their counts and sums; None if it cannot.
 
     The columns are those of `cells.cells` on an engine with wide sums.
     """
+    import duckdb
+
     if not _is_counted_here(query):
         return None
     names = [column.name for column in query.marginal]
@@ -125,13 +128,16 @@ def counted_cells(paths: Sequence[str], query: MarginalQuery) -> pa.Table | None
     if not names or any("." in name for name in names):
         return None
     try:
-        tally = _Tally(query)
-        for batch in _read_ahead(_row_groups(paths, query), query, names):
+        if most_bytes(connection, files, query.marginal.names) > _MOST_BYTES:
+            return None
+        tally, (parts, rows) = _Tally(query), _row_groups(files.paths, query)
+        for batch in _read_ahead(parts, query, names):
             tally.add(batch)
-    except (_NotCountedError, UnicodeDecodeError, pa.ArrowException, OSError):
+    except (_NotCountedError, UnicodeDecodeError, pa.ArrowException, OSError, duckdb.Error):
         # Where Arrow fails, DuckDB does as well, or reads what Arrow does not.
         return None
-    return tally.table()
+    # Arrow reads no further where a damaged part claims to have fewer values.
+    return tally.table() if tally.rows == rows else None
 
 
 def _is_counted_here(query: MarginalQuery) -> bool:
@@ -145,8 +151,8 @@ def _is_counted_here(query: MarginalQuery) -> bool:
     return all(measure.rule is None and kinds[measure.column] in ("integer", "float") for measure in measures)
 
 
-def _row_groups(paths: Sequence[str], query: MarginalQuery) -> list[tuple[str, int]]:
-    """Return the parts of files, each by its file and its number there."""
+def _row_groups(paths: Sequence[str], query: MarginalQuery) -> tuple[list[tuple[str, int]], int]:
+    """Return the parts of files, each by its file and its number there, and the number of all rows."""
     import pyarrow.parquet as pq
 
     found, rows = [], 0
@@ -155,21 +161,11 @@ def _row_groups(paths: Sequence[str], query: MarginalQuery) -> list[tuple[str, i
             kinds = {column.name: opened.schema_arrow.field(column.name).type for column in query.marginal}
             if not all(any(taken(_value_type(kind)) for taken in _TAKEN) for kind in kinds.values()):
                 raise _NotCountedError
-            if any(size > _MOST_BYTES for size in _sizes(opened.metadata, kinds)):
-                raise _NotCountedError
             found += [(path, number) for number in range(opened.num_row_groups)]
             rows += opened.metadata.num_rows
     if len(found) > _FEW_PARTS and rows < _LEAST_ROWS * len(found):
         raise _NotCountedError
-    return found
-
-
-def _sizes(metadata: pq.FileMetaData, names: Container[str]) -> Iterator[int]:
-    """Yield the bytes that each part of a file has of some columns, uncompressed."""
-    for part in map(metadata.row_group, range(metadata.num_row_groups)):
-        for column in map(part.column, range(part.num_columns)):
-            if column.path_in_schema in names:
-                yield column.total_uncompressed_size
+    return found, rows
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -216,7 +212,7 @@ class _Tally:
         self._query, size = query, query.marginal.size
         self._found = {name: np.zeros(size, dtype=np.int64) for name in query.added}
         terms = (summed.measure.values.steps ** (2 if summed.squares else 1) for summed in query.measured)
-        self._rows, self._most_rows = 0, _MOST // max([1, *terms])
+        self.rows, self._most_rows = 0, _MOST // max([1, *terms])
         self._columns, stride = [], size
         for column in query.marginal:
             stride //= column.size
@@ -230,8 +226,8 @@ class _Tally:
         """Add the rows of a batch."""
         if not batch.num_rows:
             return
-        self._rows += batch.num_rows
-        if self._rows >= self._most_rows:
+        self.rows += batch.num_rows
+        if self.rows >= self._most_rows:
             raise _NotCountedError
         encoded = [_encoded(batch.column(column.name)) for column in self._query.marginal]
         offsets = [column.offsets(values.dictionary) for column, values in zip(self._columns, encoded, strict=True)]

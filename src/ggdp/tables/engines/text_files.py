@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import zlib
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from attrs import evolve, field, frozen
 
 from ggdp import _validate
 from ggdp._records import checked
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.tables.engines.records import LONGEST, Layout, first_record, records
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _is_delimiter(delimiter: object) -> bool:
 
 def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
     """Return the header of a CSV file; no record after it is looked at."""
-    unreadable = None
+    unreadable, is_damaged = None, False
     try:
         begin = b""
         for chunk in _decoded_chunks(path, text.encoding):
@@ -201,12 +202,16 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
         alone = begin[len(mark) :][:size].rstrip(b"\r\n")
         continued = first_record(alone + b"\nx", evolve(text, strict_lines=False).layout(delimiter))[2] > len(alone) + 1
         names = tuple(name.decode() for name in fields)
-    except OSError as failed:
-        unreadable = failed.strerror or "its content does not match its extension"
-    except EOFError:
-        unreadable = "the compressed data is truncated"
     except UnicodeError:
         unreadable = f"its first line is not text in {text.encoding}"
+    except (OSError, EOFError, zlib.error) as failed:
+        unreadable = getattr(failed, "strerror", None)
+        is_damaged = unreadable is None
+    if is_damaged:
+        if _is_packed(path):
+            # Rows are unpacked with the header, so this may depend on them.
+            raise SourceError(path)
+        unreadable = "its content does not match its extension"
     if unreadable is not None:
         raise ArgumentError("data", path, f"cannot be read: {unreadable}")
     if names == ("",):
@@ -352,6 +357,12 @@ def _half_of_a_pair(wrong: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(_INVALID, _half_of_a_pair)
+
+
+def _is_packed(path: str) -> bool:
+    """Return whether a file begins as packed files with its extension do."""
+    with open(path, "rb") as opened:
+        return opened.read(4).startswith(b"\x1f\x8b" if path.lower().endswith(".gz") else b"\x28\xb5\x2f\xfd")
 
 
 def _unpacked(path: str) -> IO[bytes]:

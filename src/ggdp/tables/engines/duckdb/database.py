@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ggdp.tables.engines.frames import Frame
 
-__all__ = ["NO_STATISTICS", "Stream", "connected", "evaluated"]
+__all__ = ["NO_STATISTICS", "Stream", "connected", "evaluated", "is_alive"]
 
 # Those that use statistics of a source, or let a source use them.
 NO_STATISTICS = (
@@ -52,9 +52,14 @@ _FEW_GROUPS = 1 << 18
 def connected(temp_dir: Path | None = None) -> Any:  # noqa: ANN401 - duckdb is untyped here
     """Return a new connection to an in-memory database; its tables are temporary and end with the connection.
 
-    Rows that do not fit in memory go to a private directory within `temp_dir`; without one, counting them fails.
+    Rows that do not fit in memory go to a private directory within `temp_dir`; without one, counting them fails. A
+    database that has failed for good, as a damaged file can make it do, is replaced by a new one.
     """
     connection = _database(os.getpid(), temp_dir).cursor()
+    if not is_alive(connection):
+        # It ends with its last connection, so that other threads fail by themselves and not in the middle of a call.
+        _database.cache_clear()
+        connection = _database(os.getpid(), temp_dir).cursor()
     connection.execute("SET enable_progress_bar = false; SET preserve_insertion_order = false")
     return connection
 
@@ -66,6 +71,17 @@ def _database(process: int, temp_dir: Path | None) -> Any:  # noqa: ANN401, ARG0
 
     directory = "" if temp_dir is None else str(private_directory(temp_dir))
     return duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": directory})
+
+
+def is_alive(connection: Any) -> bool:  # noqa: ANN401 - duckdb is untyped here
+    """Return whether the database of a connection answers. One that was invalidated never does again."""
+    import duckdb
+
+    try:
+        connection.cursor().execute("SELECT 1").fetchall()
+    except duckdb.FatalException:
+        return False
+    return True
 
 
 class Stream:

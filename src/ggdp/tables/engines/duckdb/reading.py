@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, SourceError
 from ggdp.tables.engines.duckdb.database import Stream
 from ggdp.tables.engines.frames import safe_name
 from ggdp.tables.engines.kinds import unparsable
@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.engines.files import Files
 
-__all__ = ["json_problems", "json_rows", "parquet", "parquet_rows", "require_readable", "text_rows", "text_stream"]
+__all__ = [
+    "json_problems",
+    "json_rows",
+    "most_bytes",
+    "parquet",
+    "parquet_rows",
+    "require_all_rows",
+    "require_readable",
+    "text_rows",
+    "text_stream",
+]
 
 _LINE = pa.schema([("line", pa.string_view())])
 _OBJECT = "CASE WHEN json_valid(line) THEN CASE WHEN json_type(line) = 'OBJECT' THEN line END END"
@@ -127,6 +137,30 @@ def parquet(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # no
     return connection.sql(" UNION ALL ".join(queries))
 
 
+def require_all_rows(relation: Any, files: Files) -> None:  # noqa: ANN401 - duckdb is untyped here
+    """Raise if the parts of Parquet files do not have the rows that the files claim: some would be left out.
+
+    DuckDB knows the rows of the parts without reading a value. A damaged part may claim more than can be counted.
+    """
+    import pyarrow.parquet as pq
+
+    claimed = sum(pq.read_metadata(path).num_rows for path in files.paths)
+    query = f"SELECT count(*) FROM (SELECT 1 FROM ggdp_rows LIMIT {claimed + 1})"
+    if relation.query("ggdp_rows", query).fetchall() != [(claimed,)]:
+        raise SourceError(files.named)
+
+
+def most_bytes(connection: Any, files: Files, columns: Sequence[str]) -> int:  # noqa: ANN401 - duckdb is untyped here
+    """Return the most bytes, uncompressed, that one of some columns has in a part of Parquet files.
+
+    Arrow would know them, too, but its Python package ends the process where such metadata are damaged.
+    """
+    parts, names = f"parquet_metadata({_paths(files.paths)})", ", ".join(map(_text, columns))
+    query = f"SELECT max(total_uncompressed_size) FROM {parts} WHERE path_in_schema IN ({names})"
+    ((found,),) = connection.sql(query).fetchall()
+    return found or 0
+
+
 def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401
     """Return the same as `parquet`, read by Arrow, which takes text that is not valid UTF-8: it has no text (`kinds`).
 
@@ -149,9 +183,14 @@ def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | 
         for path, stored in zip(files.paths, schemas, strict=True):
             # Else Arrow fails where a category is not valid UTF-8.
             categories = [name for name in instead if pa.types.is_dictionary(stored.field(name).type)]
+            rows = 0
             with pq.ParquetFile(path, read_dictionary=categories) as opened:
                 for batch in opened.iter_batches(columns=list(declared)):
+                    rows += batch.num_rows
                     yield pa.record_batch([array(name, batch.column(name)) for name in declared], schema)
+                claimed = opened.metadata.num_rows
+            if rows != claimed:
+                raise SourceError(files.named)
 
     taken = ", ".join(f"CAST({safe_name(name)} AS {types[safe_name(name)]}) AS {safe_name(name)}" for name in declared)
     return connection.from_arrow(Stream(schema, batches)).project(taken)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import pyarrow as pa
 
 from ggdp.errors import ArgumentError
 from ggdp.tables.engines.arrow import ARROW
 from ggdp.tables.engines.duckdb import reading
-from ggdp.tables.engines.duckdb.database import NO_STATISTICS, Stream, connected, evaluated
+from ggdp.tables.engines.duckdb.database import NO_STATISTICS, Stream, connected, evaluated, is_alive
 from ggdp.tables.engines.duckdb.dialect import DUCKDB, coded_cells
 from ggdp.tables.engines.files import require_columns, require_one_schema
 from ggdp.tables.engines.frames import (
@@ -51,7 +52,7 @@ class _PrivateDatabase(Engine):
     name, dialect = "duckdb", DUCKDB
 
     def __init__(self, temp_dir: Path | None) -> None:
-        self._connection = connected(temp_dir)
+        self._temp_dir, self._connection = temp_dir, connected(temp_dir)
 
     def evaluated(self, frame: Frame) -> tuple[Dialect, Frame]:
         """Return a frame that is computed once: as an Arrow table, or as a table of the database if it is large."""
@@ -63,6 +64,13 @@ class _PrivateDatabase(Engine):
         if query.limits is not None or query.measured or query.marginal.size <= _MANY_CELLS:
             return None
         return coded_cells(query.frame, query.marginal, self.kinds)
+
+    def fall_back(self) -> bool:
+        """Count in a new database, if the one in use was invalidated, by this release or by one of another thread."""
+        if is_alive(self._connection):
+            return False
+        self._connection = connected(self._temp_dir)
+        return True
 
     def close(self) -> None:
         """Close the connection."""
@@ -197,6 +205,7 @@ class DuckdbFiles(_PrivateDatabase):
     def frame(self, query: CountQuery) -> Frame:
         """Return the needed columns of the files."""
         if self._reads_parquet:
+            reading.require_all_rows(nw.to_native(self._frame), self._files)
             return self._frame
         declared = declared_columns(query, self.kinds)
         if self._files.format == "parquet":
@@ -210,10 +219,10 @@ class DuckdbFiles(_PrivateDatabase):
 
     def direct_cells(self, query: MarginalQuery) -> Frame | None:
         """Return the non-empty cells of rows of Parquet files from their dictionaries, else from one query."""
-        found = counted_cells(self._files.paths, query) if self._reads_parquet else None
+        found = counted_cells(self._connection, self._files, query) if self._reads_parquet else None
         return super().direct_cells(query) if found is None else framed(found)
 
     def fall_back(self) -> bool:
         """Let Arrow read Parquet files: text that is not valid UTF-8 is beyond DuckDB's reader of them."""
         was, self._reads_parquet = self._reads_parquet, False
-        return was
+        return super().fall_back() or was
