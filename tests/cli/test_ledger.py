@@ -5,6 +5,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ggdp
@@ -269,3 +271,42 @@ def test_help_says_what_verify_cannot_find(capsys):
 def test_wrong_usage_exits_2(capsys):
     assert run(["ledger", "init", "x.ledger"]) == 2
     assert "--epsilon" in capsys.readouterr().err
+
+
+def _without_a_page(data):
+    start = data.index(b"births")
+    return data[: start - 8] + bytes(16) + data[start + 8 :]
+
+
+def _without_a_footer(data):
+    size = int.from_bytes(data[-8:-4], "little")
+    return data[: -8 - size] + bytes(size) + data[-8:]
+
+
+@pytest.mark.parametrize(
+    ("damage", "said", "entries"),
+    [
+        (lambda data: data[:-1], "error: SOURCE = 'people.parquet': is incomplete or not a Parquet file", 0),
+        (_without_a_footer, "error: source 'people.parquet' could not be read or counted", 1),
+        (_without_a_page, "error: source 'people.parquet' could not be read or counted", 1),
+    ],
+    ids=["cut", "footer", "page"],
+)
+def test_a_damaged_file_is_charged_unless_no_row_can_be_the_reason(capsys, ledger, damage, said, entries):
+    """The message says so, nothing is written, and the next release is made."""
+    ward = pa.table({"smokes": ["no", "yes"] * 50, "ward": ["births"] * 100})
+    pq.write_table(ward, "people.parquet", use_dictionary=False, compression="none")
+    data = Path("people.parquet").read_bytes()
+    Path("people.parquet").write_bytes(damage(data))
+    command = ["release", "people.parquet", "--by", "ward", "--levels", "ward=births", "--epsilon", "0.5"]
+    command += ["--ledger", "people.ledger", "--out", "table.csv"]
+    line = refused(capsys, *command)
+    assert line.startswith(said)
+    assert ("the charge of entry 1 stays: there is no refund" in line) == bool(entries)
+    assert "write it again" in line.lower()
+    assert "births" not in line
+    assert len(ledger.entries()) == entries
+    assert not list(Path().glob("table*"))
+    Path("people.parquet").write_bytes(data)
+    assert run(command) == 0
+    assert len(ledger.entries()) == entries + 1

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.people import BY_TOWN, PEOPLE, release, written
+from tests.tables.engines.damage import SECRET, contradicting, invalidating, people, text_files
+from tests.tables.engines.damage import written as parquet
 
 from ggdp.cli.app import run
 from ggdp.tables import table_plan
@@ -208,3 +210,33 @@ def test_a_header_of_one_field_hints_at_its_delimiter(capsys, mark, typed):
     assert run(["check", "other.csv", *BY_TOWN]) == 1
     assert f"try --delimiter {typed}\n" in capsys.readouterr().err
     assert release(*BY_TOWN, "--out", "out.csv", "--delimiter", typed.strip("'"), source="other.csv") == 0
+
+
+COMMANDS = {
+    "release": ["release", "{}", "--by", "town", "--levels", "town=a,b", "--epsilon", "1", "--out", "out.csv"],
+    "check": ["check", "{}", "--by", "town", "--levels", "town=a,b"],
+    "range": ["range", "{}", "age", "--epsilon", "1", "--out", "out.json"],
+}
+DAMAGED = {
+    "invalidating.parquet": lambda: invalidating(invalidating(parquet(people()), 1), 2),
+    "contradicting.parquet": lambda: contradicting(parquet(people())),
+    "cut.parquet": lambda: parquet(people())[:-5],
+    "cut.csv.gz": lambda: text_files()[".csv.gz"][:-300],
+    "changed.csv.gz": lambda: text_files()[".csv.gz"][:40] + bytes(400) + text_files()[".csv.gz"][440:],
+    "cut.csv.zst": lambda: text_files()[".csv.zst"][:-300],
+    "cut.jsonl.gz": lambda: text_files()[".jsonl.gz"][:-300],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_ends_with_one_line_and_no_file(name, command, capsys):
+    Path(name).write_bytes(DAMAGED[name]())
+    before = sorted(Path().iterdir())
+    assert run([part.format(name) for part in COMMANDS[command]]) == 1
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert line.startswith("error: ")
+    assert "rite it again" in line
+    assert SECRET not in said.err + said.out
+    assert sorted(Path().iterdir()) == before

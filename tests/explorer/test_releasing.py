@@ -1,17 +1,22 @@
 """One confirmation is one release and one charge, whatever else happens meanwhile."""
 
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from attrs import evolve
+from tests.explorer.awaiting import awaited
+from tests.tables.engines.damage import invalidating, written
 
 import ggdp
 from ggdp.errors import GgdpError
 from ggdp.explorer.releasing import Asked, ReleaseDesk, make_offer, publish
-from ggdp.explorer.typed_table import PageError, TypedTable
+from ggdp.explorer.typed_table import PageError, TypedTable, message_of
+from ggdp.explorer.workers import Worker
 
 TABLE = TypedTable(by="ward", levels="ward=births,eyes", epsilon=0.4)
 
@@ -207,3 +212,32 @@ def test_offers_results_and_errors_go_to_another_process_and_back(people: Path, 
         make_offer(asked(people, table=TypedTable()))
     again = pickle.loads(pickle.dumps(refused.value))
     assert str(again) == str(refused.value)
+
+
+def test_a_damaged_file_fails_alone_in_the_process_of_the_explorer(tmp_path: Path, people: Path, ledger: str) -> None:
+    """The charge stays, and the page says so; the next release in the same process is made."""
+    rows = pa.table({"ward": ["births", "eyes"] * 40})
+    bad, good = tmp_path / "bad.parquet", tmp_path / "good.parquet"
+    bad.write_bytes(invalidating(written(rows), 0))
+    good.write_bytes(written(rows))
+    table = evolve(TABLE, epsilon=0.2)
+    worker = Worker(reports=True)
+    try:
+        process = awaited(worker.run(_process))
+        for entry in (1, 3):
+            offer = make_offer(asked(bad, ledger, table))
+            with pytest.raises(PageError, match=r"'my people.csv' could not be read .* may be damaged") as failed:
+                awaited(worker.run(publish, offer))
+            assert message_of(failed.value).endswith(f"The charge of entry {entry} stays: there is no refund")
+            path = good if entry == 1 else people
+            published = awaited(worker.run(publish, make_offer(asked(path, ledger, table))))
+            assert published.entry is not None
+            assert published.entry.startswith(f"entry {entry + 1};")
+        assert awaited(worker.run(_process)) == process
+    finally:
+        worker.close()
+
+
+def _process(*, progress: Any) -> int:
+    del progress
+    return os.getpid()

@@ -30,6 +30,7 @@ ROWS = 400
 DOMAIN = {
     "town": {"levels": ["a", "b", "c"], "other": "elsewhere", "missing": "unknown"},
     "age": {"edges": [0, 30, 60, 120], "other": "no age", "missing": "not known"},
+    "income": {"edges": [0, 1000, 50000], "other": "more or less", "missing": "not said"},
 }
 _PYARROW = (
     {"compression": "none"},
@@ -198,7 +199,14 @@ def _zeroed_pages(data: bytearray, rng: random.Random) -> None:
 
 
 _ANYWHERE = (_flipped, _written, _zeroed, _cut, _shortened, _lengthened)
-_IN_PARQUET = (_in_footer, _of_footer, _in_page_header, _huge_number, _in_page, _swapped, _zeroed_pages)
+
+
+def _negative_size(data: bytearray, rng: random.Random) -> None:
+    """Make the size of a column negative, which DuckDB does not survive."""
+    data[:] = invalidating(bytes(data), rng.randrange(4))
+
+
+_IN_PARQUET = (_negative_size, _in_footer, _of_footer, _in_page_header, _huge_number, _in_page, _swapped, _zeroed_pages)
 
 
 def damaged(data: bytes, rng: random.Random) -> tuple[str, bytes]:
@@ -209,21 +217,23 @@ def damaged(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     return change.__name__.strip("_"), bytes(found)
 
 
-def invalidating(data: bytes) -> bytes:
+def invalidating(data: bytes, place: int = 1) -> bytes:
     """Return a Parquet file after which a database of DuckDB answers nothing more: a column has a negative size."""
-    column = pq.read_metadata(io.BytesIO(data)).row_group(0).column(1)
+    column = pq.read_metadata(io.BytesIO(data)).row_group(0).column(place)
     sizes = [column.total_uncompressed_size, column.total_compressed_size]
-    # Fields 6 and 7 of a column's metadata: 64-bit integers, each one field after the last.
+    # Fields 6 and 7 of a column's metadata, 64-bit integers, as pyarrow and DuckDB write them.
     right = b"".join(b"\x16" + _zigzag(size) for size in sizes)
     wrong = b"\x16" + _zigzag(sizes[0]) + b"\x16" + _zigzag(-sizes[1] - 1)
-    assert data.count(right) == 1
-    return data.replace(right, wrong)
+    return data.replace(right, wrong, 1)
 
 
 def contradicting(data: bytes) -> bytes:
-    """Return a Parquet file whose schema says that no town is null, although the metadata count nulls."""
-    assert data.count(b"\x25\x02\x18\x04town") == 1
-    return data.replace(b"\x25\x02\x18\x04town", b"\x25\x00\x18\x04town")
+    """Return a Parquet file whose schema says that no town or age is null, although its metadata count nulls."""
+    for name in (b"town", b"age"):
+        right = b"\x25\x02\x18" + bytes([len(name)]) + name
+        assert data.count(right) == 1
+        data = data.replace(right, b"\x25\x00" + right[2:])
+    return data
 
 
 def _zigzag(number: int) -> bytes:
