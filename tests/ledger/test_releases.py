@@ -1,5 +1,6 @@
 """A release is refused before its data are opened, charged before a row is read, and never refunded."""
 
+import gzip
 import hashlib
 import json
 import pickle
@@ -164,6 +165,20 @@ def test_a_failure_after_the_charge_keeps_it_and_says_so(ledger, monkeypatch):
     monkeypatch.setattr(sources.TableSource, "answer", failing)
     with pytest.raises(SourceError) as failed:
         ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    assert failed.value.__notes__ == ["the charge of entry 1 stays: there is no refund"]
+    assert ledger.spent() == balance("0.5")
+
+
+def test_a_packed_file_that_is_cut_is_charged_and_one_that_is_not_packed_is_not(ledger, tmp_path):
+    """A header is unpacked together with rows; the first bytes of a file are not."""
+    path, text = tmp_path / "people.csv.gz", b"sex\nf\n"
+    path.write_bytes(text)
+    with pytest.raises(ArgumentError, match="does not match its extension"):
+        ggdp.release_table(path, **TABLE, ledger=ledger)
+    assert ledger.entries() == ()
+    path.write_bytes(gzip.compress(text)[:-9])
+    with pytest.raises(SourceError) as failed:
+        ggdp.release_table(path, **TABLE, ledger=ledger)
     assert failed.value.__notes__ == ["the charge of entry 1 stays: there is no refund"]
     assert ledger.spent() == balance("0.5")
 

@@ -6,6 +6,8 @@ RECORDS = "tests/tables/engines/test_records.py::"
 FILES = "tests/tables/engines/test_files.py::"
 TEXT = "tests/tables/engines/test_text_files.py::"
 TEMPORARY = "tests/tables/engines/test_temporary.py::"
+DAMAGE = "tests/tables/engines/test_damage.py::"
+DAMAGED_COMMANDS = "tests/cli/test_ledger.py::test_a_damaged_file_is_charged_unless_no_row_can_be_the_reason"
 HOLES = "tests/fuzz/test_known_holes.py::"
 NAMES = "tests/fuzz/test_known_names.py::"
 LINES = "tests/fuzz/test_lines.py::"
@@ -221,5 +223,86 @@ SABOTAGES = [
         "    several = max(found.with_line_ends, int(found.otherwise > found.records))\n",
         "    several = 0\n",
         ("tests/tables/test_check.py::test_where_records_contain_line_ends_their_number_is_told",),
+    ),
+    Sabotage(
+        "a database that a damaged file has invalidated is kept",
+        "tables/engines/duckdb/database.py",
+        "        _database.cache_clear()\n",
+        "",
+        (
+            f"{DAMAGE}test_a_file_that_invalidates_a_database_fails_alone[units]",
+            "tests/explorer/test_releasing.py::test_a_damaged_file_fails_alone_in_the_process_of_the_explorer",
+        ),
+    ),
+    Sabotage(
+        "an open source stays in a database that another thread has invalidated",
+        "tables/engines/duckdb/sources.py",
+        "        if is_alive(self._connection):\n",
+        "        if self._connection:\n",
+        (f"{DAMAGE}test_sources_that_are_open_when_a_database_is_invalidated_are_counted",),
+    ),
+    Sabotage(
+        "damaged metadata of a Parquet file end the process",
+        "tables/engines/parquet_cells.py",
+        "        if most_bytes(connection, files, query.marginal.names) > _MOST_BYTES:\n",
+        "        from pyarrow.parquet import read_metadata\n\n"
+        "        if read_metadata(files.paths[0]).row_group(0).column(1).total_uncompressed_size > _MOST_BYTES:\n",
+        (f"{DAMAGE}test_metadata_that_contradict_the_schema_end_no_process",),
+    ),
+    Sabotage(
+        "rows of a damaged part are left out of dictionaries",
+        "tables/engines/parquet_cells.py",
+        "    return tally.table() if tally.rows == rows else None\n",
+        "    return tally.table()\n",
+        (f"{DAMAGE}test_all_rows_are_counted_whatever_metadata_claim[399-rows]",),
+    ),
+    Sabotage(
+        "rows of a damaged part are left out by DuckDB",
+        "tables/engines/duckdb/reading.py",
+        '    if relation.query("ggdp_rows", query).fetchall() != [(claimed,)]:\n',
+        "    if not query:\n",
+        (f"{DAMAGE}test_all_rows_are_counted_whatever_metadata_claim[399-floats]",),
+    ),
+    Sabotage(
+        "rows of a damaged part are left out by Arrow",
+        "tables/engines/duckdb/reading.py",
+        "            if rows != claimed:\n",
+        "            if rows < 0:\n",
+        (f"{DAMAGE}test_all_rows_are_counted_whatever_metadata_claim[399-floats]",),
+    ),
+    Sabotage(
+        "a footer that cannot be read costs nothing",
+        "tables/noisy_counts.py",
+        "    except SourceError:\n        charge.commit()\n",
+        "    except SourceError:\n",
+        (f"{DAMAGED_COMMANDS}[footer]",),
+    ),
+    Sabotage(
+        "an incomplete Parquet file is charged",
+        "tables/engines/files.py",
+        "            _require_complete(path)\n",
+        "            pass\n",
+        (f"{DAMAGED_COMMANDS}[cut]",),
+    ),
+    Sabotage(
+        "a packed header that cannot be unpacked costs nothing",
+        "tables/engines/text_files.py",
+        "        if _is_packed(path):\n",
+        "        if not path:\n",
+        ("tests/ledger/test_releases.py::test_a_packed_file_that_is_cut_is_charged_and_one_that_is_not_packed_is_not",),
+    ),
+    Sabotage(
+        "nobody is told that the charge of a failed release stays",
+        "ledger/charging.py",
+        "        if error is not None and self._entry is not None:\n",
+        "        if error is not None and self._entry is None:\n",
+        (f"{DAMAGED_COMMANDS}[page]",),
+    ),
+    Sabotage(
+        "the explorer does not say that the charge of a failed release stays",
+        "explorer/releasing.py",
+        "        shown.add_note(note)\n",
+        "        pass\n",
+        ("tests/explorer/test_releasing.py::test_a_damaged_file_fails_alone_in_the_process_of_the_explorer",),
     ),
 ]

@@ -62,7 +62,7 @@ SABOTAGES = [
     Sabotage(
         "sums of Parquet files may overflow",
         "tables/engines/parquet_cells.py",
-        "if self._rows >= self._most_rows:",
+        "if self.rows >= self._most_rows:",
         "if self._rows > 2 * self._most_rows:",
         (f"{DICTIONARIES}test_no_sum_overflows",),
     ),

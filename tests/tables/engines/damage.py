@@ -20,9 +20,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "DOMAIN", "ROWS", "SECRET", "contradicting", "damaged", "invalidating", "parquet_files", "people", "text_files",
+    "DOMAIN",
+    "ROWS",
+    "SECRET",
+    "claim",
+    "contradicting",
+    "damaged",
+    "invalidating",
+    "parquet_files",
+    "people",
+    "text_files",
     "written",
-]  # fmt: skip
+]
 
 # A text that occurs in the data alone, so that a message that holds it quotes the data.
 SECRET = "Zx9secret"
@@ -222,9 +231,7 @@ def invalidating(data: bytes, place: int = 1) -> bytes:
     column = pq.read_metadata(io.BytesIO(data)).row_group(0).column(place)
     sizes = [column.total_uncompressed_size, column.total_compressed_size]
     # Fields 6 and 7 of a column's metadata, 64-bit integers, as pyarrow and DuckDB write them.
-    right = b"".join(b"\x16" + _zigzag(size) for size in sizes)
-    wrong = b"\x16" + _zigzag(sizes[0]) + b"\x16" + _zigzag(-sizes[1] - 1)
-    return data.replace(right, wrong, 1)
+    return data.replace(claim(sizes[0]) + claim(sizes[1]), claim(sizes[0]) + claim(-sizes[1] - 1), 1)
 
 
 def contradicting(data: bytes) -> bytes:
@@ -236,10 +243,10 @@ def contradicting(data: bytes) -> bytes:
     return data
 
 
-def _zigzag(number: int) -> bytes:
-    """Return an integer as Thrift writes it."""
+def claim(number: int) -> bytes:
+    """Return an integer of 64 bits as the next field of a record of a footer, as Thrift writes it."""
     left, found = 2 * number if number >= 0 else -2 * number - 1, []
     while left >= 128:
         found.append(left % 128 + 128)
         left //= 128
-    return bytes([*found, left])
+    return bytes([0x16, *found, left])
