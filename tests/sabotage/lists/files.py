@@ -254,14 +254,14 @@ SABOTAGES = [
         "tables/engines/parquet_cells.py",
         "    return tally.table() if tally.rows == rows else None\n",
         "    return tally.table()\n",
-        (f"{DAMAGE}test_all_rows_are_counted_whatever_metadata_claim[399-rows]",),
+        (f"{DAMAGE}test_arrow_leaves_no_row_out_either",),
     ),
     Sabotage(
         "rows of a damaged part are left out by DuckDB",
         "tables/engines/duckdb/reading.py",
         '    if relation.query("ggdp_rows", query).fetchall() != [(claimed,)]:\n',
         "    if not query:\n",
-        (f"{DAMAGE}test_all_rows_are_counted_whatever_metadata_claim[399-floats]",),
+        (f"{DAMAGE}test_all_rows_are_counted_whatever_metadata_claim[401-floats]",),
     ),
     Sabotage(
         "rows of a damaged part are left out by Arrow",

@@ -231,7 +231,7 @@ class TableSource:
         try:
             return quietly(self.name, work)
         except SourceError:
-            if not self.engine.fall_back():
+            if not quietly(self.name, self.engine.fall_back):
                 raise
         return quietly(self.name, work)
 
