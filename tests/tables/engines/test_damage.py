@@ -127,6 +127,9 @@ def test_after_each_damaged_parquet_file_a_good_file_is_released(cases, files, g
         except GgdpError as failed:
             assert_quiet(failed, seed)
             failures += 1
+        except BaseException as failed:
+            failed.add_note(f"seed {seed}")
+            raise
         good()
     assert failures > cases // 3
     # A damaged header can claim terabytes: DuckDB takes its limit, and Arrow no more.
@@ -146,8 +149,10 @@ def test_after_each_damaged_text_file_a_good_file_is_released(cases, good, tmp_p
             counted(path, rng.choice(list(QUERIES.values())))
         except GgdpError as failed:
             assert_quiet(failed, seed)
-        if seed % 10 == 0:
-            good()
+        except BaseException as failed:
+            failed.add_note(f"seed {seed}")
+            raise
+        good()
 
 
 @pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl.gz", ".csv.zst"])
