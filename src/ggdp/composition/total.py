@@ -45,6 +45,10 @@ PRECISION = 112
 CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
 # Grids are refined at most so often, each time by at most this factor.
 REFINEMENTS, FINEST = 3, 4.0
+# Noise so improbable is cut off: grids of any step prove no smaller delta, and none above 0.
+LEAST = 1e-85
+# Sums that are kept for other epsilons.
+MOST_SUMS = 4
 # How much finer than usual the grid of a picture is.
 ROUGH = 0.2
 # A grid that was laid out for an epsilon so near, relatively, is as good.
@@ -72,6 +76,7 @@ class TotalLoss:
     losses: tuple[CountedLoss, ...]
     infinite: tuple[float, float] = (0.0, 0.0)
     _samples: list[Sample] = field(default_factory=list, repr=False, compare=False)
+    _sums: list[LossDistribution] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, losses: Iterable[CountedLoss]) -> TotalLoss:
@@ -149,7 +154,7 @@ class TotalLoss:
             start = min(upper, MOST_EPSILON)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, start, passing=False), upper
         found, finer = (0.0, end), 1.0
-        total = self._laid_at_once(near)
+        total = self._known_sum(near) or self._laid_at_once(near)
         for _ in range(REFINEMENTS + (total is not None)):
             at_once = total is not None
             total = total or self._sum(near, finer)
@@ -224,7 +229,17 @@ class TotalLoss:
         if plan is None:
             return None
         with BALLS, working_precision(PRECISION):
-            return total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
+            found = total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
+        self._sums.append(found)
+        del self._sums[:-MOST_SUMS]
+        return found
+
+    def _known_sum(self, epsilon: float) -> LossDistribution | None:
+        """Return a sum that was laid out for another epsilon, if its bounds are as close at this one."""
+        for total in reversed(self._sums):
+            if _refinement(_lower(total, epsilon), _upper(total, epsilon)) is None:
+                return total
+        return None
 
     def _estimate(self, delta: float) -> float:
         """Return about the epsilon for a delta, in floats."""
@@ -266,7 +281,7 @@ def _refinement(lower: float, upper: float) -> float | None:
     """Return how much finer the grid should be; None where the bounds are close enough."""
     close = CLOSE if upper >= SMALL else LESS_CLOSE
     apart = upper / lower - 1.0 if lower > 0.0 else math.inf
-    return None if apart <= close or upper == 0.0 else min(max(1.2 * math.sqrt(apart / close), 1.5), FINEST)
+    return None if apart <= close or upper < LEAST else min(max(1.2 * math.sqrt(apart / close), 1.5), FINEST)
 
 
 def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, passing: bool = True) -> float:

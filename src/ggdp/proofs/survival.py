@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from flint import acb, arb, arb_poly, ctx
+from flint import acb, arb, arb_poly, arb_series, ctx
 
 from ggdp._balls import hull, power
 
@@ -111,14 +111,6 @@ def _on_block(p: arb, points: list[arb], terms: int) -> list[arb]:
 
 def _taylor(p: arb, c: arb, terms: int) -> list[arb]:
     """Enclose the first Taylor coefficients of exp(-x^p) at c > 0."""
-    # g = x^p has g_j = g_(j-1) (p - j + 1) / (j c), and f' = -g' f gives k f_k = -sum of j g_j f_(k-j).
-    g = c**p
-    found, slopes = [(-g).exp()], []
-    for k in range(1, terms):
-        g = g * (p - k + 1) / (k * c)
-        slopes.append(k * g)
-        total = arb(0)
-        for slope, earlier in zip(slopes, reversed(found), strict=True):
-            total -= slope * earlier
-        found.append(total / k)
-    return found
+    x, order = arb_series([c, 1], prec=terms), arb_series([p], prec=terms)
+    found = (-(x**order)).exp()
+    return [found[k] for k in range(terms)]
