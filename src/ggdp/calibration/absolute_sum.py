@@ -8,6 +8,7 @@ Liu, arXiv 1602.06028 v5, Cor. GGMpDP. `ggdp.proofs.absolute_sum` has the claim 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -38,9 +39,17 @@ ADDED = 4e-9
 CORRECTIONS = 12
 LEAST_MOVE = 1e-9
 LONGEST_MOVE = 0.1
+# From so many proofs on of which each is above the last, the scale is moved so far, and eight times as far each time.
+RISES, STRIDE = 2, 1e-3
+# Points of the transforms of all proofs, times their bits, after which there is no further one: five seconds or so.
+MOST_WORK = 3e7
 # A proof that is farther below the target, in logarithms, means that floats have misled the search.
 LOOSE = 0.01
 LEAST_DELTA = 1e-300
+
+
+class _TooMuchWork(Exception):  # noqa: N818 - not an error: what is proved by then is enough
+    """The proofs of a search have taken long enough."""
 
 
 def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float) -> Proposal:
@@ -82,16 +91,26 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
 
     def missed(scale: float) -> float:
         if scale not in proofs:
+            if sum(_work(proof) for proof in proofs.values()) > MOST_WORK:
+                raise _TooMuchWork
             proofs[scale] = _proof(bound, law.with_scale(scale))
         return math.log(max(proofs[scale].found.upper, LEAST_DELTA)) - math.log(delta)
 
     failing: tuple[float, float] | None = None
-    for _ in range(CORRECTIONS):
-        excess = missed(scale)
-        if excess <= 0.0:
-            return proofs[scale if excess >= -LOOSE else _tightened(missed, scale, excess, failing)]
-        failing = (scale, excess)
-        scale *= 1.0 + min(max(1.05 * excess / slope, LEAST_MOVE), LONGEST_MOVE)
+    rises = 0
+    with suppress(_TooMuchWork):
+        for _ in range(CORRECTIONS):
+            excess = missed(scale)
+            if excess <= 0.0:
+                return proofs[scale if excess >= -LOOSE else _tightened(missed, scale, excess, failing)]
+            # On the integers the bound may rise with the scale for a while: then the slope says nothing.
+            rises = rises + 1 if failing is not None and excess >= failing[1] else 0
+            least_move = STRIDE * 8.0 ** (rises - RISES) if rises >= RISES else LEAST_MOVE
+            failing = (scale, excess)
+            scale *= 1.0 + min(max(1.05 * excess / slope, least_move), LONGEST_MOVE)
+    passing = [scale for scale, proof in proofs.items() if proof.found.upper <= delta]
+    if passing:
+        return proofs[min(passing)]
     message = f"no scale near {scale!r} could be proved for this corner at order {law.order!r}"
     raise SearchError(message)
 
@@ -116,6 +135,11 @@ def _proof(bound: AbsoluteSumDelta, law: NoiseLaw) -> Proposal:
     planned = absolute_sum_layout(bound, law)
     laid = bound if planned is None else replace(bound, layout=planned.layout)
     return Proposal(laid, law, laid.at_precision(law, planned.precision if planned else 0))
+
+
+def _work(proof: Proposal) -> int:
+    layout = proof.bound.layout  # type: ignore[attr-defined]
+    return 0 if layout is None else layout.window.points * proof.found.precision
 
 
 def _pure_scale(corner: Corner, epsilon: float, joint: float | None) -> float:

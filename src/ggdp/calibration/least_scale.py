@@ -110,9 +110,25 @@ def calibrate(
         from ggdp.calibration.paper import paper_calibration
 
         return paper_calibration(question)
-    found = [(least_law(question, requirement), requirement) for requirement in question.requirements()]
+    found, failed = _found(question, question.requirements())
+    found = found or _found(question, question.fallbacks())[0]
+    if failed is not None and not found:
+        raise failed
     proposal, requirement = min(found, key=lambda pair: pair[0].law.scale)
     return calibration_of(question, requirement, proposal, method="tight")
+
+
+def _found(
+    question: Question, requirements: list[Requirement]
+) -> tuple[list[tuple[Proposal, Requirement]], SearchError | None]:
+    """Return the least law for each requirement for which a search ends, and why another one did not."""
+    found, failed = [], None
+    for requirement in requirements:
+        try:
+            found.append((least_law(question, requirement), requirement))
+        except SearchError as missing:
+            failed = missing
+    return found, failed
 
 
 def least_law(question: Question, requirement: Requirement) -> Proposal:
@@ -138,9 +154,10 @@ def in_floats(requirement: Requirement) -> Iterator[None]:
     try:
         with np.errstate(all="ignore"):
             yield
-    except GgdpError:
-        raise
     except (ArithmeticError, ValueError) as left:
+        # A search may propose a scale that is not a number; other errors of ggdp say themselves what to do.
+        if isinstance(left, GgdpError) and not (isinstance(left, ArgumentError) and left.argument == "scale"):
+            raise
         message = (
             f"the numbers of the bound {requirement.bound.name!r} for the target {requirement.target!r} leave the "
             f"64-bit floats ({type(left).__name__}); use a less extreme order, epsilon, delta, sensitivity or width of "

@@ -63,7 +63,7 @@ from ggdp.proofs.circular_sum import GridLaw, sum_of
 from ggdp.proofs.corner import Corner, require_corner, require_whole
 from ggdp.proofs.crossing import at_most, crossing_estimates
 from ggdp.proofs.enclosures import EXACT, Enclosure
-from ggdp.proofs.integer_sums import tail
+from ggdp.proofs.laid_loss import integer_tail
 from ggdp.proofs.layouts import AbsoluteSumLayout
 from ggdp.proofs.survival import survivals
 
@@ -74,6 +74,8 @@ __all__ = ["AbsoluteSumDelta", "inner_points", "is_halved", "spread_of_shares"]
 
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
+# Steps from 0 to t, of which the knots of a grid are only the last ones.
+_MOST_STEPS = 2.0**50
 # A bound with so many accurate bits would not be smaller with more: what remains is what the grid costs.
 _ENOUGH_BITS = 30
 # The first cell is cut into parts that shrink by this ratio, the next ones into equal parts.
@@ -195,6 +197,9 @@ def _bound(layout: AbsoluteSumLayout, main: float, t: arb, law: NoiseLaw, bits: 
     tails = _integer_tails if law.support == "integer" else _real_tails
     if not layout.others:
         return tails(law, main, [t])[0]
+    if not t < _MOST_STEPS * step:
+        # No knot of a grid is so far out, and t could not be told from its neighbours.
+        return arb(1)
     halved = is_halved(law)
     refined = halved and layout.refined
     cells, laid = [], []
@@ -341,17 +346,15 @@ def _integer_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
     def value_at(k: int) -> arb:
         return (power(arb(k + shift), p) - power(arb(k), p) - power(arb(shift), p)) / unit
 
-    found: dict[int, arb] = {}
-    result = []
+    least = []
     for level, guess in zip(levels, _guesses(law, size, levels), strict=True):
         k = math.floor(guess * law.scale) + 1
         jump = 1
         while k > 1 and not value_at(k - 1) <= level:
             k, jump = max(k - jump, 1), 4 * jump
-        if k not in found:
-            found[k] = 2 * tail(law.order, law.scale, k)
-        result.append(found[k])
-    return result
+        least.append(k)
+    tail = integer_tail(law, set(least))
+    return [2 * tail[k] for k in least]
 
 
 def _guesses(law: NoiseLaw, size: float, levels: list[arb]) -> list[float]:

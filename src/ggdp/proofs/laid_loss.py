@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import LossLayout
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["laid_coordinate", "laid_response"]
+__all__ = ["integer_tail", "laid_coordinate", "laid_response"]
 
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
@@ -99,7 +99,7 @@ def laid_response(epsilon: float, delta: float, step: float) -> Masses:
 def _laplace_atoms(law: NoiseLaw, shift: int) -> tuple[list[_Atom], arb, arb, None]:
     """Return the losses at order 1, where all noise from 0 on has one loss, and all noise up to -shift another."""
     b = arb(law.scale)
-    tail = _integer_tail(law, range(1 - shift, 1))
+    tail = integer_tail(law, range(1 - shift, 1))
     inner = [_Atom((2 * k + shift) / b, tail[k] - tail[k + 1]) for k in range(1 - shift, 0)]
     return [_Atom(-shift / b, 1 - tail[1 - shift]), *inner, _Atom(shift / b, tail[0])], arb(0), arb(0), None
 
@@ -112,7 +112,7 @@ def _integer_atoms(law: NoiseLaw, shift: int, low: int, high: int) -> tuple[list
     atoms = [
         _Atom(powers[abs(k + shift)] - powers[abs(k)], (-powers[abs(k)]).exp() / normal) for k in range(low, high + 1)
     ]
-    tail = _integer_tail(law, {low, high + 1})
+    tail = integer_tail(law, {low, high + 1})
     return atoms, tail[high + 1], arb(0), 1 - tail[low]
 
 
@@ -201,7 +201,7 @@ def _integer_tails(law: NoiseLaw, shift: int, layout: LossLayout) -> tuple[list[
             k, jump = k - jump, 4 * jump
         cuts.append(max(k, bottom))
     cuts.reverse()
-    tail = _integer_tail(law, {*cuts, *(k + shift for k in cuts)})
+    tail = integer_tail(law, {*cuts, *(k + shift for k in cuts)})
     return [tail[k] for k in cuts], [tail[k + shift] for k in cuts], [loss_at(k) for k in cuts]
 
 
@@ -227,7 +227,7 @@ def _noise_at(law: NoiseLaw, shift: int, level: float) -> int:
     return low
 
 
-def _integer_tail(law: NoiseLaw, points: Iterable[int]) -> dict[int, arb]:
+def integer_tail(law: NoiseLaw, points: Iterable[int]) -> dict[int, arb]:
     """Enclose P(K >= k) at each of the points."""
     p, b = law.order, law.scale
     last, total = 0, arb(0)

@@ -9,6 +9,7 @@ several coordinates, approximate            the corner, by convolution; at order
 several coordinates, probabilistic          the paper's sum of absolute losses, by convolution: an upper bound
 only an l_q norm, approximate               one coordinate that moves by the l_1 norm; exact for q = 1
 only an l_q norm                            order 1, 2 as above; on the reals also the direction-free bound
+several coordinates, no search ends         each coordinate alone, with its share of epsilon and delta: an upper bound
 bounds                                      pure loss of the bounded law
 ==========================================  ================================================================
 
@@ -23,7 +24,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -69,12 +71,14 @@ NOT_REACHED = (
 class Requirement:
     """A bound and the target for its quantity: a scale at which the bound reaches the target keeps the goal.
 
-    `note` says why the scale need not be the least; None where it is.
+    `note` says why the scale need not be the least; None where it is. Where the bound is about one of several
+    coordinates with its share of epsilon and delta, `shares` is their number.
     """
 
     bound: Bound
     target: float
     note: str | None = None
+    shares: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +141,33 @@ class Question:
             return [self._laplace()] if self._pure_is_least() else [self._corner(), self._laplace()]
         return self._several()
 
+    def fallbacks(self) -> list[Requirement]:
+        """Return bounds that prove the goal with a larger scale, for when no search by `requirements` ends.
+
+        Claim. If each of m coordinates alone is (epsilon/m, delta/m)-DP for every move up to the largest size, all of
+        them together are (epsilon, delta)-DP. Proof: basic composition of independent noises for approximate DP; for
+        probabilistic DP the losses add up to more than epsilon only where one of them is above epsilon/m.
+        """
+        sensitivity, many = self.sensitivity, self.sensitivity.moving
+        convolved = self.bounding is None and self.order > 1.0 and sensitivity.kind != "norm" and many > 1
+        if not convolved or self.goal.delta == 0.0:
+            return []
+        epsilon, delta = (_share(value, many) for value in (self.goal.epsilon, self.goal.delta))
+        if not (epsilon > 0.0 and delta > 0.0):
+            return []
+        alone = replace(self, goal=replace(self.goal, epsilon=epsilon, delta=delta))
+        note = (
+            f"upper bound: each of the {many} coordinates keeps its share of epsilon and delta on its own, since no "
+            "scale was found by adding up their losses"
+        )
+        return [Requirement(alone._delta_of(sensitivity.largest), delta, note, many)]
+
     def accepted(self) -> list[Requirement]:
         """Return all requirements that a certificate for the goal may be about, those of stronger goals included.
 
         Probabilistic DP implies approximate DP, and the paper's formulas go by it; pure DP implies both.
         """
-        found = self.requirements()
+        found = [*self.requirements(), *self.fallbacks()]
         if self.bounding is not None:
             return found
         stronger: list[Guarantee] = []
@@ -302,21 +327,32 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
     CertificateError
         If the certificate is not about the question.
     """
-    if not any(
-        requirement.bound == certificate.bound.claim
+    shares = [
+        requirement.shares
+        for requirement in question.accepted()
+        if requirement.bound == certificate.bound.claim
         and requirement.target == certificate.target
         and (certificate.tight is None or requirement.note is None)
-        for requirement in question.accepted()
-    ):
+    ]
+    if not shares:
         message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
         raise CertificateError(message)
     goal, neighbours = question.goal, question.sensitivity.neighbours
+    if max(shares) > 1:
+        # What is proved of one coordinate is a share of the goal.
+        return goal.under(neighbours)
     if certificate.quantity == "epsilon":
         return PureDP(certificate.proved, neighbours)
     if certificate.proved == 0.0:
         return PureDP(goal.epsilon, neighbours)
     notion = ProbabilisticDP if goal.notion == "probabilistic" else ApproxDP
     return notion(goal.epsilon, certificate.proved, neighbours)
+
+
+def _share(value: float, many: int) -> float:
+    """Return the largest float, or one next to it, of which `many` times is at most a value."""
+    share = value / many
+    return share if many * Fraction(share) <= Fraction(value) else math.nextafter(share, 0.0)
 
 
 def require_integers(sensitivity: Sensitivity) -> None:
