@@ -12,9 +12,10 @@ from mpmath import mp, mpf
 from tests.cases import covering, examples, some
 from tests.composition.brute_force import delta_of, integer_noise, response
 
+import ggdp
 from ggdp.composition.total import TotalLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss
+from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
 
 
 def noise(order, scale, size=1.0, support="integer", count=1):
@@ -238,3 +239,20 @@ def test_no_delta_is_above_1(losses):
 
 def test_a_delta_beyond_every_grid_is_at_most_the_noise_that_is_not_enumerated():
     assert TotalLoss.of([noise(3, 1e-3, count=2)]).delta(1e12)[1] < 1e-40
+
+
+def test_a_sum_that_is_laid_out_for_one_epsilon_answers_for_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    goal = ggdp.ApproxDP(1.0, 1e-6)
+    noises = [ggdp.calibrate(goal, ggdp.Sensitivity.cells(2, 1), order=order) for order in (1.5, 3)]
+    total, made = ggdp.compose(noises), []
+    alone = ggdp.compose(noises).epsilon(1.1e-6)
+    monkeypatch.setattr(
+        "ggdp.composition.total.total_loss", lambda *args, **how: made.append(1) or total_loss(*args, **how)
+    )
+    total.epsilon(1e-6)
+    number = len(made)
+    near = total.epsilon(1.1e-6)
+    assert len(made) == number > 0
+    assert near == pytest.approx(alone, rel=1e-6)
+    assert near[0] <= alone[1]
+    assert alone[0] <= near[1]

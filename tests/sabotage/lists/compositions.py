@@ -85,4 +85,11 @@ SABOTAGES = [
         "    if False:\n",
         (f"{MANIFESTS}test_a_guarantee_below_the_proved_one_is_refused",),
     ),
+    Sabotage(
+        "sums of losses are laid out anew for every epsilon",
+        "composition/total.py",
+        "for total in reversed(self._sums):",
+        "for total in self._sums[:0]:",
+        ("tests/composition/test_total.py::test_a_sum_that_is_laid_out_for_one_epsilon_answers_for_its_neighbours",),
+    ),
 ]

@@ -103,4 +103,28 @@ SABOTAGES = [
         "BoundedLoss(coordinates=coordinates, moving=1)",
         (f"{LOSS}[truncated-replace-one]", f"{LOSS}[boundary-inflated-replace-one]"),
     ),
+    Sabotage(
+        "each of several coordinates gets all of the goal",
+        "proofs/requirements.py",
+        "(_share(value, many) for value in (self.goal.epsilon, self.goal.delta))",
+        "(value for value in (self.goal.epsilon, self.goal.delta))",
+        ("tests/calibration/test_absolute_sum.py::test_where_no_search_ends_each_coordinate_keeps_its_share",),
+    ),
+    Sabotage(
+        "the delta of one coordinate is promised for all",
+        "proofs/requirements.py",
+        "    if max(shares) > 1:\n",
+        "    if max(shares) > 10**9:\n",
+        ("tests/calibration/test_absolute_sum.py::test_where_no_search_ends_each_coordinate_keeps_its_share",),
+    ),
+    Sabotage(
+        "a search stays where the bound rises with the scale",
+        "calibration/absolute_sum.py",
+        "if rises >= RISES else LEAST_MOVE",
+        "if rises > CORRECTIONS else LEAST_MOVE",
+        (
+            "tests/calibration/test_absolute_sum.py::"
+            "test_a_bound_that_rises_with_the_scale_on_the_integers_is_left_behind",
+        ),
+    ),
 ]
