@@ -245,8 +245,7 @@ def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None)
     asked, plan = offer.asked, offer.asked.table.plan()
     tell(1, 3)
     with read_safely(asked):
-        _require_unchanged(offer)
-        release: Any = plan.run(asked.path, ledger=asked.ledger, analyst=asked.analyst)
+        release: Any = plan.run(asked.path, ledger=_unchanged(offer), analyst=asked.analyst)
         files = targets(f"{PurePath(asked.name).stem}-private.csv", len(plan.request.by))
         found = {path.name: content for path, content in contents(release, files).items()}
         svg = f"{files[0].stem}.svg"
@@ -308,15 +307,17 @@ def read_safely(asked: Asked) -> Iterator[None]:
     raise shown from None
 
 
-def _require_unchanged(offer: Offer) -> None:
-    """Raise if something was charged to the ledger since the offer was made."""
+def _unchanged(offer: Offer) -> Ledger | None:
+    """Return the ledger, or raise if something was charged to it since the offer was made."""
     if offer.asked.ledger is None:
-        return
+        return None
     from ggdp.ledger import Ledger
 
-    if Ledger(offer.asked.ledger).head.hash != offer.head:
+    ledger = Ledger(offer.asked.ledger)
+    if ledger.head.hash != offer.head:
         message = "the ledger has changed since this was asked: another release was made, and nothing was charged here"
         raise PageError(f"{message}. Look at what remains, and ask again")
+    return ledger
 
 
 def _entry(asked: Asked) -> str | None:

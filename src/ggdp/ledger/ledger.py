@@ -206,8 +206,11 @@ class Ledger(ReadableLedger):
 
     @contextmanager
     def _writing(self) -> Iterator[LedgerTransaction]:
+        seen = self._seen
         with self._store.writing() as rows:
-            yield LedgerTransaction.begin(rows, self._accounts, self.name)
+            present = LedgerTransaction.begin(rows, self._accounts, self.name, seen)
+            yield present
+        self._remember(present.head)
 
 
 def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:

@@ -14,7 +14,7 @@ from ggdp.ledger.budgets import Budget
 from ggdp.ledger.charge_request import charge_request_of
 from ggdp.ledger.entries import Entry, Head, Record, kept_hash
 from ggdp.ledger.store import Store
-from ggdp.ledger.transaction import LedgerTransaction, require_identity
+from ggdp.ledger.transaction import LedgerTransaction, require_identity, require_seen
 from ggdp.ledger.verification import require_chain
 from ggdp.privacy.neighbours import validated_neighbours
 
@@ -68,7 +68,7 @@ class ReadableLedger:
     def __init__(self, url: str | os.PathLike[str]) -> None:
         self._store = Store(url)
         with self._store.reading() as rows:
-            terms, _ = rows.terms()
+            terms, self._seen = rows.terms()
         try:
             self._accounts = Accounts.of(terms)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -135,7 +135,11 @@ class ReadableLedger:
 
     def records(self) -> tuple[Record, ...]:
         """Return all records of the chain, in their order."""
+        seen = self._seen
         with self._store.reading() as rows:
+            terms, head = rows.terms()
+            require_identity(self._terms, terms, self.name)
+            require_seen(seen, terms, head, rows, self.name)
             return tuple(rows)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -225,16 +229,21 @@ class ReadableLedger:
         ------
         TamperingError
             If a record was edited, removed, added or reordered, or the last ones were cut off; with `head`, also if the
-            whole ledger was put back to a copy from before it, or written anew.
+            whole ledger was put back to a copy from before it, or written anew. The newest head that this object has
+            read or written is always looked for.
         """
         kept = None if head is None else kept_hash(head)
+        seen = self._seen
         damaged = self._store.damage()
         if damaged is not None:
             raise TamperingError(damaged)
         with self._store.reading() as rows:
             terms, found = rows.terms()
             require_identity(self._terms, terms, self.name)
-            return require_chain(terms, found, rows, kept)
+            require_chain(terms, found, rows, kept)
+            require_seen(seen, terms, found, rows, self.name)
+        self._remember(found)
+        return found
 
     def export(self, format: str = "jsonl") -> str:  # noqa: A002 - the word of the command line
         """Return all records as text: JSON, one line each, or CSV."""
@@ -251,8 +260,17 @@ class ReadableLedger:
 
     @contextmanager
     def _reading(self) -> Iterator[LedgerTransaction]:
+        # Taken before the transaction begins: another thread may charge during it.
+        seen = self._seen
         with self._store.reading() as rows:
-            yield LedgerTransaction.begin(rows, self._accounts, self.name)
+            present = LedgerTransaction.begin(rows, self._accounts, self.name, seen)
+            self._remember(present.head)
+            yield present
+
+    def _remember(self, head: Head) -> None:
+        """Keep the newest head; of two threads that do so at once, either one's was seen."""
+        if head.number > self._seen.number:
+            self._seen = head
 
     def _cost(self, request: Asked, analyst: str | None) -> tuple[ChargeRequest, Charge]:
         """Return what is asked for and costs; proved before a lock is taken, so that others need not wait for it."""

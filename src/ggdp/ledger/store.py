@@ -157,6 +157,7 @@ class Store:
         stage: Stage = "read"
         try:
             self._require_file()
+            place = _place(self.path)
             with self._engine.connect() as connection:
                 connection = connection.execution_options(ggdp_writes=writes)
                 with connection.begin() as transaction:
@@ -164,6 +165,13 @@ class Store:
                     yield connection
                     stage = "commit" if writes else stage
                     transaction.commit()
+                # While the connection is open, no other file can have the number of this one.
+                if writes and _place(self.path) != place:
+                    message = (
+                        f"the file of the ledger {self.name} was replaced while it was written: the last step is not in "
+                        "the file that has its name now; put the newest copy back. Nothing was released"
+                    )
+                    raise TamperingError(message)
         except _FAILURES as failed:
             raise explained(self.name, failed, stage) from None
 
@@ -275,6 +283,15 @@ def _sync(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _place(path: Path | None) -> tuple[int, int] | None:
+    """Return which file a path names now, by its numbers; None on a server, or if it names none."""
+    try:
+        found = None if path is None else path.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)
 
 
 def _address(path: Path, options: str) -> str:

@@ -18,6 +18,7 @@ Stage: TypeAlias = Literal["create", "read", "commit"]
 _OF_SQLITE = {
     "SQLITE_BUSY": "is locked by another process, which did not finish in time; try again, or end that process",
     "SQLITE_LOCKED": "is locked by another process, which did not finish in time; try again, or end that process",
+    "SQLITE_READONLY_DBMOVED": "was moved or replaced while it was to be written, and nothing was charged; put it back",
     "SQLITE_READONLY": "cannot be written: the file or its directory is read-only; change its permissions",
     "SQLITE_FULL": "cannot be written: the disk is full; free some space",
     "SQLITE_IOERR": "cannot be written or read: the disk failed, or is full",

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
+from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounts import State
 from ggdp.ledger.canonical import canonical
 from ggdp.ledger.charge_request import ChargeRequest
-from ggdp.ledger.entries import Record, chained
+from ggdp.ledger.entries import Head, Record, chained
 from ggdp.ledger.reserved_laws import law_in_words, reserved_laws
 from ggdp.ledger.verification import require_head
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
     from ggdp.ledger.accounting.protocol import Charge
     from ggdp.ledger.accounts import Accounts
-    from ggdp.ledger.entries import Head
     from ggdp.ledger.ledger_terms import LedgerTerms
     from ggdp.ledger.store import Rows
 
-__all__ = ["LedgerTransaction", "now", "require_identity"]
+__all__ = ["LedgerTransaction", "now", "require_identity", "require_seen"]
 
 
 def now() -> str:
@@ -39,7 +38,21 @@ def require_identity(opened: LedgerTerms, found: LedgerTerms, name: str) -> None
         raise LedgerError(message)
 
 
-@dataclass(frozen=True, slots=True)
+def require_seen(seen: Head, terms: LedgerTerms, head: Head, rows: Rows, name: str) -> None:
+    """Raise unless the chain still contains a head that was read or written earlier: an older copy does not."""
+    if seen == head:
+        return
+    record = rows.record(seen.number) if seen.number else None
+    found = terms.genesis if not seen.number else None if record is None else record.hash
+    if seen.number > head.number or found != seen.hash:
+        message = (
+            f"the ledger {name} has been replaced by an older copy: it no longer contains record {seen.number} with "
+            f"the hash {seen.hash}, which was its head earlier; put the newest copy back"
+        )
+        raise TamperingError(message)
+
+
+@dataclass(slots=True)
 class LedgerTransaction:
     """The rows of a ledger with its last state. Each method appends at most one record."""
 
@@ -49,12 +62,13 @@ class LedgerTransaction:
     state: State
 
     @classmethod
-    def begin(cls, rows: Rows, accounts: Accounts, name: str) -> LedgerTransaction:
-        """Return head and totals, if the last record is whole and the ledger is the one that was opened."""
+    def begin(cls, rows: Rows, accounts: Accounts, name: str, seen: Head) -> LedgerTransaction:
+        """Return head and totals, if the last record is whole and the ledger is the one whose head was seen."""
         terms, head = rows.terms()
         require_identity(accounts.terms, terms, name)
         last = rows.record(head.number) if head.number else None
         require_head(terms, head, last)
+        require_seen(seen, terms, head, rows, name)
         return cls(rows, accounts, head, accounts.opening() if last is None else State.parse(last.totals))
 
     def charged(self, asked: ChargeRequest, charge: Charge, analyst: str | None) -> State:
@@ -129,4 +143,5 @@ class LedgerTransaction:
         )
         whole = chained(record, self.accounts.terms.genesis)
         self.rows.append(whole)
+        self.head, self.state = Head(whole.number, whole.hash), state
         return whole

@@ -9,6 +9,7 @@ STORE = "tests/ledger/test_store.py::"
 SUMS = "tests/ledger/test_sums.py::"
 TAMPERING = "tests/ledger/test_tampering.py::"
 FAULTS = "tests/ledger/test_faults.py::"
+ROLLBACK = "tests/ledger/test_rollback.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -141,6 +142,37 @@ SABOTAGES = [
         "        require_head(terms, head, last)\n",
         "",
         (f"{LEDGER}test_a_charge_does_not_build_on_a_last_record_or_a_budget_that_was_changed",),
+    ),
+    Sabotage(
+        "an open ledger is charged after an older copy has taken its place",
+        "ledger/transaction.py",
+        "        require_seen(seen, terms, head, rows, name)\n",
+        "        assert seen\n",
+        (
+            f"{ROLLBACK}test_an_open_ledger_is_not_charged_after_an_older_copy_has_taken_its_place[renamed_over]",
+            f"{ROLLBACK}test_an_older_copy_on_postgresql_is_noticed",
+        ),
+    ),
+    Sabotage(
+        "a ledger forgets the head that it has written",
+        "ledger/ledger.py",
+        "        self._remember(present.head)\n",
+        "",
+        (f"{ROLLBACK}test_an_open_ledger_is_not_charged_after_an_older_copy_has_taken_its_place[copied_over]",),
+    ),
+    Sabotage(
+        "a thread that reads while another one charges takes its ledger for an older copy",
+        "ledger/readable_ledger.py",
+        "            present = LedgerTransaction.begin(rows, self._accounts, self.name, seen)\n",
+        "            present = LedgerTransaction.begin(rows, self._accounts, self.name, self._seen if seen else seen)\n",
+        (f"{ROLLBACK}test_a_charge_of_another_thread_during_a_reading_on_postgresql_is_no_older_copy",),
+    ),
+    Sabotage(
+        "a charge to a file that has lost its name counts",
+        "ledger/store.py",
+        "                if writes and _place(self.path) != place:\n",
+        "                if not place and self.path:\n",
+        (f"{ROLLBACK}test_a_file_that_is_replaced_in_the_middle_of_a_charge_is_named[after]",),
     ),
     Sabotage(
         "a hash does not cover the budget",
