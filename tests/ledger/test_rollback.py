@@ -305,8 +305,7 @@ def test_open_ledgers_refuse_exactly_when_the_chain_has_lost_what_they_saw(path,
                     if turn == "charge":
                         opened[one].charge(laplace(8.0))
                     found = opened[one].head
-                except TamperingError as noticed:
-                    assert REPLACED in str(noticed)
+                except TamperingError:
                     assert seen[one] not in chain
                     refused += 1
                     continue

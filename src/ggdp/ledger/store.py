@@ -168,8 +168,8 @@ class Store:
                 # While the connection is open, no other file can have the number of this one.
                 if writes and _place(self.path) != place:
                     message = (
-                        f"the file of the ledger {self.name} was replaced while it was written: the last step is not in "
-                        "the file that has its name now; put the newest copy back. Nothing was released"
+                        f"the file of the ledger {self.name} was replaced while it was written: the file that has its "
+                        "name now lacks the last step; find out who replaced it, and put the newest copy back"
                     )
                     raise TamperingError(message)
         except _FAILURES as failed:

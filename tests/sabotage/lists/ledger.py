@@ -164,7 +164,7 @@ SABOTAGES = [
         "a thread that reads while another one charges takes its ledger for an older copy",
         "ledger/readable_ledger.py",
         "            present = LedgerTransaction.begin(rows, self._accounts, self.name, seen)\n",
-        "            present = LedgerTransaction.begin(rows, self._accounts, self.name, self._seen if seen else seen)\n",
+        "            present = LedgerTransaction.begin(rows, self._accounts, self.name, seen and self._seen)\n",
         (f"{ROLLBACK}test_a_charge_of_another_thread_during_a_reading_on_postgresql_is_no_older_copy",),
     ),
     Sabotage(
