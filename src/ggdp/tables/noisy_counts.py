@@ -19,7 +19,7 @@ from ggdp.sampling.entropy import is_private, random_words
 from ggdp.tables.cut import joint
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.cells import crowded
-from ggdp.tables.engines.spark.written_release import WrittenRelease, release_on_executors
+from ggdp.tables.engines.spark.written_release import ExecutorRelease, WrittenRelease, release_on_executors
 from ggdp.tables.open_keys import kept_keys
 from ggdp.tables.release import TableRelease, tables_of, tables_with_statistics
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
@@ -78,12 +78,14 @@ def release_counts(
         require_size(request, plan.out, has_executors=opened.engine.has_executors)
         query = _query(request, bits, measured=() if plan.statistics is None else plan.statistics.measured)
         opened.check(query)
+        on_executors = opened.engine.has_executors and plan.out is not None and _is_large(request)
+        prepared = ExecutorRelease.prepare(opened, query, plan, bits) if on_executors else None
         entry = charge.commit()
         if plan.statistics is not None:
             return _with_statistics(opened, query, plan, bits, entry)
         cut = _cut(opened, query, plan, bits)
-        if opened.engine.has_executors and plan.out is not None and _is_large(request):
-            return release_on_executors(opened, query, plan, bits, cut, entry, key)
+        if prepared is not None:
+            return release_on_executors(prepared, cut, entry, key)
         answer = {"declared": _declared, "sparse": _sparse, "open": _open, "mixed": _mixed}[request.regime]
         release, keys = answer(opened, query, plan, bits)
     charged_to(release, entry)

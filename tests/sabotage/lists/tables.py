@@ -8,6 +8,7 @@ COUNTING = "tests/tables/engines/test_counting.py::"
 BOUNDED = "tests/tables/engines/test_contributions.py::"
 IDS = "tests/tables/engines/test_units.py::"
 DICTIONARIES = "tests/tables/engines/test_parquet_cells.py::"
+EXECUTORS = "tests/tables/engines/spark/test_written_release.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -240,5 +241,19 @@ SABOTAGES = [
         'no_object = f"line IS NOT NULL AND {_OBJECT} IS NULL"',
         'no_object = "line IS NULL"',
         ("tests/tables/test_check.py::test_records_that_are_not_json_objects_are_counted",),
+    ),
+    Sabotage(
+        "a table that executors cannot write is charged before it is refused",
+        "tables/engines/spark/written_release.py",
+        "        require_committer(counted)\n",
+        "        assert require_committer\n",
+        (f"{EXECUTORS}test_what_executors_cannot_write_is_refused_before_the_charge",),
+    ),
+    Sabotage(
+        "executors of Spark Connect write tables that nobody follows",
+        "tables/engines/spark/sources.py",
+        "self.has_executors = isinstance(spark, SparkSession)",
+        "self.has_executors = SparkSession is not None",
+        (f"{EXECUTORS}test_executors_of_a_session_of_spark_connect_write_no_table",),
     ),
 ]

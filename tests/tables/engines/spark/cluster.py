@@ -1,9 +1,11 @@
 """A real Spark cluster for tests, two workers with an executor each, and sources of bits that report from executors."""
 
 import atexit
+import contextlib
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,10 @@ _CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": JAVA,
     "spark.executor.extraJavaOptions": JAVA,
+    # Tests kill executors, as often as they like.
+    "spark.deploy.maxExecutorRetries": "-1",
+    "spark.task.maxFailures": "8",
+    "spark.stage.maxConsecutiveAttempts": "20",
     # Parts go to whichever worker is free.
     "spark.locality.wait": "0s",
 }
@@ -145,6 +151,61 @@ class DiesOnce(FailsOnce):
     def after(self, part, attempt):
         if (part, attempt) == (1, 0) and self.requests == 4:
             os._exit(1)
+
+
+class OwnBits(Reporting):
+    """Every attempt of a part has bits of its own, so that what is written tells whose draw it is."""
+
+    def fill(self, buffer):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        part, attempt = context.partitionId(), context.taskAttemptId()
+        if self.own is None:
+            self.own, self.requests = SeededSource(seed=1000 * attempt + part), 0
+            (self.folder / f"{part}-{attempt}").touch()
+        self.requests += 1
+        written = self.own.fill(buffer)
+        self.after(part, attempt)
+        return written
+
+    def noise(self, law, part, size):
+        """The noise of a part by each of its attempts, drawn again."""
+        for path in self.attempts(part):
+            source = SeededSource(seed=1000 * int(path.name.partition("-")[2]) + part)
+            # As executors draw it, in batches of 65,536.
+            sizes = [min(1 << 16, size - start) for start in range(0, size, 1 << 16)]
+            yield np.concatenate([law.sample(batch, source=source) for batch in sizes])
+
+
+class KillsExecutor(OwnBits):
+    """Kills the executor, a Java process, of the first attempt of part 1 in the middle of its rows."""
+
+    def after(self, part, attempt):
+        if part == 1 and attempt >= 0 and len(self.attempts(1)) == 1 and self.requests == 4:
+            os.kill(parent(os.getppid()), signal.SIGKILL)
+
+
+def parent(pid):
+    """The process that started another one."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def executors():
+    """The executors of clusters that this process has started."""
+
+    def is_mine(pid):
+        while pid > 1 and pid != os.getpid():
+            pid = parent(pid)
+        return pid == os.getpid()
+
+    found = []
+    for process in Path("/proc").iterdir():
+        # A process may end meanwhile.
+        with contextlib.suppress(OSError):
+            if process.name.isdigit() and b"CoarseGrainedExecutorBackend" in (process / "cmdline").read_bytes():
+                found += [int(process.name)] if is_mine(int(process.name)) else []
+    return found
 
 
 class AlwaysFails(Reporting):

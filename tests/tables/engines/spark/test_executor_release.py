@@ -2,13 +2,26 @@
 
 import hashlib
 import os
+import random
+import signal
+import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.tables.engines.spark import cluster as spark_cluster
-from tests.tables.engines.spark.cluster import AlwaysFails, DiesOnce, FailsOnce, Meets, Reporting, Same
+from tests.tables.engines.spark.cluster import (
+    AlwaysFails,
+    DiesOnce,
+    FailsOnce,
+    KillsExecutor,
+    Meets,
+    OwnBits,
+    Reporting,
+    Same,
+)
 
 from ggdp import IntegerNoise
 from ggdp.errors import ArgumentError
@@ -156,6 +169,81 @@ def test_a_task_that_fails_after_drawing_leaves_one_committed_draw(spark, tmp_pa
     assert rows(written)["k0"].to_pylist() == list(range(200_000))
     assert sorted(os.listdir(written.path)) == list(written.files)
     assert sorted(os.listdir(tmp_path)) == ["reports", "x.parquet"]
+
+
+CELLS, PARTS = 400_000, 4
+
+
+def lost_and_counted_again(spark, folder, source):
+    """Release counts that go through a shuffle before they get to their parts, and return the files."""
+    counted = spark.range(0, CELLS, 7).selectExpr("id as cell", "id as count").repartition(4, "cell")
+    counted = counted.groupBy("cell").sum("count").withColumnRenamed("sum(count)", "count")
+    return release_cells(counted, columns=keys(CELLS), most_files=PARTS, path=folder / "x.parquet", source=source)
+
+
+def assert_one_draw(written, source):
+    """Check that each part has the counts, with the noise of exactly one of its attempts from the first cell on."""
+    width, true = CELLS // PARTS, np.zeros(CELLS, dtype=np.int64)
+    true[::7] = np.arange(0, CELLS, 7)
+    for part, name in enumerate(written.files):
+        noise = pq.read_table(written.path / name)["noisy_count"].to_numpy() - true[part * width : (part + 1) * width]
+        law = IntegerNoise(order=LAW["order"], scale=LAW["scale"])
+        assert sum(np.array_equal(noise, drawn) for drawn in source.noise(law, part, width)) == 1
+    assert sorted(os.listdir(written.path)) == list(written.files)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes as Linux lists them")
+def test_an_executor_that_is_killed_in_the_middle_leaves_one_committed_draw(spark, tmp_path, reports):
+    source = KillsExecutor(reports)
+    written = lost_and_counted_again(spark, tmp_path, source)
+    assert len(source.attempts(1)) == 2
+    assert_one_draw(written, source)
+    assert sorted(os.listdir(tmp_path)) == ["reports", "x.parquet"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes as Linux lists them")
+def test_executors_that_are_killed_at_random_leave_one_committed_draw_or_nothing(spark, tmp_path, record_property):
+    from pyspark.errors import PySparkException
+
+    chance, kills, attempts, failed = random.Random(), 0, 0, 0
+    for trial in range(40):
+        folder = tmp_path / str(trial)
+        (folder / "reports").mkdir(parents=True)
+        source, over, killed = OwnBits(folder / "reports"), threading.Event(), []
+
+        def kill(over=over, killed=killed, source=source):
+            drawing = chance.random() < 0.7
+            for _ in range(chance.choice([1, 1, 2, 3])):
+                while drawing and not any(source.folder.iterdir()) and not over.wait(0.01):
+                    pass
+                if over.wait(chance.uniform(0, 1.2)):
+                    return
+                if running := spark_cluster.executors():
+                    killed.append(chance.choice(running))
+                    os.kill(killed[-1], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            assert_one_draw(lost_and_counted_again(spark, folder, source), source)
+        except PySparkException:
+            # Too many attempts in a row were killed.
+            failed += 1
+            assert os.listdir(folder) == ["reports"]
+        else:
+            assert sorted(os.listdir(folder)) == ["reports", "x.parquet"]
+        finally:
+            over.set()
+            killer.join()
+        kills += len(killed)
+        attempts += len(os.listdir(source.folder))
+    assert kills
+    assert failed < 10
+    record_property(
+        "counts", f"40 releases, {kills} executors killed, {attempts} attempts at 160 parts, {failed} failed"
+    )
 
 
 def test_thresholded_cells_are_kept_from_the_threshold_on_and_mixed_with_false_ones_in_order(spark, tmp_path):

@@ -2,6 +2,10 @@
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.csv
@@ -10,7 +14,7 @@ import pytest
 from tests.cases import some
 from tests.manifest_schema import VALIDATOR
 from tests.tables.engines.spark import cluster as spark_cluster
-from tests.tables.engines.spark.cluster import Reporting
+from tests.tables.engines.spark.cluster import Reporting, Same
 from tests.tables.test_plan_and_release import BARRED, CUT, DOMAIN, PEOPLE, REQUESTS, in_one_cell
 from tests.test_signatures import KEY, RAW
 
@@ -18,6 +22,7 @@ import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.reporting.published_release import read_release
 from ggdp.tables import noisy_counts
+from ggdp.tables.engines.spark.sources import SparkFrame
 
 # Small tables show keys only at a delta that no publisher should take.
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
@@ -183,3 +188,78 @@ def test_an_error_of_spark_is_not_repeated(spark, capfd):
     assert raised.value.__cause__ is raised.value.__context__ is None
     said = capfd.readouterr()
     assert "secret" not in said.out + said.err
+
+
+@pytest.mark.usefixtures("small_driver")
+def test_what_executors_cannot_write_is_refused_before_the_charge(people, spark, tmp_path):
+    ledger = ggdp.Ledger.create(tmp_path / "people.ledger", ggdp.PureDP(10.0))
+    out, setting = tmp_path / "people.parquet", "spark.sql.sources.commitProtocolClass"
+    spark.conf.set(setting, "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol")
+    try:
+        with pytest.raises(ArgumentError, match="two draws") as committed:
+            ggdp.release_table(people, **LARGE, out=out, ledger=ledger)
+    finally:
+        spark.conf.unset(setting)
+    twins = spark.createDataFrame([("a", "b")], "town string, Town string")
+    levels = {"town": list("abcd"), "Town": list("abcd")}
+    with pytest.raises(ArgumentError, match="ignoring case") as named:
+        ggdp.release_table(twins, ["town", "Town"], PURE, levels, out=out, ledger=ledger)
+    assert not ledger.entries()
+    assert not hasattr(committed.value, "__notes__")
+    assert not hasattr(named.value, "__notes__")
+
+
+@pytest.mark.parametrize("sensitive", ["true", "false"])
+def test_columns_of_one_name_but_for_their_case_are_told_apart(spark, sensitive):
+    twins = spark.createDataFrame([("a", "b", 1), ("a", "a", 2), ("b", "b", 2)], "name string, Name string, NAME int")
+    levels = {"name": ["a", "b"], "Name": ["a", "b"]}
+    spark.conf.set("spark.sql.caseSensitive", sensitive)
+    try:
+        found = ggdp.release_table(twins, ["name", "Name"], PURE, levels, source=Same())
+        units = ggdp.release_table(twins, "Name", PURE, {"Name": ["a", "b"]}, unit="NAME", max_cells=2, source=Same())
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    assert found.to_numpy().tolist() == [1, 1, 0, 1]
+    assert units.to_numpy().tolist() == [1, 2]
+
+
+def test_executors_of_a_session_of_spark_connect_write_no_table(spark):
+    opened = SparkFrame("people", spark.range(1), ["id"])
+    assert opened.has_executors
+    opened._use(mock.create_autospec(object))
+    assert not opened.has_executors
+
+
+CONNECTED = """
+import sys, pyarrow as pa
+from pyspark.sql import SparkSession
+import ggdp
+from ggdp.tables import noisy_counts
+
+noisy_counts.MOST_ON_DRIVER = 12
+out, home = sys.argv[1:]
+spark = SparkSession.builder.remote("local[1]").getOrCreate()
+table = pa.table({"sex": ["f", "m", "f", "x", None] * 20, "age": list(range(100)), "who": [n % 7 for n in range(100)]})
+frame = spark.createDataFrame(table)
+assert "connect" in type(frame).__module__
+asked = {"by": ["sex", "age"], "goal": ggdp.PureDP(1.0), "domain": {"sex": ["f", "m"], "age": list(range(100))}}
+for more in ({}, {"unit": "who", "max_cells": 300}, {"goal": ggdp.ApproxDP(1.0, 1e-6), "false_cells": 1}):
+    released = [
+        ggdp.release_table(data, **{**asked, **more}, source=ggdp.SeededSource(seed=5)).to_arrow()
+        for data in (frame, table)
+    ]
+    assert released[0].equals(released[1]), more
+ledger = ggdp.Ledger.create(f"{home}/people.ledger", ggdp.PureDP(1.0))
+release = ggdp.release_table(frame, **asked, out=out, ledger=ledger)
+assert isinstance(release, ggdp.TableRelease) and release.guarantee is not None
+assert [sorted(entry.files) for entry in ledger.entries()] == [["people.manifest.json", "people.parquet"]]
+"""
+
+
+@pytest.mark.exhaustive
+def test_a_frame_of_spark_connect_gives_the_release_of_every_engine(tmp_path):
+    pytest.importorskip("grpc", reason="needs `pyspark[connect]`")
+    command = [sys.executable, "-c", CONNECTED, str(tmp_path / "people.parquet"), str(tmp_path)]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from ggdp.sampling import Source
 
-__all__ = ["WrittenCells", "digests", "release_cells"]
+__all__ = ["WrittenCells", "digests", "release_cells", "require_committer"]
 
 _WRITER = {
     "compression": "snappy",
@@ -143,7 +143,7 @@ def release_cells(
     target = free(path)
     if false_cells is not None and task.threshold is None:
         raise ArgumentError("false_cells", "a table", "needs a threshold")
-    _require_committer(counted)
+    require_committer(counted)
     with quiet(), hidden(target) as directory:
         with _followed(counted):
             noisy = _noised_frame(counted, task, false_cells)
@@ -211,7 +211,7 @@ def _spark_schema(task: NoiseTask) -> StructType:
     return types.StructType([types.StructField(field.name, kinds[field.type]) for field in task.schema])
 
 
-def _require_committer(frame: DataFrame) -> None:
+def require_committer(frame: DataFrame) -> None:
     """Raise if a session is configured to commit files in a way that breaks the claim; the write sets the rest."""
     for setting, needed in _COMMITTER.items():
         value = frame.sparkSession.conf.get(setting, needed)
@@ -222,12 +222,6 @@ def _require_committer(frame: DataFrame) -> None:
 @contextmanager
 def _followed(frame: DataFrame) -> Iterator[None]:
     """Wait, after what is done inside, until no attempt of its tasks is left that could still write a draw."""
-    from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
-
-    if not isinstance(frame, ClassicDataFrame):
-        # A remote session does not show its tasks.
-        yield
-        return
     context, group = frame.sparkSession.sparkContext, f"ggdp-{secrets.token_hex(8)}"
     names = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
     before = {name: context.getLocalProperty(name) for name in names}

@@ -65,7 +65,13 @@ SPARK = _Spark()
 class _OnSpark(Engine):
     """What Spark counts."""
 
-    name, dialect, has_executors = "spark", SPARK, True
+    name, dialect = "spark", SPARK
+
+    def _use(self, spark: Any) -> None:  # noqa: ANN401 - a classic session, or one of Connect
+        """Let executors write large tables, but not those of Connect, which shows neither their attempts nor files."""
+        from pyspark.sql import SparkSession
+
+        self.has_executors = isinstance(spark, SparkSession)
 
     def working(self) -> AbstractContextManager[None]:
         """Return the context in which PySpark keeps quiet."""
@@ -77,6 +83,7 @@ class SparkFrame(_OnSpark):
 
     def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - classic or Connect
         with quiet():
+            self._use(data.sparkSession)
             names = data.columns
             require_columns(source, columns, names)
             numbered = data.toDF(*(f"p{place}" for place in range(len(names))))
@@ -100,6 +107,7 @@ class SparkFiles(_OnSpark):
             require_told_apart(files.paths)
             require_one_schema(files.paths, columns, nulls_fit=False)
         self._session = session()
+        self._use(self._session)
         self.kinds = dict.fromkeys(columns, "text")
         if files.format == "parquet":
             with quiet():

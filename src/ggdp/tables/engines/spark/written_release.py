@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from ggdp.sampling.entropy import SECURE
 from ggdp.sampling.uniform import uniform_integers
 from ggdp.tables.engines.frames import quietly
 from ggdp.tables.engines.spark.executor_noise import NoiseTask
-from ggdp.tables.engines.spark.executor_release import digests, release_cells
+from ggdp.tables.engines.spark.executor_release import digests, release_cells, require_committer
 from ggdp.tables.intervals import allowance, level_of
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.release import ArrowViews, TableRelease, tables_of
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["WrittenRelease", "release_on_executors"]
+__all__ = ["ExecutorRelease", "WrittenRelease", "release_on_executors"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -134,11 +134,26 @@ class WrittenRelease(ArrowViews):
         return f"WrittenRelease, {guarantee}\n  {' x '.join(self.request.by[0])}: {self.path}"
 
 
+@dataclass(frozen=True, slots=True)
+class ExecutorRelease:
+    """A release of one marginal that executors will draw and write: the lazy counts, and the executors' work."""
+
+    name: str
+    counted: Any
+    task: NoiseTask
+    plan: TablePlan
+    bits: Source
+
+    @classmethod
+    def prepare(cls, opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> ExecutorRelease:
+        """Raise whatever can be refused without a row: columns and sizes, and how the session commits files."""
+        counted = opened.lazy_cells(query)
+        require_committer(counted)
+        return cls(opened.name, counted, _noise_task(plan, bits), plan, bits)
+
+
 def release_on_executors(
-    opened: TableSource,
-    query: CountQuery,
-    plan: TablePlan,
-    bits: Source,
+    prepared: ExecutorRelease,
     cut: tuple[CutCount, ...] = (),
     entry: EntryReference | None = None,
     key: Ed25519PrivateKey | None = None,
@@ -148,8 +163,8 @@ def release_on_executors(
     Claim: as that of `ggdp.release_table`, for counts that are drawn elsewhere (`executor_release`). Clamping for the
     sake of probabilistic DP is not done there, so approximate DP is what is left of it.
     """
-    counted = opened.lazy_cells(query)
-    written = quietly(opened.name, lambda: _written(counted, plan, bits, cut))
+    plan = prepared.plan
+    written = quietly(prepared.name, lambda: _written(prepared, cut))
     guarantee = plan.guarantee.after_postprocessing() if written.private else None
     try:
         manifest = _manifest(written, plan, guarantee, cut, entry)
@@ -164,33 +179,32 @@ def release_on_executors(
     return release
 
 
-def _written(
-    counted: Any,  # noqa: ANN401 - Spark's frame
-    plan: TablePlan,
-    bits: Source,
-    cut: Sequence[CutCount],
-) -> WrittenCells:
-    """Draw on the executors and write, false cells included."""
+def _noise_task(plan: TablePlan, bits: Source) -> NoiseTask:
     (domain,) = plan.request.domains
     law, threshold, level = plan.mechanism.law, plan.threshold, level_of(plan, 0)
-    assert plan.out is not None
-    task = NoiseTask(
+    return NoiseTask(
         columns=tuple((column.name, column.values) for column in domain),
         noise=IntegerNoise(order=plan.mechanism.order, scale=plan.mechanism.scale),
         half_width=int(law.half_width(level)),
         nonnegative=plan.request.nonnegative,
         threshold=None if threshold is None else threshold.value,
         certain_above=None if threshold is None else threshold.last_maybe_empty(law, level),
-        allowance=allowance(cut, 0),
         covers=covered(plan.request, 0),
         impossible=domain.impossible_codes,
         source=None if bits is SECURE else bits,
     )
-    if threshold is None:
+
+
+def _written(prepared: ExecutorRelease, cut: Sequence[CutCount]) -> WrittenCells:
+    """Draw on the executors and write, false cells included."""
+    plan, counted, task = prepared.plan, prepared.counted, replace(prepared.task, allowance=allowance(cut, 0))
+    assert plan.out is not None
+    if plan.threshold is None:
         return release_cells(counted, task, plan.out)
+    (domain,) = plan.request.domains
     counted = counted.persist()
     try:
-        return release_cells(counted, task, plan.out, _false_cells(counted, plan, domain, bits))
+        return release_cells(counted, task, plan.out, _false_cells(counted, plan, domain, prepared.bits))
     finally:
         counted.unpersist()
 
