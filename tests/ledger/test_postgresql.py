@@ -12,7 +12,7 @@ from tests.ledger.books import laplace
 from tests.ledger.postgresql import Server, database_of, programs
 
 import ggdp
-from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
+from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, TamperingError
 
 
 def test_the_server_of_the_tests_syncs_what_it_commits(server):
@@ -125,3 +125,112 @@ def test_a_postgresql_server_that_does_not_sync_is_not_charged(server):
         assert ledger.entries() == ()
     finally:
         careless.stop()
+
+
+SETTINGS = [
+    "default_transaction_isolation = 'read uncommitted'",
+    "default_transaction_isolation = 'read committed'",
+    "default_transaction_isolation = 'repeatable read'",
+    "default_transaction_isolation = 'serializable'",
+    "default_transaction_deferrable = on",
+    "synchronous_commit = off",
+    "lock_timeout = '1ms'",
+    "statement_timeout = '2s'",
+    "plan_cache_mode = force_generic_plan",
+    "session_replication_role = replica",
+    "client_encoding = 'LATIN1'",
+]
+
+
+@pytest.mark.parametrize("of", ["database", pytest.param("role", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_writers_at_the_limit_of_a_budget_on_postgresql_never_pass_it(server, database, setting, of):
+    name = database_of(database)
+    ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    if of == "role":
+        server.execute(f"CREATE ROLE {name} SUPERUSER LOGIN")
+    server.execute(f"ALTER {of.upper()} {name} SET {setting}")
+    url = database.replace("ggdp@", f"{name}@") if of == "role" else database
+
+    def charged(_):
+        try:
+            return ggdp.Ledger(url).charge(laplace(4.0)).number
+        except BudgetExceededError:
+            return 0
+
+    with ThreadPoolExecutor(6) as pool:
+        numbers = sorted(pool.map(charged, range(9)))
+    assert numbers == [0, 0, 0, 0, 0, 1, 2, 3, 4]
+    assert ggdp.Ledger(url).verify().number == 4
+
+
+def test_a_postgresql_user_whose_transactions_are_read_only_is_told_so(server, database):
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    server.execute(f"ALTER DATABASE {database_of(database)} SET default_transaction_read_only = on")
+    with pytest.raises(LedgerError, match="default_transaction_read_only is on for this user"):
+        ledger.charge(laplace(8.0))
+    assert ledger.entries() == ()
+
+
+def test_a_postgresql_statement_timeout_is_named_and_does_not_shorten_the_wait_of_a_writer(server, database):
+    import psycopg
+
+    ledger = ggdp.Ledger.create(database, ggdp.PureDP(1.0))
+    server.execute(f"ALTER DATABASE {database_of(database)} SET statement_timeout = '500ms'")
+    with ledger._store.writing() as rows:
+        assert rows.connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0"
+    with psycopg.connect(database) as other:
+        other.execute("LOCK TABLE ggdp_ledger_version")
+        with pytest.raises(LedgerError, match="perhaps by its statement_timeout; raise it"):
+            ledger.charge(laplace(8.0))
+    assert ledger.entries() == ()
+
+
+def test_a_transaction_on_postgresql_leaves_no_prepared_statement_behind_a_pooler(postgresql):
+    ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
+    ledger.charge(laplace(8.0))
+    with ledger._store.writing() as rows:
+        assert {rows.record(1).number for _ in range(20)} == {1}
+        assert rows.connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+
+
+@pytest.mark.exhaustive
+def test_a_postgresql_standby_is_read_and_not_charged_and_one_that_lost_a_charge_is_noticed(server):
+    """Failover to a standby that has not received the last charge puts the ledger back."""
+    del server
+    primary, standby = Server(), None
+    try:
+        primary.start()
+        name = database_of(primary.database())
+        primary_alone = primary.url(name)
+        ledger = ggdp.Ledger.create(primary_alone, ggdp.PureDP(1.0))
+        ledger.charge(laplace(8.0))
+        standby = Server(primary)
+        standby.start()
+        replica = ggdp.Ledger(standby.url(name))
+        assert replica.verify() == ledger.head
+        for write in (
+            lambda: replica.charge(laplace(8.0)),
+            lambda: replica.record_publication(1, {"a.csv": "ab" * 32}),
+        ):
+            with pytest.raises(LedgerError, match="its server is a standby"):
+                write()
+        standby.crash()
+        # The address of a cluster names both servers; the first one that answers is used.
+        cluster = ggdp.Ledger(primary.url(name, directory=f"{primary.directory},{standby.directory}"))
+        assert cluster.charge(laplace(8.0)).number == 2
+        primary.crash()
+        standby.start()
+        for use in (lambda: cluster.remaining(), lambda: cluster.verify()):
+            with pytest.raises(TamperingError, match="older copy: it no longer contains record 2"):
+                use()
+        with pytest.raises(LedgerError, match="its server is a standby"):
+            cluster.charge(laplace(8.0))
+        assert standby.execute("SELECT pg_promote()", url=standby.url(name)) == [(True,)]
+        with pytest.raises(TamperingError, match="older copy: it no longer contains record 2"):
+            cluster.charge(laplace(8.0))
+        assert len(ggdp.Ledger(standby.url(name)).entries()) == 1
+    finally:
+        primary.stop()
+        if standby is not None:
+            standby.stop()

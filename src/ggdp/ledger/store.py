@@ -147,6 +147,8 @@ class Store:
                     raise LedgerError(message)
                 connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
+                # It would end the wait for the lock early, or that of a commit for its standby, which then counts.
+                connection.execute(sa.text("SET LOCAL statement_timeout = 0"))
                 # A writer whose computer has stopped or is out of reach gives the lock back.
                 connection.execute(sa.text(f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE}s'"))
                 connection.execute(sa.select(terms.c.id).with_for_update())
@@ -352,7 +354,9 @@ def _server_engine(text: str) -> sa.Engine:
     except ImportError:
         message = f"a ledger on a PostgreSQL server needs psycopg: {install_hint('postgres')}"
         raise MissingExtraError(message) from None
-    engine = sa.create_engine(_server(text), poolclass=NullPool, connect_args={"connect_timeout": PATIENCE})
+    # A prepared statement outlives its transaction: behind a pooler, another client would meet it.
+    options = {"connect_timeout": PATIENCE, "prepare_threshold": None}
+    engine = sa.create_engine(_server(text), poolclass=NullPool, connect_args=options)
 
     @sa.event.listens_for(engine, "begin")
     def isolated(connection: sa.Connection) -> None:

@@ -32,7 +32,10 @@ _OF_POSTGRESQL = {
     "55P03": "is locked by another process, which did not finish in time; try again, or end that process",
     "53100": "cannot be written: the disk of the server is full",
     "25P03": "was not written: this process stood still for too long, and the server ended its transaction; try again",
-    "25006": "cannot be written: the server is read-only, perhaps a standby",
+    "25006": "cannot be written: its server is a standby, or default_transaction_read_only is on for this user; charge "
+    "it on the primary server",
+    "25P04": "cannot be used: the server ended the transaction by its transaction_timeout; raise it for the user",
+    "57014": "cannot be used: the server canceled a statement, perhaps by its statement_timeout; raise it for the user",
     "42501": "cannot be used: the user has no permission for its tables",
     "42P07": "already has a ledger; use that ledger, or name another database",
 }

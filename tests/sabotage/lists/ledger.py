@@ -317,6 +317,26 @@ SABOTAGES = [
         (f"{FAULTS}test_a_postgresql_server_that_commits_late_by_default_commits_a_charge_at_once",),
     ),
     Sabotage(
+        "a server ends the wait of a writer by a time limit of its own",
+        "ledger/store.py",
+        '                connection.execute(sa.text("SET LOCAL statement_timeout = 0"))\n',
+        "",
+        (
+            "tests/ledger/test_postgresql.py::"
+            "test_a_postgresql_statement_timeout_is_named_and_does_not_shorten_the_wait_of_a_writer",
+        ),
+    ),
+    Sabotage(
+        "a ledger leaves prepared statements behind a pooler",
+        "ledger/store.py",
+        '"prepare_threshold": None}',
+        '"prepare_threshold": 5}',
+        (
+            "tests/ledger/test_postgresql.py::"
+            "test_a_transaction_on_postgresql_leaves_no_prepared_statement_behind_a_pooler",
+        ),
+    ),
+    Sabotage(
         "a lost answer to a commit is reported as nothing charged",
         "ledger/store.py",
         '                    stage = "commit" if writes else stage\n',
