@@ -1,5 +1,6 @@
 """Whatever fails around a ledger: a clear error, no release, nothing half-charged, and a ledger that goes on."""
 
+import json
 import os
 import sqlite3
 import threading
@@ -14,8 +15,9 @@ from tests.ledger.outages import NOBODY, Cut, leave_free, ordinary_user, small_d
 from tests.ledger.postgresql import Server, database_of
 
 import ggdp
-from ggdp.errors import GgdpError, LedgerError
+from ggdp.errors import BudgetExceededError, GgdpError, LedgerError
 from ggdp.ledger import store, transaction
+from ggdp.ledger.overview import overview
 
 HISTOGRAM = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(0.125), ggdp.Sensitivity.histogram(), order=1, support="integer"))
 
@@ -243,6 +245,38 @@ def test_a_clock_that_jumps_back_charges_in_order_and_verifies(url, ledger, monk
     assert [entry.time for entry in ledger.entries()[1:]] == times
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3, 4]
     assert ggdp.Ledger(url).verify().number == 4
+
+
+@pytest.mark.parametrize(
+    "years", [(2031, 1999, 1970, 9999), (1, 1, 1, 1), (2020, 2021, 2022, 2023)], ids=["wild", "stopped", "right"]
+)
+def test_nothing_that_a_ledger_says_or_allows_depends_on_the_clock(tmp_path, monkeypatch, years):
+    """Charges by the clocks of four computers, next to the same charges by the clock of this one."""
+    caps = {"ana": ggdp.PureDP(0.5), "ben": ggdp.PureDP(1.0)}
+    made = {}
+    for name in ("wrong", "right"):
+        with monkeypatch.context() as clock:
+            if name == "wrong":
+                clock.setattr(
+                    transaction, "now", iter([f"{year:04}-06-01T00:00:00.000000+00:00" for year in years]).__next__
+                )
+            ledger = ggdp.Ledger.create(tmp_path / f"{name}.ledger", ggdp.PureDP(1.0), analysts=caps)
+            ledger.charge(laplace(4.0), analyst="ana")
+            ledger.record_publication(1, {"a.csv": "ab" * 32})
+            ledger.charge(laplace(8.0), analyst="ben")
+            ledger.charge(laplace(4.0), analyst="ana")
+        said = overview(ledger)
+        for own in ("ledger", "identity", "head"):
+            del said[own]
+        lines = [json.loads(line) for line in ledger.export().splitlines()]
+        kept = [
+            {key: line[key] for key in ("number", "kind", "entry", "analyst", "content", "totals")} for line in lines
+        ]
+        with pytest.raises(BudgetExceededError) as refused:
+            ledger.charge(laplace(4.0), analyst="ana")
+        fitting = ledger.what_if(laplace(8.0), "ben")
+        made[name] = (said, kept, ledger.burn_down(), str(refused.value), fitting, ledger.verify().number)
+    assert made["wrong"] == made["right"]
 
 
 @pytest.mark.parametrize(("at", "charged"), [("connect", 0), ("before", 0), ("after", 1)])

@@ -276,7 +276,7 @@ def test_a_charge_of_another_thread_during_a_reading_on_postgresql_is_no_older_c
     assert ledger.head.number == 2
 
 
-@pytest.mark.parametrize("number", [30, pytest.param(1500, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("number", [30, pytest.param(400, marks=pytest.mark.exhaustive)])
 def test_open_ledgers_refuse_exactly_when_the_chain_has_lost_what_they_saw(path, seed, record_property, number):
     """Random charges, reads, copies kept and put back, by several objects, next to a model of what each has seen."""
     chance = random.Random(seed)

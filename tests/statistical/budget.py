@@ -49,6 +49,8 @@ COMPARISONS: dict[str, int] = {
     "selection": 3 * 3 * 2,
     "intervals": 2 * 5,
     "intervals of quantiles": 2 * 5,
+    "intervals of quantiles by halves": 2 * 10 * 2,
+    "positions of quantiles": 2 * 3 * 2,
     "kept cells": 7 * 4,
     "sparse tables": 4 * 4,
     "statistics of noisy sums": 4 * 92,

@@ -4,6 +4,7 @@ from tests.sabotage.sabotage import Sabotage
 
 SELECT = "tests/conformance/test_selection.py::"
 QUANTILES = "tests/mechanisms/test_quantiles.py::"
+POSITIONS = "tests/mechanisms/test_quantile_positions.py::"
 RANGES = "tests/tables/test_clamping_range.py::"
 
 SABOTAGES = [
@@ -114,5 +115,24 @@ SABOTAGES = [
         "            require_apart(data, [self.out])\n",
         "            pass\n",
         ("tests/cli/test_range.py::test_an_output_never_replaces_the_data",),
+    ),
+    Sabotage(
+        "the errors of a step with many rows begin to rise one position too early",
+        "mechanisms/quantile_parts.py",
+        "falling = np.clip(-(-needed // growth), 0, last - first)",
+        "falling = np.clip(needed // growth, 0, last - first)",
+        (
+            f"{POSITIONS}test_each_of_four_million_positions_has_the_error_of_its_definition[fractions0-add-remove-ties]",
+        ),
+    ),
+    Sabotage(
+        "intervals of quantiles by halves are as narrow as for half of their noise",
+        "mechanisms/quantile_intervals.py",
+        "        critical = critical_values(float(q), counts.shape[1], scale)\n",
+        "        critical = critical_values(float(q), counts.shape[1], scale) / 2\n",
+        (
+            "tests/statistical/test_quantile_intervals.py::"
+            "test_intervals_of_quantiles_by_halves_cover_in_cells_of_any_size[many-1500]",
+        ),
     ),
 ]
