@@ -14,7 +14,8 @@ from tests.tables.engines.damage import invalidating, written
 
 import ggdp
 from ggdp.errors import GgdpError
-from ggdp.explorer.releasing import Asked, ReleaseDesk, make_offer, publish
+from ggdp.explorer import releasing
+from ggdp.explorer.releasing import Asked, Offer, ReleaseDesk, make_offer, publish
 from ggdp.explorer.typed_table import PageError, TypedTable, message_of
 from ggdp.explorer.workers import Worker
 
@@ -167,6 +168,25 @@ def test_a_charge_of_somebody_else_in_between_is_told_and_nothing_is_charged(peo
     with pytest.raises(PageError, match="the ledger has changed"):
         publish(offer)
     assert len(ggdp.Ledger(ledger).entries()) == 1
+
+
+def test_a_ledger_that_is_put_back_between_the_confirmation_and_the_charge_is_not_charged(
+    people: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = Path(ledger).read_bytes()
+    ggdp.Ledger(ledger).charge(ggdp.PureDP(0.1, "add-remove"))
+    offer = make_offer(asked(people, ledger))
+    checked = releasing._unchanged
+
+    def then_put_back(offer: Offer) -> object:
+        found = checked(offer)
+        Path(ledger).write_bytes(older)
+        return found
+
+    monkeypatch.setattr(releasing, "_unchanged", then_put_back)
+    with pytest.raises(PageError, match="replaced by an older copy: it no longer contains record 1"):
+        publish(offer)
+    assert not ggdp.Ledger(ledger).entries()
 
 
 def test_errors_name_the_file_as_its_user_does_and_quote_no_data(people: Path, tmp_path: Path) -> None:

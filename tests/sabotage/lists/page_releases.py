@@ -38,6 +38,13 @@ SABOTAGES = [
         (f"{RELEASING}test_a_charge_of_somebody_else_in_between_is_told_and_nothing_is_charged",),
     ),
     Sabotage(
+        "a confirmation is carried out in a ledger that was put back",
+        "explorer/releasing.py",
+        "plan.run(asked.path, ledger=_unchanged(offer), analyst=asked.analyst)",
+        "plan.run(asked.path, ledger=_unchanged(offer) and asked.ledger, analyst=asked.analyst)",
+        (f"{RELEASING}test_a_ledger_that_is_put_back_between_the_confirmation_and_the_charge_is_not_charged",),
+    ),
+    Sabotage(
         "an error of an engine is shown as it is",
         "explorer/releasing.py",
         'PageError("it failed, and nothing was shown. The reason is not given, since it might reveal data")',
