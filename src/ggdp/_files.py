@@ -1,18 +1,179 @@
-"""Files written atomically, completely or not at all; small files read; and the user's cache directory."""
+"""Reading small files within limits, writing files atomically, and the user's cache directory.
+
+Every file that is not the data is read here: domains, answers of a publisher, manifests, plans. It must be a regular
+file or a pipe, and neither be too large nor nested too deeply; what is wrong is an error that names the argument.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import re
 import secrets
 import stat
 import sys
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["cache_directory", "regular_content", "write_together"]
+__all__ = [
+    "MOST_JSON",
+    "MOST_TOML",
+    "cache_directory",
+    "parsed_json",
+    "read_file",
+    "read_json",
+    "read_toml",
+    "write_together",
+]
+
+# Bytes of a manifest or a plan, which name every declared level, and of a TOML file, which people write.
+MOST_JSON, MOST_TOML = 64 << 20, 16 << 20
+# What to do about a file that is no JSON, where a manifest is meant.
+MANIFEST = "name a manifest of ggdp"
+# Levels of lists and tables within each other; no file of ggdp has more than a dozen.
+DEEPEST = 64
+_CHUNK = 1 << 20
+# Digits of an integer that fits in a float.
+_MOST_DIGITS = 309
+# A key of more parts than the deepest: the parser takes a time that grows with the square of their number.
+_LONG_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}""", re.ASCII)
+
+
+def read_file(
+    path: str | os.PathLike[str], *, argument: str, most: int, pipe: bool = True, secret: bool = False
+) -> bytes:
+    """Return the bytes of a regular file or a pipe, or raise an error that names the argument.
+
+    A device, which may have no end, is refused; so is whatever has more than `most` bytes, before more are read, a pipe
+    unless `pipe`, and a `secret` file that others than its owner may read. A pipe that nobody has opened for writing is
+    empty.
+    """
+    name = os.fspath(path)
+    flags = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
+    content = bytearray()
+    try:
+        # Not blocking, since to open a pipe or a device may wait forever; reading a pipe then waits for its writer.
+        descriptor = os.open(name, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
+        try:
+            status = os.fstat(descriptor)
+            mode = status.st_mode
+            if not stat.S_ISREG(mode) and not (pipe and stat.S_ISFIFO(mode)):
+                kind = "a directory" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device"
+                raise ArgumentError(argument, name, f"is {kind}; name a file{' or a pipe' if pipe else ''}")
+            # The rule of ssh.
+            if secret and os.name == "posix" and status.st_uid == os.getuid() and mode & 0o077:
+                raise ArgumentError(argument, name, f"can be read by other users; run: chmod 600 {name}")
+            if stat.S_ISFIFO(mode):
+                os.set_blocking(descriptor, True)
+            while chunk := os.read(descriptor, _CHUNK):
+                content += chunk
+                if len(content) > most:
+                    raise ArgumentError(argument, name, f"is too large; at most {most:,} bytes are read")
+        finally:
+            os.close(descriptor)
+    except ArgumentError:
+        raise
+    except (OSError, ValueError) as failed:
+        # Python refuses a path with a null character itself.
+        why = getattr(failed, "strerror", None) or "not the name of a file"
+        raise ArgumentError(argument, name, f"cannot be read ({why})") from None
+    return bytes(content)
+
+
+def read_json(path: str | os.PathLike[str], *, argument: str, most: int = MOST_JSON, instead: str = MANIFEST) -> Any:  # noqa: ANN401 - any JSON
+    """Return what a JSON file holds, see `parsed_json`."""
+    content = read_file(path, argument=argument, most=most)
+    return parsed_json(content, os.fspath(path), argument=argument, instead=instead)
+
+
+def parsed_json(content: bytes, name: str, *, argument: str, instead: str = MANIFEST) -> Any:  # noqa: ANN401 - any JSON
+    """Return what the bytes of a JSON file hold; `instead` says what to do where it is none.
+
+    Refused are numbers beyond all floats, a name twice in one object, of which readers would take different ones, and
+    halves of characters, which cannot be written again.
+    """
+    try:
+        text = content.decode(json.detect_encoding(content))
+        found = json.loads(
+            text, parse_float=_float, parse_int=_integer, parse_constant=_float, object_pairs_hook=_without_doubles
+        )
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError:
+        raise _too_deep(argument, name) from None
+    except ValueError:
+        raise ArgumentError(argument, name, f"is not a JSON file; {instead}") from None
+    _require_shallow(found, argument, name)
+    return found
+
+
+def read_toml(path: str | os.PathLike[str], *, argument: str, most: int = MOST_TOML) -> dict[str, Any]:
+    """Return what a TOML file holds."""
+    name, content = os.fspath(path), read_file(path, argument=argument, most=most)
+    try:
+        text = content.decode("utf-8-sig")
+        if _LONG_KEY.search(text):
+            raise _too_deep(argument, name)
+        found = tomllib.loads(text)
+    except ArgumentError:
+        raise
+    except RecursionError:
+        raise _too_deep(argument, name) from None
+    except UnicodeDecodeError:
+        raise ArgumentError(argument, name, "is not a TOML file: it is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as wrong:
+        raise ArgumentError(argument, name, f"is not a TOML file: {wrong}") from None
+    except ValueError:
+        # The parser lets Python's own errors through: an integer of thousands of digits, a date that does not exist.
+        raise ArgumentError(argument, name, "is not a TOML file: a number or a date is out of range") from None
+    _require_shallow(found, argument, name)
+    return found
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError
+    return int(text)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _require_shallow(found: object, argument: str, name: str) -> None:
+    """Raise for what is nested so deeply that code after this could fail on it."""
+    level = [found]
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for one in level
+            if isinstance(one, dict | list)
+            for item in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return
+    raise _too_deep(argument, name)
+
+
+def _too_deep(argument: str, name: str) -> ArgumentError:
+    return ArgumentError(argument, name, f"is nested too deeply; at most {DEEPEST} levels are read")
 
 
 def cache_directory() -> Path | None:
@@ -73,31 +234,6 @@ def write_together(contents: Mapping[Path, bytes | None], *, overwrite: bool) ->
     finally:
         for source in beside.values():
             source.unlink(missing_ok=True)
-
-
-def regular_content(path: Path, most: int, *, secret: bool = False) -> bytes:
-    """Return the content of a regular file of a limited size; pipes and devices are not waited for.
-
-    Raises
-    ------
-    ValueError
-        If it is larger or of another kind; or if it is secret, and others than its owner may read it.
-    """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            message = "is not a regular file"
-            raise ValueError(message)
-        # The rule of ssh.
-        if secret and os.name == "posix" and status.st_uid == os.getuid() and status.st_mode & 0o077:
-            message = f"can be read by other users; run: chmod 600 {path}"
-            raise ValueError(message)
-        content = file.read(most + 1)
-    if len(content) > most:
-        message = f"is larger than {most:,} bytes"
-        raise ValueError(message)
-    return content
 
 
 def _created(path: Path) -> int:

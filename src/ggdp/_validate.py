@@ -91,13 +91,15 @@ def order(**named: object) -> float:
     return number
 
 
-def integer(*, at_least: int, **named: object) -> int:
-    """Return the one argument as an integer that is not below `at_least`."""
+def integer(*, at_least: int, at_most: int | None = None, **named: object) -> int:
+    """Return the one argument as an integer that is not below `at_least`, nor above `at_most`."""
     name, value = _one(named)
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(name, value, "must be an integer")
     if value < at_least:
         raise ArgumentError(name, value, f"must be at least {at_least}")
+    if at_most is not None and value > at_most:
+        raise ArgumentError(name, value, f"must be at most {at_most:,}")
     return int(value)
 
 

@@ -74,7 +74,11 @@ class ArgumentError(GgdpError, ValueError):
         super().__init__(argument, value, expected)
 
     def __str__(self) -> str:
-        shown = repr(self.value)
+        try:
+            shown = repr(self.value)
+        except (RecursionError, ValueError):
+            # An integer of more digits than Python prints, or a list in thousands of others.
+            shown = f"a value of type {type(self.value).__name__}"
         if len(shown) > _LONGEST:
             shown = f"{shown[: _LONGEST // 2]}...{shown[-_LONGEST // 4 :]}"
         return f"{self.argument} = {shown}: {self.expected}"

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ggdp._files import regular_content
+from ggdp._files import read_file
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -96,10 +96,7 @@ def signing_key(
     if not isinstance(sign, str | os.PathLike):
         raise ArgumentTypeError("sign", type(sign).__name__, "must be the path of a private key, or an Ed25519 key")
     name = os.fspath(sign)
-    try:
-        content = regular_content(Path(name), _MOST_OF_A_KEY, secret=True)
-    except (OSError, ValueError) as failed:
-        raise _unread("sign", name, failed) from None
+    content = read_file(name, argument="sign", most=_MOST_OF_A_KEY, pipe=False, secret=True)
     found = _loaded(name, content, None)
     if found is None:
         passphrase = os.environ.get(PASSPHRASE) or (None if ask is None else ask())
@@ -153,13 +150,13 @@ def read_signers(signer: str | os.PathLike[str]) -> frozenset[bytes]:
     if not isinstance(signer, str | os.PathLike):
         raise ArgumentTypeError("signer", type(signer).__name__, "must be the path of a file of public keys")
     name = os.fspath(signer)
+    content = read_file(name, argument="signer", most=_MOST_OF_SIGNERS, pipe=False)
     try:
-        content = regular_content(Path(name), _MOST_OF_SIGNERS)
         found = frozenset(_pem_key(content) if b"-----BEGIN " in content else _ssh_keys(content))
         for key in found:
             _require_strong(key)
-    except (OSError, ValueError) as failed:
-        raise _unread("signer", name, failed) from None
+    except ValueError as wrong:
+        raise ArgumentError("signer", name, str(wrong)) from None
     if not found:
         raise ArgumentError("signer", name, "has no Ed25519 public key; name a file such as id_ed25519.pub")
     return found
@@ -230,13 +227,13 @@ def checked_signature(
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        key, signature = _parsed(regular_content(file, _MOST_OF_A_SIGNATURE))
+        key, signature = _parsed(read_file(file, argument=argument, most=_MOST_OF_A_SIGNATURE, pipe=False))
         Ed25519PublicKey.from_public_bytes(key).verify(signature, _message(content))
     except InvalidSignature:
         expected = f"does not match its signature {file.name!r}: it was changed after it was signed, or never signed"
         raise ArgumentError(argument, name, expected) from None
-    except (OSError, ValueError) as failed:
-        why = _unread(argument, name, failed).expected
+    except ValueError as wrong:
+        why = wrong.expected if isinstance(wrong, ArgumentError) else wrong
         raise ArgumentError(argument, name, f"has no valid signature: {file.name!r} {why}") from None
     found = Signature(key=_fingerprint(key), signer=signers is not None and key in signers)
     if signers is not None and not found.signer:
@@ -324,8 +321,3 @@ def _decoded(text: bytes) -> bytes:
 
 def _shown(text: bytes) -> str:
     return repr(text[:40].decode("ascii", "replace"))
-
-
-def _unread(argument: str, name: str, failed: OSError | ValueError) -> ArgumentError:
-    expected = f"cannot be read ({failed.strerror})" if isinstance(failed, OSError) else str(failed)
-    return ArgumentError(argument, name, expected)

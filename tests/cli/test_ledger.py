@@ -156,7 +156,7 @@ def test_a_dry_run_says_whether_it_fits_and_charges_nothing(capsys, ledger):
         ),
         (["ledger", "verify", "people.ledger", "--head", "abc"], "--head = 'abc'"),
         (["ledger", "verify", "people.ledger", "--head", "0" * 64], "older copy, or written anew"),
-        (["ledger", "reserve", "people.ledger", "people.csv"], "is no plan"),
+        (["ledger", "reserve", "people.ledger", "people.csv"], "'people.csv': is not a JSON file; make a plan"),
         (["ledger", "reserve", "people.ledger", "none.json=3"], "'none.json': cannot be read"),
         (["ledger", "show", "people.ledger", "--plot", "burn.txt"], "--plot = 'burn.txt'"),
         (["release", "people.csv", *TABLE, "--epsilon", "1", "--out", "t.csv", "--analyst", "ana"], "--analyst"),

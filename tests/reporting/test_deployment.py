@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
     with pytest.raises(ArgumentError, match="is not a TOML file"):
         read_deployment(tmp_path / "latin.toml")
     (tmp_path / "long.toml").write_bytes(b"#" * (1 << 21))
-    with pytest.raises(ArgumentError, match="at most 1,048,576 are read"):
+    with pytest.raises(ArgumentError, match="at most 1,048,576 bytes are read"):
         read_deployment(tmp_path / "long.toml")
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import flint
 
-from ggdp._files import cache_directory, write_together
+from ggdp._files import cache_directory, read_json, write_together
 from ggdp.calibration.calibration import calibration_from
 from ggdp.errors import GgdpError
 from ggdp.privacy import PureDP
@@ -73,9 +73,7 @@ def _path(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Pat
 def _read(path: Path, goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration | None:
     """Return the calibration that a file holds, proved; None if there is none that is about the question."""
     try:
-        if path.stat().st_size > LARGEST:
-            return None
-        record = json.loads(path.read_bytes())
+        record = read_json(path, argument="cache", most=LARGEST)
         certificate = Certificate.from_dict(record["certificate"])
         kept = certificate.law.order
         if order is not None and kept != order:
@@ -85,7 +83,7 @@ def _read(path: Path, goal: Guarantee, sensitivity: Sensitivity, order: float | 
         question = Question(goal=asked, sensitivity=sensitivity, order=kept, support="integer")
         found = calibration_from(question, certificate)
         found.require_proof()
-    except (GgdpError, KeyError, OSError, RecursionError, TypeError, ValueError):
+    except (GgdpError, KeyError, TypeError, ValueError):
         return None
     return found
 

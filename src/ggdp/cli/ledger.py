@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from ggdp._files import read_json
 from ggdp._rounding import rounded_up_text
 from ggdp.cli.examples import example
 from ggdp.cli.ledger_show import show
@@ -204,20 +204,16 @@ def _planned(text: str) -> tuple[ChargeRequest, int]:
     """Return the release that a file plans, and how many times it is reserved."""
     from ggdp.ledger.charge_request import planned_request
 
+    make = "make a plan with ggdp release ... --dry-run --json > PLAN.json"
     name, separator, number = text.rpartition("=")
-    counted = bool(separator) and number.isdecimal() and not Path(text).exists()
+    counted = bool(separator) and number.isdecimal() and len(number) < 20 and not Path(text).exists()
     path, count = (name, int(number)) if counted else (text, 1)
-    try:
-        plain = json.loads(Path(path).read_bytes())
-    except OSError as failed:
-        raise ArgumentError("plans", path, f"cannot be read ({failed.strerror})") from None
-    except ValueError:
-        plain = None
+    plain = read_json(path, argument="plans", instead=make)
     try:
         return planned_request(plain), count
-    except ArgumentError:
-        raise
-    except (KeyError, TypeError, ValueError):
-        raise ArgumentError(
-            "plans", path, "is no plan; make one with ggdp release ... --dry-run --json > PLAN.json"
-        ) from None
+    except ArgumentError as refused:
+        # A wrong field of the file, not an argument of the command.
+        expected = f"is no plan: {refused.argument} {refused.expected}; {make}"
+    except (AttributeError, KeyError, TypeError, ValueError):
+        expected = f"is no plan; {make}"
+    raise ArgumentError("plans", path, expected)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ggdp._files import regular_content
-from ggdp.cli.columns import printable
-from ggdp.cli.output import AsJson, print_json
+from ggdp._files import MOST_JSON, parsed_json, read_file
+from ggdp.cli.output import AsJson, print_json, say
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.signatures import checked_signature, read_signers
 
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Signer", "note_unknown_keys", "verify"]
 
-# Bytes of a manifest; one that names a million levels is smaller.
-_LARGEST = 1 << 28
 _NEITHER = "is neither a manifest nor a certificate of ggdp"
 _STATES = {"same": "unchanged", "changed": "CHANGED", "absent": "not found next to the manifest, not checked"}
 
@@ -62,7 +58,7 @@ def verify(
             lines.append(f"signature: {one['signature'] or 'none'}")
         if one["error"] is not None:
             lines.append(f"FAILED: {one['error']}")
-        typer.echo("\n  ".join(map(printable, lines)))
+        say("\n  ".join(lines))
     note_unknown_keys(one["signature"] for one in found)
     number = f"{len(found)} {'file' if len(found) == 1 else 'files'}"
     if failed:
@@ -80,13 +76,10 @@ def note_unknown_keys(signatures: Iterable[Signature | None]) -> None:
 def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
     """Return what was found of one file."""
     found: dict[str, Any] = {"file": str(file), "kind": None, "proved": [], "published": {}, "signature": None}
-    try:
-        content = regular_content(file, _LARGEST)
-    except (OSError, ValueError) as failed:
-        return {**found, "error": f"cannot be read ({getattr(failed, 'strerror', failed)})"}
     error = None
     try:
-        document = json.loads(content)
+        content = read_file(file, argument="FILE", most=MOST_JSON, pipe=False)
+        document = parsed_json(content, str(file), argument="FILE", instead="name a manifest or a certificate of ggdp")
         if not isinstance(document, dict) or not {"schema", "bound", "certificate"} & document.keys():
             raise ArgumentError("FILE", str(file), _NEITHER)
         found["kind"] = "manifest" if "schema" in document else "certificate"
@@ -99,9 +92,6 @@ def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
         error = refused.expected
     except GgdpError as refused:
         error = str(refused)
-    except (ValueError, RecursionError):
-        # It is no JSON, or so deep that it is none of ours.
-        error = _NEITHER
     return {**found, "error": error}
 
 

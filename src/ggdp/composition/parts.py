@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ggdp import _validate
+from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration
 from ggdp.composition.manifest_checks import contradiction
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.signatures import Signature
 
-__all__ = ["Composable", "Part", "calibrated_losses", "parts_of"]
+__all__ = ["Composable", "Part", "calibrated_losses", "part_of_manifest", "parts_of"]
 
 _KINDS = (
     "must be a release, mechanism, calibration or guarantee, a manifest (a path or what json.load returns), or a pair "
@@ -126,9 +125,7 @@ def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # n
     count = 1
     if isinstance(one, tuple) and len(one) == 2:
         one, times = one
-        count = _validate.integer(count=times, at_least=1)
-        if count > MOST_TIMES:
-            raise ArgumentError("count", count, f"must be at most {MOST_TIMES:,}")
+        count = _validate.integer(count=times, at_least=1, at_most=MOST_TIMES)
     name = f"part {number}"
     if isinstance(one, Calibration | GridCalibration):
         one.require_proof()
@@ -138,12 +135,15 @@ def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # n
         losses = (CountedLoss(ResponseLoss(one.epsilon, one.delta), 1),)
         return Part(name=name, losses=losses, guarantee=one, unit=None, count=count)
     if isinstance(one, str | os.PathLike):
-        manifest, signature = _read(Path(one), signers)
-        return replace(_from_manifest(manifest, os.fspath(one), count), signature=signature)
+        content = read_file(one, argument="parts", most=MOST_JSON)
+        manifest = parsed_json(content, os.fspath(one), argument="parts")
+        # The signature is of the very bytes that are parsed.
+        signature = checked_signature(one, content, signers)
+        return replace(part_of_manifest(manifest, os.fspath(one), count), signature=signature)
     if isinstance(one, Mapping):
         if signers is not None:
             raise ArgumentError("parts", name, "is a manifest without its file; with `signer`, name the file")
-        return _from_manifest(one, name, count)
+        return part_of_manifest(one, name, count)
     if isinstance(one, Composable):
         if one.guarantee is None:
             raise ArgumentError("parts", name, "has no guarantee: its noise came from a seeded source")
@@ -152,23 +152,9 @@ def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # n
     raise ArgumentTypeError("parts", type(one).__name__, _KINDS)
 
 
-def _read(path: Path, signers: frozenset[bytes] | None) -> tuple[Mapping[str, Any], Signature | None]:
-    """Return the content of a manifest, and its signature after it was checked against the same bytes."""
-    try:
-        content = path.read_bytes()
-        found = json.loads(content)
-    except OSError as failed:
-        raise ArgumentError("parts", str(path), f"cannot be read ({failed.strerror})") from None
-    except ValueError:
-        raise ArgumentError("parts", str(path), "is not a JSON file; name a manifest of ggdp") from None
-    if not isinstance(found, Mapping):
-        raise ArgumentError("parts", str(path), "is not a manifest of ggdp")
-    return found, checked_signature(path, content, signers)
-
-
-def _from_manifest(manifest: Mapping[str, Any], name: str, count: int) -> Part:
+def part_of_manifest(manifest: object, name: str, count: int = 1) -> Part:
     """Return the part that a manifest describes."""
-    if manifest.get("schema") != SCHEMA:
+    if not isinstance(manifest, Mapping) or manifest.get("schema") != SCHEMA:
         raise ArgumentError("parts", name, "is not a manifest of ggdp")
     if "losses" not in manifest:
         raise ArgumentError("parts", name, "is a manifest of an earlier version, without its losses; release it again")

@@ -27,7 +27,7 @@ from ggdp.proofs.enumerated_total import enumerated_between
 from ggdp.proofs.laid_sum import laid_sum
 from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
 from ggdp.proofs.profile import delta_of_pure
-from ggdp.proofs.total_loss import CountedLoss, finite_losses, infinite_between, total_loss
+from ggdp.proofs.total_loss import MOST_ADDED, CountedLoss, finite_losses, infinite_between, total_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -203,6 +203,8 @@ class TotalLoss:
 
     def _laid_at_once(self, epsilon: float) -> LossDistribution | None:
         """Return the distribution of the sum, laid at once for an epsilon; None where it is not smooth enough."""
+        if not self._are_few():
+            return None
         try:
             with np.errstate(all="ignore"):
                 layout = planned_sum(self.losses, self._merged(), epsilon)
@@ -215,6 +217,8 @@ class TotalLoss:
 
     def _planned(self, epsilon: float, finer: float) -> PlannedTotal | None:
         """Return a layout for an epsilon; None where no grid fits."""
+        if not self._are_few():
+            return None
         pairs = [(counted.loss, counted.count) for counted in self.losses]
         try:
             with np.errstate(all="ignore"):
@@ -240,6 +244,10 @@ class TotalLoss:
             if _refinement(_lower(total, epsilon), _upper(total, epsilon)) is None:
                 return total
         return None
+
+    def _are_few(self) -> bool:
+        """Say whether there are few enough losses for a grid."""
+        return sum(counted.count for counted in self.losses) <= MOST_ADDED
 
     def _estimate(self, delta: float) -> float:
         """Return about the epsilon for a delta, in floats."""

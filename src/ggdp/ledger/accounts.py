@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
 from ggdp.ledger.accounting import accounting_of
 from ggdp.ledger.amounts import Amount
 from ggdp.ledger.budgets import Budget
+from ggdp.ledger.canonical import parsed
 
 if TYPE_CHECKING:
     from ggdp.ledger.accounting import Accounting
@@ -43,7 +43,7 @@ class State:
     @classmethod
     def parse(cls, text: str) -> State:
         """Return the totals of a record."""
-        return cls(**json.loads(text))
+        return cls(**parsed(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Accounts:
     @classmethod
     def of(cls, terms: LedgerTerms) -> Accounts:
         """Return the accounts of a ledger."""
-        parameters, caps = json.loads(terms.parameters), json.loads(terms.analysts)
+        parameters, caps = parsed(terms.parameters), parsed(terms.analysts)
         budget = Budget(Amount.parse(terms.epsilon), Amount.parse(terms.delta))
         return cls(
             terms,

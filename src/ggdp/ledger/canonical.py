@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
-__all__ = ["canonical", "digest_of"]
+from ggdp.errors import TamperingError
+
+__all__ = ["canonical", "digest_of", "parsed"]
 
 
 def canonical(plain: object) -> str:
@@ -22,3 +25,12 @@ def canonical(plain: object) -> str:
 def digest_of(plain: object) -> str:
     """Return the SHA-256 of plain values, in hexadecimal digits."""
     return hashlib.sha256(canonical(plain).encode()).hexdigest()
+
+
+def parsed(text: str) -> Any:  # noqa: ANN401 - any plain values
+    """Return the plain values of a text that `canonical` wrote, or raise if it cannot have."""
+    try:
+        return json.loads(text)
+    except (RecursionError, TypeError, ValueError):
+        message = "what the ledger holds is not what ggdp writes: it was changed"
+        raise TamperingError(message) from None

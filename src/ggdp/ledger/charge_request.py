@@ -56,7 +56,7 @@ def _plain(request: Mapping[str, Any]) -> dict[str, Any]:
         raise ArgumentTypeError("request", type(request).__name__, "must be a mapping of plain values")
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(request), allow_nan=False))
-    except (TypeError, ValueError):
+    except (RecursionError, TypeError, ValueError):
         raise ArgumentError("request", "not plain values", "must be ready for JSON") from None
     return plain
 

@@ -14,13 +14,12 @@ covers the terms and every hash before it, two ledgers with the same head have t
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp.errors import ArgumentError
-from ggdp.ledger.canonical import digest_of
+from ggdp.ledger.canonical import digest_of, parsed
 from ggdp.ledger.charge_request import ChargeRequest
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ class Entry:
     @classmethod
     def of(cls, identity: str, record: Record, files: dict[str, str] | None = None) -> Entry:
         """Return the entry of a record of a charge."""
-        content = json.loads(record.content)
+        content = parsed(record.content)
         assert record.entry is not None
         return cls(
             ledger=identity,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
-from ggdp.ledger.canonical import canonical
+from ggdp.ledger.canonical import canonical, parsed
 from ggdp.ledger.entries import Record
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ FORMATS = ("jsonl", "csv")
 
 def plain(record: Record) -> dict[str, Any]:
     """Return a record as plain values, contents and totals too."""
-    return {**asdict(record), "content": json.loads(record.content), "totals": json.loads(record.totals)}
+    return {**asdict(record), "content": parsed(record.content), "totals": parsed(record.totals)}
 
 
 def exported(records: Iterable[Record], format: str) -> str:  # noqa: A002 - the word of the command line

@@ -225,8 +225,11 @@ def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
 
 def _counted(law: Asked | tuple[Asked, int]) -> tuple[ChargeRequest, int]:
     """Return a law with how many times it is reserved."""
+    # Loads the proofs of compositions, which no charge needs.
+    from ggdp.composition.parts import MOST_TIMES
+
     request, count = law if isinstance(law, tuple) else (law, 1)
-    return charge_request_of(request), _validate.integer(count=count, at_least=1)
+    return charge_request_of(request), _validate.integer(count=count, at_least=1, at_most=MOST_TIMES)
 
 
 def _digests(files: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from ggdp import _validate
 from ggdp.errors import BudgetExceededError, TamperingError
 from ggdp.ledger.accounts import Accounts, State
 from ggdp.ledger.budgets import Budget
+from ggdp.ledger.canonical import parsed
 from ggdp.ledger.charge_request import charge_request_of
 from ggdp.ledger.entries import Entry, Head, Record, kept_hash
 from ggdp.ledger.store import Store
@@ -113,7 +113,7 @@ class ReadableLedger:
     @property
     def analysts(self) -> dict[str, Balance]:
         """The cap of each analyst."""
-        return {name: Budget.parse(cap).balance for name, cap in json.loads(self._terms.analysts).items()}
+        return {name: Budget.parse(cap).balance for name, cap in parsed(self._terms.analysts).items()}
 
     @property
     def head(self) -> Head:
@@ -145,7 +145,7 @@ class ReadableLedger:
     def entries(self) -> tuple[Entry, ...]:
         """Return all charges, with the published files that were recorded."""
         found = self.records()
-        files = {record.entry: json.loads(record.content)["files"] for record in found if record.kind == "publication"}
+        files = {record.entry: parsed(record.content)["files"] for record in found if record.kind == "publication"}
         return tuple(
             Entry.of(self.identity, record, files.get(record.entry)) for record in found if record.kind == "charge"
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from ggdp.ledger.canonical import parsed
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def reserved_laws(records: Iterable[Record], left: Mapping[str, int]) -> tuple[R
     `left` is how often each can still be used, by its hash.
     """
     # Reserving ends with the first release.
-    contents = [json.loads(record.content) for record in takewhile(lambda one: one.kind == "reservation", records)]
+    contents = [parsed(record.content) for record in takewhile(lambda one: one.kind == "reservation", records)]
     counts: dict[str, int] = {}
     noise: dict[str, str] = {}
     for part in (part for content in contents for part in content["reserved"]):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounts import State
-from ggdp.ledger.canonical import canonical
+from ggdp.ledger.canonical import canonical, parsed
 from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.entries import Head, Record, chained
 from ggdp.ledger.reserved_laws import law_in_words, reserved_laws
@@ -100,7 +99,7 @@ class LedgerTransaction:
         if self.state.entries:
             message = "laws are reserved before the first release, and this ledger has charged one; make a new ledger"
             raise LedgerError(message)
-        contents = [json.loads(record.content) for record in self.rows if record.kind == "reservation"]
+        contents = [parsed(record.content) for record in self.rows if record.kind == "reservation"]
         earlier = [
             (ChargeRequest.from_dict(part), part["count"]) for content in contents for part in content["reserved"]
         ]

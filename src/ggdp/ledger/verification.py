@@ -8,13 +8,12 @@ record on by somebody who computes its hashes: for these, keep the head elsewher
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounts import Accounts
-from ggdp.ledger.canonical import canonical
+from ggdp.ledger.canonical import canonical, parsed
 from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.ledger_terms import FORMAT
 
@@ -87,7 +86,7 @@ def _followed(
     except BudgetExceededError:
         message = f"record {record.number} reserves laws that together pass the budget"
         raise TamperingError(message) from None
-    except (ValueError, KeyError, TypeError, AttributeError, LedgerError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LedgerError):
         after = None
     if after is None or record.totals != canonical(after.to_dict()):
         message = f"record {record.number} does not follow from the records before it"
@@ -101,7 +100,7 @@ def _followed(
 def _after(
     accounts: Accounts, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
 ) -> State | None:
-    content: dict[str, Any] = json.loads(record.content)
+    content: dict[str, Any] = parsed(record.content)
     if record.content != canonical(content):
         return None
     if record.kind == "charge":

@@ -34,7 +34,7 @@ from ggdp.proofs.bound import Bound, Quantity, require_unbounded
 from ggdp.proofs.enclosures import EXACT, Enclosure
 from ggdp.proofs.layouts import CornerLayout
 from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
-from ggdp.proofs.total_loss import CoordinateLoss, LaidLoss, total_loss
+from ggdp.proofs.total_loss import MOST_LOSSES, CoordinateLoss, LaidLoss, total_loss
 
 if TYPE_CHECKING:
     from ggdp.proofs.loss_distribution import LossDistribution
@@ -147,7 +147,7 @@ def require_corner(corner: Corner) -> None:
         if len(items) != 2:
             raise ArgumentError("corner", corner, "must be pairs of a size and a count")
         _validate.positive(corner=items[0])
-        _validate.integer(corner=items[1], at_least=1)
+        _validate.integer(corner=items[1], at_least=1, at_most=MOST_LOSSES)
 
 
 def require_whole(law: NoiseLaw, corner: Corner) -> None:

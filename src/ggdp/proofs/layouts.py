@@ -18,20 +18,12 @@ __all__ = ["AbsoluteSumLayout", "CornerLayout", "LossLayout", "OtherLayout", "Su
 MOST_POINTS = 1 << 20
 MOST_KNOTS = 1 << 18
 MOST_HALVINGS = 64
+MOST_TOP, MOST_LOW = 2**62, 2**40
+# More coordinates would take longer than a minute to convolve.
+MOST_MOVING = 1_000_000
 MOST_TILTED = 1e6
 # Outside of the inner part of a grid the distance of knots doubles after so many.
 DOUBLED = 32
-
-
-def _integer_up_to(most: int, **named: object) -> None:
-    (name,) = named
-    value = _validate.integer(at_least=-most, **named)
-    if value > most:
-        raise ArgumentError(name, value, f"must be at most {most:,}")
-
-
-def _count(**named: object) -> None:
-    _validate.integer(at_least=1, **named)
 
 
 def _flag(**named: object) -> None:
@@ -49,9 +41,8 @@ class Window:
     tilt: float
 
     def __post_init__(self) -> None:
-        _integer_up_to(2**62, top=self.top)
-        _count(points=self.points)
-        _integer_up_to(MOST_POINTS, points=self.points)
+        _validate.integer(top=self.top, at_least=-MOST_TOP, at_most=MOST_TOP)
+        _validate.integer(points=self.points, at_least=1, at_most=MOST_POINTS)
         _validate.positive(tilt=self.tilt)
 
     @classmethod
@@ -83,7 +74,7 @@ class LossLayout:
     def __post_init__(self) -> None:
         _validate.positive(step=self.step)
         for name in ("low", "high", "inner_low", "inner_high"):
-            _integer_up_to(MOST_KNOTS, **{name: getattr(self, name)})
+            _validate.integer(**{name: getattr(self, name)}, at_least=-MOST_KNOTS, at_most=MOST_KNOTS)
         if not self.low <= self.inner_low < self.inner_high <= self.high:
             raise ArgumentError("low", self.low, "`low`, `inner_low`, `inner_high` and `high` must rise")
 
@@ -148,8 +139,7 @@ class CornerLayout:
         if not self.tilt * max(size.reach for size in self.sizes) <= MOST_TILTED:
             raise ArgumentError("tilt", self.tilt, f"times the largest loss it must be at most {MOST_TILTED:g}")
         _validate.finite(tail=self.tail)
-        _validate.integer(points=self.points, at_least=2)
-        _integer_up_to(MOST_POINTS, points=self.points)
+        _validate.integer(points=self.points, at_least=2, at_most=MOST_POINTS)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Self:
@@ -194,10 +184,9 @@ class SumLayout:
     def __post_init__(self) -> None:
         for name in ("step", "tilt"):
             _validate.positive(**{name: getattr(self, name)})
-        _integer_up_to(2**40, low=self.low)
+        _validate.integer(low=self.low, at_least=-MOST_LOW, at_most=MOST_LOW)
         for name in ("points", "frequencies", "further"):
-            _count(**{name: getattr(self, name)})
-            _integer_up_to(MOST_POINTS, **{name: getattr(self, name)})
+            _validate.integer(**{name: getattr(self, name)}, at_least=1, at_most=MOST_POINTS)
         if self.further < self.frequencies:
             raise ArgumentError("further", self.further, f"must be at least frequencies = {self.frequencies}")
         if not _validate.integer(at_least=0, followed=self.followed) < len(self.widths):
@@ -220,9 +209,8 @@ class OtherLayout:
 
     def __post_init__(self) -> None:
         _validate.positive(size=self.size)
-        _count(count=self.count)
-        _count(high=self.high)
-        _integer_up_to(MOST_KNOTS, high=self.high)
+        _validate.integer(count=self.count, at_least=1, at_most=MOST_MOVING)
+        _validate.integer(high=self.high, at_least=1, at_most=MOST_KNOTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,8 +245,7 @@ class AbsoluteSumLayout:
                 raise ArgumentError("others", self.others, "must be layouts of coordinates")
         _flag(refined=self.refined)
         for name in ("chord", "depth"):
-            _validate.integer(at_least=0, **{name: getattr(self, name)})
-            _integer_up_to(MOST_KNOTS, **{name: getattr(self, name)})
+            _validate.integer(**{name: getattr(self, name)}, at_least=0, at_most=MOST_KNOTS)
         if not isinstance(self.window, Window):
             raise ArgumentError("window", self.window, "must be a window")
 

@@ -40,6 +40,7 @@ from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
 from ggdp.proofs.integer_shift import IntegerShiftDelta
 from ggdp.proofs.laplace import LaplaceLoss
+from ggdp.proofs.layouts import MOST_MOVING
 from ggdp.proofs.radial import RadialDelta
 from ggdp.proofs.shift import ShiftDelta
 
@@ -55,8 +56,6 @@ __all__ = ["Question", "Requirement", "paired", "proved_guarantee", "require_int
 
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
-# More coordinates would take longer than a minute to convolve.
-MOST_MOVING = 1_000_000
 # The loss of wider bounds is not computed in a reasonable time.
 WIDEST = 1e25
 # Below this relative distance a smaller scale than that of pure DP is not worth its convolution.

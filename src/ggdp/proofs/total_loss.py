@@ -46,6 +46,10 @@ __all__ = [
 ]
 
 _PRECISION = 128
+# The cells of the largest table, each of them in 10^9 releases.
+MOST_LOSSES = 10**27
+# More are not added on a grid: it would take long, and hardly any total of so many keeps anything.
+MOST_ADDED = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class CountedLoss:
     count: int
 
     def __post_init__(self) -> None:
-        _validate.integer(count=self.count, at_least=1)
+        _validate.integer(count=self.count, at_least=1, at_most=MOST_LOSSES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""
@@ -151,6 +155,7 @@ def total_loss(parts: Sequence[LaidLoss], *, tilt: float, tail: float, points: i
 
     Rounding: see `ggdp.proofs.loss_distribution`; the layout decides how tight the bounds are, never whether they hold.
     """
+    _validate.integer(count=sum(part.count for part in parts), at_least=1, at_most=MOST_ADDED)
     # The sum of n copies of each of several losses is n copies of their sum, which takes fewer additions.
     together: dict[tuple[int, float], list[LossDistribution]] = {}
     for part in parts:

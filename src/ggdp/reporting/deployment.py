@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from collections.abc import Mapping
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
+from ggdp._files import read_toml
 from ggdp.errors import ArgumentError
 
 __all__ = ["CURATOR_TYPES", "NO_ANSWERS", "QUESTIONS", "SECTORS", "Deployment", "read_deployment"]
@@ -130,16 +129,7 @@ def read_deployment(path: str | os.PathLike[str]) -> Deployment:
         If it cannot be read, is not TOML, or has a key or a value that is not known.
     """
     name = os.fspath(path)
-    try:
-        content = Path(path).read_bytes()
-    except OSError as failed:
-        raise _wrong(name, f"cannot be read ({failed.strerror})") from None
-    if len(content) > _MOST_BYTES:
-        raise _wrong(name, f"has {len(content):,} bytes; at most {_MOST_BYTES:,} are read")
-    try:
-        found = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as failed:
-        raise _wrong(name, f"is not a TOML file ({failed})") from None
+    found = read_toml(path, argument="deployment", most=_MOST_BYTES)
     _require_known(name, found, _KEYS, "")
     tables: dict[str, Any] = {}
     for table, keys in _KEYS.items():

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attrs import frozen
 
+from ggdp.errors import ArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -19,6 +21,8 @@ __all__ = ["Estimate", "FileState", "PublishedTable", "Row", "published_tables"]
 FileState: TypeAlias = Literal["same", "changed", "absent"]
 # Rows that a page shows, and rows that errors are looked up in.
 SHOWN, READ = 8, 10_000
+# Bytes of a CSV file that they are looked for in.
+HEAD = 32 << 20
 
 
 @frozen(kw_only=True)
@@ -89,47 +93,55 @@ class PublishedTable:
         return sorted(width for width in found if width is not None)
 
 
-def published_tables(manifest: Mapping[str, Any], directory: Path) -> tuple[PublishedTable, ...]:
-    """Return the tables of a manifest that lies in a directory, each with what its file holds."""
-    return tuple(_table(table, directory) for table in manifest.get("table", {}).get("tables", ()))
+def published_tables(manifest: Mapping[str, Any], path: Path) -> tuple[PublishedTable, ...]:
+    """Return the tables of a manifest, each with what its file holds.
+
+    Raises
+    ------
+    ArgumentError
+        If a table, or a file with the digest that the manifest names, is not as the manifest describes it.
+    """
+    return tuple(_table(table, path) for table in manifest.get("table", {}).get("tables", ()))
 
 
-def _table(described: Mapping[str, Any], directory: Path) -> PublishedTable:
-    by = tuple(described["tableSchema"]["primaryKey"])
+def _table(described: Mapping[str, Any], path: Path) -> PublishedTable:
+    by, url = tuple(described["tableSchema"]["primaryKey"]), described["url"]
     columns = [column["name"] for column in described["tableSchema"]["columns"]]
     found = set(columns)
+    if not found.issuperset(by):
+        raise ArgumentError("manifests", str(path), "is not a manifest that ggdp wrote: a primaryKey is not a column")
     estimates = ["count"] if {"count", "lower", "upper"} <= found else []
     estimates += [name for name in columns if {f"{name}_lower", f"{name}_upper"} <= found]
-    content, state = _content(described, directory)
+    state = _state(described, path.parent)
     rows: tuple[Row, ...] = ()
-    if content is not None:
-        rows = tuple(_row(row, by, estimates) for row in _rows(content, str(described["url"])))
+    if state == "same" and "parts" not in described:
+        try:
+            rows = tuple(_row(row, by, estimates) for row in _rows(path.parent / url))
+        except Exception:
+            expected = f"names the file {url!r}, which is not the table that it describes"
+            raise ArgumentError("manifests", str(path), expected) from None
     return PublishedTable(
         by=by,
         cells=described["cells"],
         covers=described["covers"],
         estimates=tuple(estimates),
-        file=described["url"],
+        file=url,
         state=state,
         rows=rows,
     )
 
 
-def _content(described: Mapping[str, Any], directory: Path) -> tuple[bytes | None, FileState]:
-    """Return the bytes of a file, if they are those that were released."""
+def _state(described: Mapping[str, Any], directory: Path) -> FileState:
+    """Return whether the file of a table is the one that was released."""
     url, digest = described["url"], described["sha256"]
-    # A manifest may come from elsewhere: only files beside it are opened.
+    # A manifest may come from elsewhere: only regular files beside it are opened.
     if url is None or digest is None or "/" in url or "\\" in url or not (directory / url).is_file():
-        if "parts" in described:
-            return None, _state_of_directory(described, directory)
-        return None, "absent"
+        return _state_of_directory(described, directory) if "parts" in described else "absent"
     try:
-        content = (directory / url).read_bytes()
+        with (directory / url).open("rb") as file:
+            return "same" if hashlib.file_digest(file, "sha256").hexdigest() == digest else "changed"
     except OSError:
-        return None, "absent"
-    if hashlib.sha256(content).hexdigest() != digest:
-        return None, "changed"
-    return content, "same"
+        return "absent"
 
 
 def _state_of_directory(described: Mapping[str, Any], directory: Path) -> FileState:
@@ -153,15 +165,21 @@ def _state_of_directory(described: Mapping[str, Any], directory: Path) -> FileSt
     return "same"
 
 
-def _rows(content: bytes, name: str) -> Sequence[Mapping[str, Any]]:
-    """Return the first rows of a CSV or Parquet file."""
-    if name.lower().endswith(".csv"):
-        return list(islice(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")), READ))
-    import pyarrow as pa
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """Return the first rows of a CSV or Parquet file, of whatever size."""
+    if path.suffix.lower() == ".csv":
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+        # The last record of a longer file may not be whole.
+        whole = len(head) < HEAD
+        text = head if whole else head[: head.rindex(b"\n")]
+        rows = list(islice(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")), READ + 1))
+        return rows[: READ if whole or len(rows) > READ else -1]
     import pyarrow.parquet as pq
 
-    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(content)).slice(0, READ).to_pylist()
-    return rows
+    batches = pq.ParquetFile(path).iter_batches(batch_size=READ)
+    found: list[dict[str, Any]] = next((batch.to_pylist() for batch in batches), [])
+    return found
 
 
 def _row(row: Mapping[str, Any], by: Sequence[str], estimates: Sequence[str]) -> Row:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_up_text
-from ggdp.composition.parts import parts_of
+from ggdp.composition.parts import part_of_manifest
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs.certificate import Certificate, require_proved
 from ggdp.releases.manifest import manifest_schema
@@ -210,12 +210,13 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
         if its signature is wrong.
     """
     name = os.fspath(path)
+    # Once: a pipe cannot be read again, and a file may change.
+    content = read_file(path, argument="manifests", most=MOST_JSON)
+    manifest = parsed_json(content, name, argument="manifests")
     try:
-        (part,) = parts_of([name], signers)
+        part = part_of_manifest(manifest, name)
     except ArgumentError as refused:
         raise ArgumentError("manifests", name, refused.expected) from None
-    content = Path(path).read_bytes()
-    manifest = json.loads(content)
     _require_schema(name, manifest)
     certificate = _proved(name, manifest["mechanism"])
     cut = manifest.get("table", {}).get("cut")
@@ -227,7 +228,7 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
         manifest=manifest,
         part=part,
         certificate=certificate,
-        tables=published_tables(manifest, Path(path).parent),
+        tables=published_tables(manifest, Path(path)),
         signature=checked_signature(name, content, signers, argument="manifests"),
     )
 

@@ -16,22 +16,22 @@ The algebra (project, merge) follows McKenna et al., "Private-PGM", ICML 2019, w
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
 
 from ggdp import _validate
+from ggdp._files import read_toml
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.tables.column import Column
 from ggdp.tables.impossible import MOST_PATTERNS, agreeing, possible_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -115,16 +115,7 @@ class Domain:
         >>> Domain.from_toml(file)
         Domain of 3 cells: smokes (3 levels)
         """
-        try:
-            content = tomllib.loads(Path(path).read_text("utf-8"))
-        except OSError as failed:
-            raise ArgumentError("domain", str(path), f"cannot be read ({failed.strerror})") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failed:
-            raise ArgumentError("domain", str(path), f"is not a TOML file: {failed}") from None
-        except RecursionError:
-            raise ArgumentError(
-                "domain", str(path), "is nested too deeply: a domain has lists of plain values"
-            ) from None
+        content = read_toml(path, argument="domain")
         columns = content.get("columns")
         if not isinstance(columns, dict) or not columns or not set(content) <= _SECTIONS:
             raise ArgumentError(
