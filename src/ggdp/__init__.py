@@ -15,9 +15,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ggdp.errors import GgdpError
-from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
-
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration, calibrate, guarantee_of
     from ggdp.composition import Composition, compose
@@ -27,9 +24,11 @@ if TYPE_CHECKING:
         IntegerGeneralizedGaussian,
         TruncatedGeneralizedGaussian,
     )
+    from ggdp.errors import GgdpError
     from ggdp.ledger import Ledger
     from ggdp.mechanisms import ExponentialMechanism, Mechanism, RandomisedResponse
     from ggdp.planning import Plan, plan
+    from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
     from ggdp.privacy.grid import Grid
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
@@ -98,8 +97,14 @@ __all__ = [
     "verify",
 ]
 
-# Loaded when first used: they bring NumPy, SciPy and flint along.
+# Loaded when first used: they bring NumPy, SciPy and flint along, and an interrupt while the command line loads them
+# is one it can report.
 _LAZY = {
+    "GgdpError": "ggdp.errors",
+    "ApproxDP": "ggdp.privacy",
+    "ProbabilisticDP": "ggdp.privacy",
+    "PureDP": "ggdp.privacy",
+    "Sensitivity": "ggdp.privacy",
     "Calibration": "ggdp.calibration",
     "Certificate": "ggdp.proofs.certificate",
     "calibrate": "ggdp.calibration",

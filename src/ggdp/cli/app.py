@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ggdp.cli import INTERRUPTED
 from ggdp.cli.account import account
 from ggdp.cli.belief import belief
 from ggdp.cli.calibrate import calibrate
@@ -101,8 +102,7 @@ def run(arguments: Sequence[str]) -> int:
         _report(_usage(wrong, arguments))
         return 2
     except typer.Abort:
-        _report("interrupted")
-        return 1
+        result = INTERRUPTED
     except ArgumentError as refused:
         _report(str(ArgumentError(_flag(refused.argument, arguments), refused.value, refused.expected)), refused)
         return 1
@@ -119,6 +119,9 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as failed:
         _report(f"{failed.filename or 'file'}: {failed.strerror or failed}")
         return 1
+    # What Typer makes of an interrupt depends on its version.
+    if result == INTERRUPTED:
+        _report("interrupted")
     return result if isinstance(result, int) else 0
 
 

@@ -93,9 +93,7 @@ def reproduce(
                 path.unlink()
         except OSError as failed:
             raise _unwritable(out, failed) from None
-    except BaseException as stopped:
-        if isinstance(stopped, KeyboardInterrupt):
-            typer.echo("error: interrupted", err=True)
+    except BaseException:
         if state.exists():
             typer.echo(
                 f"note: finished fits are kept in {state}; run the same command again to continue from there", err=True
