@@ -16,7 +16,7 @@ async def page(scope, receive, send):
     await PlainTextResponse("data")(scope, receive, send)
 
 
-def asked(guard, *, kind="http", method="GET", path="/", query="", **headers):
+def asked(guard, *, kind="http", method="GET", path="/", query="", scope=None, **headers):
     """What a guard answers: status or type, headers, and text."""
     scope = {
         "type": kind,
@@ -24,6 +24,7 @@ def asked(guard, *, kind="http", method="GET", path="/", query="", **headers):
         "path": path,
         "query_string": query.encode(),
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
+        **(scope or {}),
     }
     sent = []
 
@@ -45,7 +46,7 @@ remote = Guard(page, token=TOKEN, loopback=False)
 HERE = {"host": "localhost:8500"}
 
 
-@pytest.mark.parametrize("host", ["localhost:8500", "127.0.0.1:1", "[::1]:8500", "127.0.0.1"])
+@pytest.mark.parametrize("host", ["localhost:8500", "127.0.0.1:1", "[::1]:8500", "127.0.0.1", "LocalHost"])
 def test_a_loopback_page_answers_to_names_of_loopback(host):
     assert asked(local, host=host)[0] == 200
 
@@ -55,6 +56,13 @@ def test_a_loopback_page_answers_to_names_of_loopback(host):
     [
         *("evil.example", "evil.example:8500", "127.0.0.1.evil.example", "localhost.evil.example"),
         *("", "10.0.0.1:8500", "[", "[::1"),
+        # What parsers of addresses take for the name localhost, or cut off before they look.
+        *("x@127.0.0.1:8765", "evil.example@localhost", "127.0.0.1#.evil.example", "localhost?.evil.example"),
+        *("localhost/.evil.example", "localhost\\.evil.example", "localhost:8500@evil.example", "localhost."),
+        *("127.0.0.1.", "127.0.0.1:", "127.0.0.1:8a", "127.0.0.1:8500:80", "127.0.0.1:-1", "localhost:123456"),
+        *(" localhost", "localhost ", "local\thost", "localhost,evil.example", "localhost\x00.evil.example"),
+        *("[::1].evil.example", "[::1]x:80", "[::1%25eth0]", "[::1%lo]", "[127.0.0.1]", "[localhost]", "::1"),
+        *("127.1", "0x7f.0.0.1", "2130706433", "127.0.0.1%20", "http://localhost", "[::1]]", "[[::1]"),
     ],
 )
 def test_a_name_that_was_made_to_point_here_is_refused(host):
@@ -65,6 +73,19 @@ def test_a_name_that_was_made_to_point_here_is_refused(host):
 
 
 @pytest.mark.parametrize(
+    "hosts", [(), ("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost",) * 2]
+)
+def test_a_request_has_one_host(hosts):
+    scope = {"headers": [(b"host", host.encode()) for host in hosts]}
+    assert asked(local, scope=scope)[0] == 421
+
+
+@pytest.mark.parametrize("path", ["http://evil.example/", "evil.example", "*", ""])
+def test_an_address_in_the_place_of_a_path_is_refused(path):
+    assert asked(local, path=path, **HERE)[0] == 421
+
+
+@pytest.mark.parametrize(
     ("origin", "allowed"),
     [
         ("http://localhost:8500", True),
@@ -72,6 +93,12 @@ def test_a_name_that_was_made_to_point_here_is_refused(host):
         ("https://evil.example", False),
         ("null", False),
         ("http://[", False),
+        ("http://x@localhost:8500", False),
+        ("http://localhost:8500/", False),
+        ("http://localhost:8500#", False),
+        ("ftp://localhost:8500", False),
+        ("localhost:8500", False),
+        ("//localhost:8500", False),
     ],
 )
 def test_a_websocket_and_an_upload_come_from_a_page_of_this_server(origin, allowed):

@@ -12,11 +12,12 @@ headers     scripts, pictures and connections from this server only; nothing is 
 from __future__ import annotations
 
 import hmac
+import re
 from base64 import b64encode
 from hashlib import sha256
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["COOKIE", "Guard", "is_loopback"]
 
 COOKIE = "ggdp-token"
+# An address of IPv6 in brackets, or a name or an address of IPv4; and perhaps a port.
+_HOST = re.compile(r"(?:\[([0-9a-f]*:[0-9a-f:.]*)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
 # Pictures of matplotlib, and Shiny, have style attributes.
 _POLICY = (
     "default-src 'self'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -84,7 +87,8 @@ class Guard:
             return
         headers = Headers(scope=scope)
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
-        if self.loopback and not is_loopback(_name(headers.get("host", ""))):
+        # An address in the place of a path names a host of its own.
+        if self.loopback and not (is_loopback(_name(headers)) and scope["path"].startswith("/")):
             await self._refuse(scope, receive, send, 421, "This page answers to the name localhost only.")
         elif not self._is_own(scope, headers):
             await self._refuse(scope, receive, send, 403, "This request does not come from a page of this server.")
@@ -148,17 +152,13 @@ class Guard:
         await PlainTextResponse(words + "\n", status_code=status)(scope, receive, self._with_headers(send))
 
 
-def _name(host: str) -> str:
-    """Return the name in a Host header, without its port; nothing if it is malformed."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+def _name(headers: Headers) -> str:
+    """Return the name in the Host header, without its port; nothing if it is malformed, missing or there twice."""
+    found = _HOST.fullmatch("".join(headers.getlist("host")[:1]))
+    return (found[1] or found[2]).lower() if found and len(headers.getlist("host")) == 1 else ""
 
 
 def _place(origin: str) -> str:
     """Return the name and the port in an Origin header; nothing if it is malformed."""
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
+    scheme, _, place = origin.partition("://")
+    return place if scheme in ("http", "https") and _HOST.fullmatch(place) else ""
