@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,13 +32,25 @@ class Visitor:
     async def _arrived(self, source: Source) -> None:
         self.sources.append(source)
 
-    def sends(self, name: str, *chunks: bytes, ticket: str | None = None, gone: bool = False) -> str:
-        """Return what the page is told of a file that comes in chunks; `gone` if the browser leaves before the end."""
+    def sends(
+        self,
+        name: str,
+        *chunks: bytes,
+        ticket: str | None = None,
+        gone: bool = False,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> str:
+        """Return what the page is told of a file that comes in chunks; `gone` if the browser leaves before the end.
+
+        `meanwhile` is called before each chunk.
+        """
         body = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
         last = {"type": "http.disconnect"} if gone else {"type": "http.request", "body": b"", "more_body": False}
         messages = iter([*body, last])
 
         async def receive() -> dict[str, object]:
+            if meanwhile is not None:
+                meanwhile()
             return next(messages)
 
         scope = {
@@ -48,7 +61,7 @@ class Visitor:
             "path_params": {"ticket": self.ticket if ticket is None else ticket},
         }
         answer = awaited(self.desk.receive(Request(scope, receive)))
-        assert answer.status_code == 200
+        self.status = answer.status_code
         return str(json.loads(answer.body)["message"])
 
 
@@ -114,3 +127,66 @@ def test_a_name_has_no_characters_that_act_in_a_terminal() -> None:
     visitor = Visitor()
     visitor.sends("a\r\n\x1b[2Jb.csv", b"ward\n")
     assert visitor.sources[0].name == "a___[2Jb.csv"
+
+
+def test_a_few_files_are_received_at_once_and_the_next_one_is_told_to_wait(links: Path) -> None:
+    visitor, answers = Visitor(), []
+
+    def another() -> None:
+        # While one file is being sent another one begins, and so on.
+        if len(answers) < uploads.MOST_AT_ONCE:
+            answers.append(None)
+            answers.append((visitor.sends("people.csv", b"ward\n", meanwhile=another), visitor.status))
+
+    assert visitor.sends("people.csv", b"ward\n", meanwhile=another) == "people.csv is loaded."
+    told = [answer for answer in answers if answer is not None]
+    assert [answer for answer in told if answer[1] == 503] == [told[0]]
+    assert "Wait a moment and choose the file again" in told[0][0]
+    assert len(visitor.sources) == uploads.MOST_AT_ONCE == len(list(links.iterdir()))
+    # All of them have ended, the refused one and one that is broken off among them.
+    with pytest.raises(ClientDisconnect):
+        visitor.sends("people.csv", b"ward\n", gone=True)
+    assert visitor.sends("people.csv", b"ward\n") == "people.csv is loaded."
+    assert visitor.status == 200
+
+
+def test_a_file_that_arrives_after_its_page_was_closed_is_freed(links: Path) -> None:
+    visitor = Visitor()
+    assert "no longer connected" in visitor.sends(
+        "people.csv", b"ward\n", meanwhile=lambda: visitor.desk.forget(visitor.ticket)
+    )
+    assert visitor.sources == []
+    assert list(links.iterdir()) == []
+
+
+def test_a_page_that_is_closed_while_it_takes_a_file_leaves_nothing(links: Path) -> None:
+    desk, visitor = Uploads(), Visitor()
+
+    async def closed(_: Source) -> None:
+        desk.forget(visitor.ticket)
+
+    visitor.desk, visitor.ticket = desk, desk.ticket(closed)
+    assert "no longer connected" in visitor.sends("people.csv", b"ward\n")
+    assert list(links.iterdir()) == []
+
+
+def test_a_release_that_is_under_way_keeps_its_file_until_it_ends(links: Path) -> None:
+    visitor = Visitor()
+    visitor.sends("people.csv", b"ward\nbirths\n")
+    (source,) = visitor.sources
+    with source.held():
+        source.free()
+        assert source.data.read_bytes() == b"ward\nbirths\n"
+        with source.held():
+            pass
+        assert source.data.read_bytes() == b"ward\nbirths\n"
+    assert list(links.iterdir()) == []
+
+
+def test_a_file_on_disk_is_never_freed(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_bytes(b"ward\n")
+    source = Source(name="people.csv", data=file)
+    with source.held():
+        source.free()
+    assert file.read_bytes() == b"ward\n"

@@ -71,6 +71,13 @@ def application(
         )
         settings = {view.key: view.server(shared) for view in VIEWS}
 
+        @session.on_ended
+        def _free() -> None:
+            with reactive.isolate():
+                source = shared.source()
+            if source is not None:
+                source.free()
+
         @reactive.effect
         async def _address() -> None:
             key = input.view()

@@ -12,10 +12,14 @@ import os
 import shutil
 import tempfile
 import weakref
+from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ggdp.errors import ArgumentError, GgdpError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["SUFFIXES", "MemoryFile", "too_large"]
 
@@ -52,6 +56,7 @@ class MemoryFile:
         descriptor = os.memfd_create("ggdp-upload", os.MFD_CLOEXEC)
         directory = tempfile.mkdtemp(prefix="ggdp-link-")
         self._descriptor = descriptor
+        self._holders, self._is_done = 0, False
         self._closed = weakref.finalize(self, _freed, descriptor, directory)
         self.path = Path(directory) / f"upload{suffix}"
         self.path.symlink_to(f"/proc/{os.getpid()}/fd/{descriptor}")
@@ -70,8 +75,21 @@ class MemoryFile:
             view = view[os.write(self._descriptor, view) :]
 
     def close(self) -> None:
-        """Free the memory; also done when nothing refers to the file any more."""
-        self._closed()
+        """Free the memory, or have the last holder free it; also done when nothing refers to the file any more."""
+        self._is_done = True
+        if not self._holders:
+            self._closed()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the memory until the block ends, even if the file is closed before."""
+        self._holders += 1
+        try:
+            yield
+        finally:
+            self._holders -= 1
+            if self._is_done:
+                self.close()
 
     def __enter__(self) -> Self:
         return self

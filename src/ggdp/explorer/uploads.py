@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -20,6 +21,7 @@ from ggdp.explorer.typed_table import PageError, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from starlette.requests import Request
@@ -29,6 +31,10 @@ __all__ = ["LARGEST", "Source", "Uploads", "require_table"]
 
 # Bytes of an upload; a larger file is named on the command line instead, and read in pieces from where it is.
 LARGEST = 50 * 2**20
+# Uploads at a time, of all visitors together: each holds memory before it is known whether it is a table.
+MOST_AT_ONCE = 4
+_GONE = "This page is no longer connected. Reload it and choose the file again."
+_BUSY = "Too many files are being sent at once, perhaps from other tabs. Wait a moment and choose the file again."
 
 
 @frozen(kw_only=True)
@@ -55,12 +61,22 @@ class Source:
         path = str(self.data) if self.file is None else self.name
         return f"./{path}" if path.startswith("-") else path
 
+    def held(self) -> AbstractContextManager[None]:
+        """Keep a file in memory until the block ends, even if its page is closed before."""
+        return nullcontext() if self.file is None else self.file.held()
+
+    def free(self) -> None:
+        """Free a file in memory, or have the last holder free it."""
+        if self.file is not None:
+            self.file.close()
+
 
 class Uploads:
     """Tickets of visitors, each with what to do with the table that arrives."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, Callable[[Source], Awaitable[None]]] = {}
+        self._under_way = 0
 
     def ticket(self, arrived: Callable[[Source], Awaitable[None]]) -> str:
         """Return a new ticket; `arrived` is awaited with each table that comes with it."""
@@ -74,13 +90,21 @@ class Uploads:
 
     async def receive(self, request: Request) -> Response:
         """Answer a request that sends a file; the answer says in words what is wrong with it."""
-        arrived = self._waiting.get(request.path_params["ticket"])
-        if arrived is None:
-            return _said("This page is no longer connected. Reload it and choose the file again.")
+        if request.path_params["ticket"] not in self._waiting:
+            return _said(_GONE)
+        if self._under_way >= MOST_AT_ONCE:
+            return _said(_BUSY, status=503)
+        self._under_way += 1
         try:
-            file = MemoryFile(request.query_params.get("name", "table")[:200], most=LARGEST)
+            return await self._received(request)
         except GgdpError as refused:
             return _said(message_of(refused))
+        finally:
+            self._under_way -= 1
+
+    async def _received(self, request: Request) -> Response:
+        ticket = request.path_params["ticket"]
+        file = MemoryFile(request.query_params.get("name", "table")[:200], most=LARGEST)
         try:
             async for chunk in request.stream():
                 if not file.has_room(len(chunk)):
@@ -89,14 +113,17 @@ class Uploads:
                 file.write(chunk)
             source = Source(name=file.name, data=file.path, file=file)
             await asyncio.to_thread(require_table, source)
-        except GgdpError as refused:
-            file.close()
-            return _said(message_of(refused))
+            arrived = self._waiting.get(ticket)
+            if arrived is not None:
+                await arrived(source)
         except BaseException:
-            # The browser went away before all of it had come.
+            # It is no table, or the browser went away before all of it had come.
             file.close()
             raise
-        await arrived(source)
+        if ticket not in self._waiting:
+            # The page was closed meanwhile, and will free nothing any more.
+            file.close()
+            return _said(_GONE)
         return _said(f"{source.name} is loaded.", loaded=True)
 
 
@@ -118,6 +145,6 @@ def require_table(source: Source) -> None:
             raise PageError(message) from None
 
 
-def _said(message: str, *, loaded: bool = False) -> Response:
+def _said(message: str, *, loaded: bool = False, status: int = 200) -> Response:
     """Return an answer for the page, which shows it; a browser writes other statuses to its console as errors."""
-    return JSONResponse({"message": message, "loaded": loaded})
+    return JSONResponse({"message": message, "loaded": loaded}, status_code=status)

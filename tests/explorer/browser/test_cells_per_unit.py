@@ -56,6 +56,25 @@ def test_an_upload_is_looked_at_and_stays_in_memory(page, served):
     assert text.splitlines()[1].startswith("cells per unit,")
 
 
+def files_in_memory(served):
+    """Return how many uploads the server holds."""
+    descriptors = Path(f"/proc/{served.process.pid}/fd").iterdir()
+    return sum(os.path.lexists(one) and "ggdp-upload" in os.readlink(one) for one in descriptors)
+
+
+def test_an_upload_is_freed_when_its_page_is_closed(watched, served):
+    page, other = opened(watched(), served), watched()
+    expect(uploaded(page, "visits.csv", VISITS.encode())).to_have_text("Looking at visits.csv.")
+    assert files_in_memory(served) >= 1
+    page.close()
+    # The server learns of it by and by: every request here is one that it answers meanwhile.
+    for _ in range(100):
+        other.goto(served.address)
+        if not files_in_memory(served):
+            break
+    assert not files_in_memory(served)
+
+
 WRONG = [
     ("visits.xlsx", b"PK", "must be a table that ggdp reads"),
     ("empty.csv", b"", "is empty; choose a file with a header and rows. No file yet."),

@@ -156,10 +156,10 @@ def _serve(visit: Visit[ReleaseSettings]) -> None:
         running.add(task)
         task.add_done_callback(running.discard)
 
-    async def release(offer: Offer, source: Source) -> None:  # noqa: ARG001 - held until the release is made
+    async def release(offer: Offer, source: Source) -> None:
         found, wrong = None, None
         try:
-            with shared.desk.taken(offer):
+            with source.held(), shared.desk.taken(offer):
                 found = await shared.long.run(publish, offer)
         except StoppedError as stopped:
             wrong = f"{message_of(stopped)}. {_STOPPED}"
