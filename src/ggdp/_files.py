@@ -40,8 +40,8 @@ MANIFEST = "name a manifest of ggdp"
 # Levels of lists and tables within each other; no file of ggdp has more than a dozen.
 DEEPEST = 64
 _CHUNK = 1 << 20
-# Digits of an integer that fits in a float.
-_MOST_DIGITS = 309
+# Bits of an integer that fits in a float.
+_MOST_BITS = 1024
 # A key of more parts than the deepest: the parser takes a time that grows with the square of their number.
 _LONG_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}""", re.ASCII)
 
@@ -53,7 +53,7 @@ def read_file(
 
     A device, which may have no end, is refused; so is whatever has more than `most` bytes, before more are read, a pipe
     unless `pipe`, and a `secret` file that others than its owner may read. A pipe that nobody has opened for writing is
-    empty.
+    refused, not waited for.
     """
     name = os.fspath(path)
     flags = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
@@ -76,6 +76,8 @@ def read_file(
                 content += chunk
                 if len(content) > most:
                     raise ArgumentError(argument, name, f"is too large; at most {most:,} bytes are read")
+            if stat.S_ISFIFO(mode) and not content:
+                raise ArgumentError(argument, name, "is a pipe that nothing is written to")
         finally:
             os.close(descriptor)
     except ArgumentError:
@@ -101,16 +103,14 @@ def parsed_json(content: bytes, name: str, *, argument: str, instead: str = MANI
     """
     try:
         text = content.decode(json.detect_encoding(content))
-        found = json.loads(
-            text, parse_float=_float, parse_int=_integer, parse_constant=_float, object_pairs_hook=_without_doubles
-        )
+        found = json.loads(text, parse_float=_float, parse_constant=_float, object_pairs_hook=_without_doubles)
         if "\\u" in text:
             json.dumps(found, ensure_ascii=False).encode()
     except RecursionError:
         raise _too_deep(argument, name) from None
     except ValueError:
         raise ArgumentError(argument, name, f"is not a JSON file; {instead}") from None
-    _require_shallow(found, argument, name)
+    _require_plain(found, argument, name)
     return found
 
 
@@ -133,7 +133,7 @@ def read_toml(path: str | os.PathLike[str], *, argument: str, most: int = MOST_T
     except ValueError:
         # The parser lets Python's own errors through: an integer of thousands of digits, a date that does not exist.
         raise ArgumentError(argument, name, "is not a TOML file: a number or a date is out of range") from None
-    _require_shallow(found, argument, name)
+    _require_plain(found, argument, name)
     return found
 
 
@@ -144,12 +144,6 @@ def _float(text: str) -> float:
     return number
 
 
-def _integer(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise ValueError
-    return int(text)
-
-
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -157,16 +151,14 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _require_shallow(found: object, argument: str, name: str) -> None:
-    """Raise for what is nested so deeply that code after this could fail on it."""
+def _require_plain(found: object, argument: str, name: str) -> None:
+    """Raise for what is nested so deeply, or an integer so large, that code after this could fail on it."""
     level = [found]
     for _ in range(DEEPEST):
-        level = [
-            item
-            for one in level
-            if isinstance(one, dict | list)
-            for item in (one.values() if isinstance(one, dict) else one)
-        ]
+        if any(isinstance(one, int) and one.bit_length() > _MOST_BITS for one in level):
+            raise ArgumentError(argument, name, "has a number that is too large for a float")
+        tables = (one for one in level if isinstance(one, dict | list))
+        level = [item for one in tables for item in (one.values() if isinstance(one, dict) else one)]
         if not level:
             return
     raise _too_deep(argument, name)

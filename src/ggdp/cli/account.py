@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table, say
 from ggdp.cli.verify import Signer, note_unknown_keys
 from ggdp.errors import ArgumentError
 
@@ -65,5 +65,5 @@ def account(
         [(part.name, str(part.guarantee), part.signature or "none") for part in total.parts],
         header=("release", "guarantee alone", "signature"),
     )
-    typer.echo(note)
+    say(note)
     note_unknown_keys(part.signature for part in total.parts)

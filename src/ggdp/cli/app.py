@@ -20,6 +20,7 @@ from ggdp.cli.demo import demo
 from ggdp.cli.examples import example
 from ggdp.cli.explore import explore
 from ggdp.cli.ledger import ledger
+from ggdp.cli.output import printable, say
 from ggdp.cli.plan import plan
 from ggdp.cli.range import private_range
 from ggdp.cli.release import release
@@ -81,7 +82,7 @@ def _show_version(requested: bool) -> None:
     if requested:
         import ggdp
 
-        typer.echo(ggdp.__version__)
+        say(ggdp.__version__)
         raise typer.Exit
 
 
@@ -170,4 +171,4 @@ def _list_with_spaces(typed: Sequence[str]) -> str | None:
 
 def _report(message: str, failed: BaseException | None = None) -> None:
     """Print an error with its notes, such as that a charge stays."""
-    typer.echo("error: " + "; ".join([message, *getattr(failed, "__notes__", ())]), err=True)
+    say(printable("error: " + "; ".join([message, *getattr(failed, "__notes__", ())])), err=True)

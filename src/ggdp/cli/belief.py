@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table, say
 from ggdp.cli.query import Delta, Epsilon, NotionFlag, goal_of, numbers_of
 
 __all__ = ["belief"]
@@ -46,4 +46,4 @@ def belief(
         header=("before", "after, at least", "after, at most", "best guess is right"),
     )
     if goal.delta > 0.0:
-        typer.echo(f"but with probability at most {rounded_up_text(goal.delta)}, in which nothing is promised")
+        say(f"but with probability at most {rounded_up_text(goal.delta)}, in which nothing is promised")

@@ -26,11 +26,10 @@ from ggdp.cli.columns import (
     domain_of,
     marginals_of,
     named_as_flags,
-    printable,
     text_of,
     working,
 )
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.cli.statistics import (
     MeanOf,
     PerUnit,
@@ -110,7 +109,7 @@ def check(
     if as_json:
         print_json(found.to_dict())
         return
-    typer.echo(NOTICE)
+    say(NOTICE)
     _print_tables(found)
     if found.text is not None:
         _print_text(found.text)
@@ -133,7 +132,7 @@ def _print_tables(found: TableCheck) -> None:
         )
         for table in found.marginals
     ]
-    typer.echo(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
+    say(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
     if not rows:
         # Statistics of all rows: there is one cell, and no row is outside of it.
         return
@@ -196,11 +195,11 @@ def _print_range(column: RangeCheck) -> None:
 
 def _print_units(units: UnitCheck) -> None:
     nowhere = f"{_rows(units.null_rows)} without a unit, not counted"
-    typer.echo(f"{units.units:,} different values of {printable(units.column)}; {nowhere}")
+    say(f"{units.units:,} different values of {printable(units.column)}; {nowhere}")
     for table in units.tables:
         by = printable(" x ".join(table["by"])) or "the whole table"
-        typer.echo(f"cells of a unit in {by}, quantiles: {_quantiles(table['quantiles'])}")
-        typer.echo(f"rows of a unit in a cell, quantiles: {_quantiles(table['row_quantiles'])}")
+        say(f"cells of a unit in {by}, quantiles: {_quantiles(table['quantiles'])}")
+        say(f"rows of a unit in a cell, quantiles: {_quantiles(table['row_quantiles'])}")
         rows = [
             (
                 f"{choice['max_cells']:,}",
@@ -211,10 +210,10 @@ def _print_units(units: UnitCheck) -> None:
             )
             for choice in table["choices"]
         ]
-        typer.echo(f"what each --max-cells would cut, and its noise (pure, at epsilon = {units.epsilon:g}):")
+        say(f"what each --max-cells would cut, and its noise (pure, at epsilon = {units.epsilon:g}):")
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
         print_table("", rows, header=(*header, "plus-minus at 95%"))
-        typer.echo(
+        say(
             f"Not private, since it comes from the data: --max-cells {table['recommended']:,} minimises "
             "plus-minus plus the number cut from a cell. The value you choose will be published: base it on what you "
             "know of such data."

@@ -41,7 +41,6 @@ __all__ = [
     "domain_of",
     "marginals_of",
     "named_as_flags",
-    "printable",
     "text_of",
     "working",
 ]
@@ -366,11 +365,6 @@ def working(what: str) -> Iterator[None]:
         return
     with console.status(what):
         yield
-
-
-def printable(value: object) -> str:
-    """Return a value as text that is safe to print: control characters are escaped."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(value))
 
 
 def _listed(flag: str, text: str, values: str) -> list[str]:

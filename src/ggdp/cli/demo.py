@@ -12,7 +12,7 @@ import typer
 
 from ggdp._files import write_together
 from ggdp._rounding import rounded_text
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table, say
 from ggdp.errors import ArgumentError, MissingExtraError, PrivacyWarning
 from ggdp.privacy import PureDP
 from ggdp.signatures import signature_file
@@ -46,17 +46,17 @@ def demo(
             f"{present[0].name} already exists; pass --overwrite to replace it, or name another directory",
         )
     if present:
-        typer.echo("note: a new release of the same data spends epsilon again", err=True)
+        say("note: a new release of the same data spends epsilon again", err=True)
     from ggdp.tables.writing import contents
 
     release = _released(epsilon)
     for warning in release.request.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     files = contents(release, targets[:2])
     try:
         files[targets[2]] = _as_png(release)
     except MissingExtraError as missing:
-        typer.echo(f"note: no plot: {missing}", err=True)
+        say(f"note: no plot: {missing}", err=True)
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_together({**files, signature_file(targets[1]): None}, overwrite=overwrite)
@@ -75,11 +75,11 @@ def demo(
         [(*(row[name] for name in BY), row["count"], f"{row['lower']} to {row['upper']}") for row in rows],
         header=(*BY, "noisy count", "95% interval"),
     )
-    typer.echo(
+    say(
         f"Laplace noise on the integers, scale {rounded_text(release.plan.mechanism.scale, 6)}, certified. "
         "Counts may be negative by chance."
     )
-    typer.echo("Written: " + ", ".join(written))
+    say("Written: " + ", ".join(written))
 
 
 def _released(epsilon: float) -> TableRelease:

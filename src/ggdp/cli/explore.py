@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ggdp.cli.columns import DomainFile  # noqa: TC001 - typer reads annotations when it runs
+from ggdp.cli.output import say
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
 __all__ = ["explore"]
@@ -53,9 +54,9 @@ def explore(
     from ggdp.explorer.serving import serve
 
     def tell(address: str) -> None:
-        typer.echo(f"The page is at {address} (stop it with Ctrl-C)")
+        say(f"The page is at {address} (stop it with Ctrl-C)")
         if token is not None:
-            typer.echo(f"Visitors open {address}?token=SECRET once, with the secret of --token in place of SECRET.")
+            say(f"Visitors open {address}?token=SECRET once, with the secret of --token in place of SECRET.")
 
     serve(
         file=file,

@@ -11,7 +11,7 @@ from ggdp._files import read_json
 from ggdp._rounding import rounded_up_text
 from ggdp.cli.examples import example
 from ggdp.cli.ledger_show import show
-from ggdp.cli.output import AsJson, print_json
+from ggdp.cli.output import AsJson, print_json, say
 from ggdp.cli.query import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, PureDP
@@ -77,8 +77,8 @@ def init(
     if as_json:
         print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget.to_dict(), "head": head.hash})
         return
-    typer.echo(f"Made the ledger {made.identity} in {made.name}: {made.budget}; protected unit: {made.unit}.")
-    typer.echo(f"Head, to be kept elsewhere: {head.hash}")
+    say(f"Made the ledger {made.identity} in {made.name}: {made.budget}; protected unit: {made.unit}.")
+    say(f"Head, to be kept elsewhere: {head.hash}")
 
 
 ledger.command(epilog=example("ggdp ledger show people.ledger --plot burn-down.png"))(show)
@@ -104,7 +104,7 @@ def verify(
     if as_json:
         print_json({"ledger": opened.name, "verified": True, "records": found.number, "head": found.hash})
         return
-    typer.echo(f"All {found.number:,} records are as they were written. Head: {found.hash}")
+    say(f"All {found.number:,} records are as they were written. Head: {found.hash}")
 
 
 @ledger.command(epilog=example("ggdp ledger export people.ledger > people.jsonl"))
@@ -156,7 +156,7 @@ def reserve(
         print_json({"ledger": opened.name, "delta": delta, "remaining": remaining.to_dict(), "head": opened.head.hash})
         return
     said = rounded_up_text(delta)
-    typer.echo(f"Reserved: {remaining}. Together they have a delta of at most {said} at the budget's epsilon.")
+    say(f"Reserved: {remaining}. Together they have a delta of at most {said} at the budget's epsilon.")
 
 
 @ledger.command(epilog=example("ggdp ledger upgrade people.ledger"))
@@ -168,7 +168,7 @@ def upgrade(url: Url, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"ledger": opened.name, "identity": opened.identity, "head": opened.head.hash})
         return
-    typer.echo(f"The ledger {opened.identity} has the present schema.")
+    say(f"The ledger {opened.identity} has the present schema.")
 
 
 def _budget(epsilon: float, delta: float | None) -> PureDP | ApproxDP:

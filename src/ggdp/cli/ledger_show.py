@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp._rounding import rounded_text
-from ggdp.cli.columns import printable, working
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.columns import working
+from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.cli.pictures import require_picture, write_picture
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def show(
         header = ("entry", "time (UTC)", "analyst", "guarantee", "charge", "published")
         print_table("", [_row(entry) for entry in entries[-SHOWN_ENTRIES:]], header=header)
     if len(entries) > SHOWN_ENTRIES:
-        typer.echo(f"({len(entries) - SHOWN_ENTRIES:,} earlier entries: ggdp ledger export)")
-    typer.echo(NOTE)
+        say(f"({len(entries) - SHOWN_ENTRIES:,} earlier entries: ggdp ledger export)")
+    say(NOTE)
     if plot is not None:
-        typer.echo(f"Written: {plot}")
+        say(f"Written: {plot}")
 
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:

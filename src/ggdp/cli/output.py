@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["AsJson", "print_json", "print_table"]
+__all__ = ["AsJson", "print_json", "print_table", "printable", "say"]
 
 # A width in characters that no table has.
 _UNLIMITED = 1_000_000
@@ -18,9 +18,24 @@ _UNLIMITED = 1_000_000
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
+def printable(value: object) -> str:
+    """Return a value as text that is safe to print: control characters are escaped, and those that turn text around."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(value))
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines for people; names of files and columns in them cannot steer the terminal."""
+    typer.echo("\n".join(printable(line) for line in text.split("\n")), err=err)
+
+
 def print_json(document: dict[str, Any]) -> None:
     """Print a document to standard output; floats are written so that they read back exactly."""
-    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+    try:
+        text = json.dumps(document, indent=2, allow_nan=False)
+    except ValueError:
+        # A number is beyond all floats, which JSON does not have: the command ends as it does for other such numbers.
+        raise OverflowError from None
+    typer.echo(text)
 
 
 def print_table(title: str, rows: Iterable[tuple[object, ...]], *, header: tuple[str, ...] | None = None) -> None:
@@ -29,12 +44,12 @@ def print_table(title: str, rows: Iterable[tuple[object, ...]], *, header: tuple
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_header=header is not None)
+    table = Table(title=printable(title), title_justify="left", box=SIMPLE_HEAD, show_header=header is not None)
     names = header or ("", "")
     for place, name in enumerate(names):
-        table.add_column(name, style="bold" if place == 0 and header is None else None, overflow="fold")
+        table.add_column(printable(name), style="bold" if place == 0 and header is None else None, overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(printable(cell) for cell in row))
     # Words are printed as they are: "[red]" and ":smile:" may be levels of a table.
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ggdp._rounding import rounded_text
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table, say
 from ggdp.cli.pictures import require_picture, write_picture
 from ggdp.cli.query import (
     Box,
@@ -101,15 +101,15 @@ def plan(
         header=("noise", "order", "scale", "error", "times the best"),
     )
     for other in result.outside:
-        typer.echo(f"outside the family: {other}")
-    typer.echo(f"query: {result.each.sensitivity}, noise on the {calibration.support}s")
+        say(f"outside the family: {other}")
+    say(f"query: {result.each.sensitivity}, noise on the {calibration.support}s")
     if result.releases > 1:
-        typer.echo(f"{result.releases:,} such releases together keep the goal; each alone: {result.each.guarantee}")
-    typer.echo(f"guarantee of the best: {calibration.guarantee}, certified")
+        say(f"{result.releases:,} such releases together keep the goal; each alone: {result.each.guarantee}")
+    say(f"guarantee of the best: {calibration.guarantee}, certified")
     for note in (*result.notes, *filter(None, [calibration.caution])):
-        typer.echo(f"note: {note}")
+        say(f"note: {note}")
     if plot is not None:
-        typer.echo(f"Written: {plot}")
+        say(f"Written: {plot}")
 
 
 def _row(choice: Choice) -> tuple[str, ...]:

@@ -19,11 +19,10 @@ from ggdp.cli.columns import (
     TempDir,
     Unit,
     named_as_flags,
-    printable,
     text_of,
     working,
 )
-from ggdp.cli.output import AsJson, print_json
+from ggdp.cli.output import AsJson, print_json, printable, say
 from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
 from ggdp.cli.spending import Analyst, DryRun, LedgerUrl, Overwrite, fit_of, print_plan, print_warnings, releasing
 from ggdp.errors import PrivacyWarning
@@ -92,6 +91,6 @@ def private_range(
         print_json(found.to_dict())
         return
     if found.flag is not None:
-        typer.echo(f"lower  {found.lower!r}\nupper  {found.upper!r}\n{printable(found.flag)}")
-    typer.echo(printable(found.statement))
-    typer.echo(f"It is {found.guarantee}.")
+        say(f"lower  {found.lower!r}\nupper  {found.upper!r}\n{printable(found.flag)}")
+    say(printable(found.statement))
+    say(f"It is {found.guarantee}.")

@@ -33,11 +33,10 @@ from ggdp.cli.columns import (
     domain_of,
     marginals_of,
     named_as_flags,
-    printable,
     text_of,
     working,
 )
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
 from ggdp.cli.spending import (
     Analyst,
@@ -215,8 +214,8 @@ def release(
         return
     for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
         _print_rows(table, file, str(released.guarantee))
-    typer.echo(manifest["statement"])
-    typer.echo("Written: " + ", ".join(files))
+    say(manifest["statement"])
+    say("Written: " + ", ".join(files))
 
 
 def _ask_passphrase() -> str:
@@ -241,7 +240,7 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
     counts = [(f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}") for row in first]
     estimates = {name: [shown_estimate(row, name) for row in first] for name in names}
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
-    typer.echo(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
+    say(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
     # More than one statistic beside the counts is too wide for a terminal: each has a table of its own.
     beside = names if len(names) == 1 else []
     _print_estimates(table.by, cells, {"count": counts, **{name: estimates[name] for name in beside}})
@@ -249,9 +248,9 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         _print_estimates(table.by, cells, {name: estimates[name]})
     if len(table) > SHOWN_ROWS:
         more = len(table) - SHOWN_ROWS
-        typer.echo(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
+        say(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
     if not first:
-        typer.echo("(no cell has a noisy count at or above the threshold)")
+        say("(no cell has a noisy count at or above the threshold)")
 
 
 def _print_estimates(

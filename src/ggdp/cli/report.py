@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ggdp.cli.output import AsJson, print_json
+from ggdp.cli.output import AsJson, print_json, say
 from ggdp.cli.verify import Signer, note_unknown_keys
 from ggdp.errors import ArgumentError
 
@@ -61,16 +61,14 @@ def report(
         print_json({"files": files, **found.to_dict()})
         return
     for problem in found.problems:
-        typer.echo(f"warning: {problem}", err=True)
+        say(f"warning: {problem}", err=True)
     number = len(found.releases)
     proved = sum(release.certificate is not None for release in found.releases)
     certificates = "certificate" if proved == 1 else "certificates"
-    typer.echo(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
-    typer.echo(
-        "Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases")
-    )
+    say(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
+    say("Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases"))
     opened = len(found.open_rows)
     if opened:
-        typer.echo(f"{opened} {'question is' if opened == 1 else 'questions are'} open; answer them in --deployment.")
+        say(f"{opened} {'question is' if opened == 1 else 'questions are'} open; answer them in --deployment.")
     note_unknown_keys(release.signature for release in found.releases)
-    typer.echo("Written: " + ", ".join(files))
+    say("Written: " + ", ".join(files))

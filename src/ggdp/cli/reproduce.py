@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ggdp._files import write_together
-from ggdp.cli.output import AsJson, print_json, print_table
+from ggdp.cli.output import AsJson, print_json, print_table, say
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -95,16 +95,14 @@ def reproduce(
             raise _unwritable(out, failed) from None
     except BaseException:
         if state.exists():
-            typer.echo(
-                f"note: finished fits are kept in {state}; run the same command again to continue from there", err=True
-            )
+            say(f"note: finished fits are kept in {state}; run the same command again to continue from there", err=True)
         elif made and out.is_dir() and not any(out.iterdir()):
             out.rmdir()
         raise
     if what in ("adult", "all"):
         state.unlink(missing_ok=True)
     if old:
-        typer.echo(f"note: removed files of an earlier run: {', '.join(path.name for path in old)}", err=True)
+        say(f"note: removed files of an earlier run: {', '.join(path.name for path in old)}", err=True)
     verdicts = Counter(claim.verdict for claim in results.claims)
     files = [str(path) for path in contents]
     if as_json:
@@ -126,8 +124,8 @@ def reproduce(
     )
     for note in results.notes:
         # That something is not private is part of the answer, wherever it is sent.
-        typer.echo(f"note: {note}", err=NOT_PRIVATE not in note)
-    typer.echo(f"Written: {out / REPORT}, with {len(files) - 1} files of numbers beside it")
+        say(f"note: {note}", err=NOT_PRIVATE not in note)
+    say(f"Written: {out / REPORT}, with {len(files) - 1} files of numbers beside it")
 
 
 def _unwritable(out: Path, failed: OSError) -> ArgumentError:

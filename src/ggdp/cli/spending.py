@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp.cli.columns import working
-from ggdp.cli.output import print_json, print_table
+from ggdp.cli.output import print_json, print_table, say
 from ggdp.errors import BudgetExceededError, GgdpError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def releasing(files: Iterable[Path]) -> Iterator[None]:
 def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings to standard error."""
     for warning in warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
 
 
 def fit_of(plan: TablePlan, ledger: str | None, analyst: str | None) -> dict[str, Any]:
@@ -87,4 +87,4 @@ def print_plan(
     print_table(f"dry run: {TITLE}", rows)
     if fit:
         refusal = fit.get("refusal", "")
-        typer.echo("It fits in what remains of the ledger." if fit["fits"] else f"{refusal[0].upper()}{refusal[1:]}.")
+        say("It fits in what remains of the ledger." if fit["fits"] else f"{refusal[0].upper()}{refusal[1:]}.")

@@ -64,13 +64,13 @@ def verify(
     if failed:
         message = f"{failed} of {number} failed"
         raise GgdpError(message)
-    typer.echo(f"{number} verified.")
+    say(f"{number} verified.")
 
 
 def note_unknown_keys(signatures: Iterable[Signature | None]) -> None:
     """Say what a signature by a key that nobody named does not prove."""
     if any(one is not None and not one.signer for one in signatures):
-        typer.echo("A signature by an unknown key does not prove who signed. Name the expected key with --signer.")
+        say("A signature by an unknown key does not prove who signed. Name the expected key with --signer.")
 
 
 def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:

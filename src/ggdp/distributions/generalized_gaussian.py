@@ -344,7 +344,8 @@ class GeneralizedGaussian:
     @property
     def mean_abs(self) -> float:
         """The mean absolute deviation from the location, b Gamma(2/p) / Gamma(1/p)."""
-        return self.scale * self._gamma_ratio(2.0) / 2.0
+        # In this order it overflows only where the result does.
+        return self.scale * (self._gamma_ratio(2.0) / 2.0)
 
     @property
     def variance(self) -> float:

@@ -102,7 +102,9 @@ def noise_outside(
         return ()
     found = []
     for name, laws in (("staircase", _staircases), ("truncated Laplace", _truncated)):
-        error = min((law.error(measure) for law in laws(goal, sensitivity.largest, support)), default=math.inf)
+        # An error beyond all floats is not below the best.
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = min((law.error(measure) for law in laws(goal, sensitivity.largest, support)), default=math.inf)
         if error < NOTEWORTHY * best:
             found.append(Outside(name=name, error=error, gain=error / best))
     return tuple(sorted(found, key=lambda one: one.error))
