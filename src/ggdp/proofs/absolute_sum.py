@@ -56,7 +56,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from flint import arb
 
 from ggdp import _validate
-from ggdp._balls import BALLS, power, upper_float, working_precision
+from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
 from ggdp.proofs.circular_sum import GridLaw, sum_of
@@ -83,6 +83,8 @@ _SUBCELLS = 300
 _RATIO = 2.0**0.05
 _STEEP_CELLS = 200
 _PARTS = 4
+# Up to here every integer is a float.
+_EVERY_INTEGER = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +216,9 @@ def _bound(layout: AbsoluteSumLayout, main: float, t: arb, law: NoiseLaw, bits: 
         cells.append((GridLaw(step, 0, masses, arb(0)), other.count))
     total = sum_of(laid, layout.window)
     last = int(upper_float(t / step)) + 1
+    if last > _EVERY_INTEGER:
+        # Floats are far apart there, and to come down from above one by one would not end.
+        last = int(lower_float(t / step))
     while not last * step <= t:
         last -= 1
     # From v = t down, as far as phi is worth following; below that it is at most its last value.

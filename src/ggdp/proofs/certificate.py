@@ -273,6 +273,9 @@ def _require_arithmetic(arithmetic: object) -> None:
 def _enclosure(bound: Bound, law: NoiseLaw, bits: int) -> Enclosure:
     """Enclose the quantity of a bound, for parameters that may be anything."""
     try:
+        # Twice, as a scale that is a little smaller may need a few bits more.
+        if bits > 2 * max(bound.precisions(law)):
+            raise _wrong("precision", bits, "no proof by this bound needs so many bits")
         return bound.at_precision(law, bits)
     except (GgdpError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as broken:
         message = f"its parameters are not those of the bound {bound.name!r}: {broken}"

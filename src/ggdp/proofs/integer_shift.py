@@ -135,13 +135,16 @@ def integer_threshold(p: float, b: float, D: int, epsilon: float) -> Threshold |
     """Return (low, high) with low <= k* <= high, unequal only at a tie; None if no loss is above epsilon.
 
     Where k* is not below the integer at which P(K >= k) is about e^-1000, that one is `low` and `high` is None: close
-    to order 1, k* can have more digits than fit in memory.
+    to order 1, k* can have more digits than fit in memory. Where nothing is decided there, at orders beyond all balls,
+    `low` is the least integer with a positive loss.
     """
     if p == 1.0 and not _exceeds(p, b, D, epsilon, 0):
         return None
     far = 2 + math.ceil(b * _FAR ** (1.0 / p))
-    if _exceeds(p, b, D, epsilon, far - 1) is False:
-        return far, None
+    reached = _exceeds(p, b, D, epsilon, far - 1)
+    if reached is not True:
+        # Undecided where powers are beyond all balls: the losses above epsilon are among the positive ones.
+        return (least_threshold(D) if reached is None else far), None
     low = least_threshold(D) - 1
     # The losses of k <= -D/2 are not positive, so low always fails; walk from a float's guess.
     high, step = max(_threshold_guess(p, b, D, epsilon), low + 1), 1

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
@@ -52,6 +53,10 @@ SOURCE_TYPES = (
     "Other public source",
 )
 _TEXT, _DATE, _NUMBER, _TEXTS = "a text", "a date, such as 2026-03-31", "a whole number above 0", "a list of texts"
+_ADDRESS = "an address that begins with https:// or http://, without spaces"
+# Control characters, halves of characters, and those that make text run the other way or look like other text: readers
+# of the report would not see what was written.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb]")
 _KEYS: dict[str, dict[str, str]] = {
     "product": {
         "name": _TEXT,
@@ -70,7 +75,7 @@ _KEYS: dict[str, dict[str, str]] = {
         "further_releases": _TEXT,
         "unprotected_quantities": _TEXT,
     },
-    "sources": {"title": _TEXT, "url": _TEXT, "type": _TEXT},
+    "sources": {"title": _TEXT, "url": _ADDRESS, "type": _TEXT},
     "signatures": {"roles": _TEXTS},
 }
 _LISTS = ("curators", "sources")
@@ -160,6 +165,11 @@ def _checked(name: str, table: str, given: Mapping[str, Any], keys: Mapping[str,
 
 
 def _value(name: str, key: str, value: object, kind: str) -> object:
+    texts = value if isinstance(value, list) else [value]
+    if any(isinstance(one, str) and _UNSEEN.search(one) for one in texts):
+        raise _wrong(name, f"{key} has a control character, or one that changes the direction of text; remove it")
+    if kind == _ADDRESS and isinstance(value, str) and re.fullmatch(r"https?://[^\s<>\"]+", value.strip()):
+        return value.strip()
     if kind == _TEXT and isinstance(value, str):
         return value.strip()
     # A datetime is a date as well, but the day that it names depends on a time zone.

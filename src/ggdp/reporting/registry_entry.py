@@ -102,7 +102,11 @@ def as_yaml(entry: Mapping[str, Any]) -> str:
         pass
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+        # Readers of YAML 1.2 take 1e3 and 0o14 for numbers, which the writer, of YAML 1.1, would not quote.
+        style = "|" if "\n" in value else "'" if value[:1] in {*"+-.0123456789"} else None
+        # Other ends of lines, such as of Unicode, are lost unless they are escaped.
+        style = style if value.replace("\n", "").isprintable() else '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
     written: str = yaml.dump(dict(entry), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
