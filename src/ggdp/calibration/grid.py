@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from ggdp.proofs.noise_law import Bounding
     from ggdp.proofs.requirements import Requirement
 
-__all__ = ["GridCalibration", "on_grid"]
+__all__ = ["GRID_NOTE", "GridCalibration", "bounds_in_steps", "on_grid"]
+
+GRID_NOTE = "upper bound: on the grid the joint norm of the change is not used"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,7 @@ class GridCalibration:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
         if self.sensitivity.joint is not None and isinstance(self.certificate.bound, CornerDelta | BoundedLoss):
-            return (*self.steps.notes, "upper bound: on the grid the joint norm of the change is not used")
+            return (*self.steps.notes, GRID_NOTE)
         return self.steps.notes
 
     def delta(self, epsilon: float) -> tuple[float, float]:
@@ -247,20 +249,23 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> GridCalibrati
 def _question(ideal: Calibration, grid: Grid) -> Question:
     """Return what has to be proved in steps of the grid."""
     sensitivity = grid.sensitivity(ideal.sensitivity)
-    bounds = None
-    if ideal.bounds is not None:
-        sizes = sensitivity.sizes
-        if len(sizes) != len(ideal.bounds):
-            sizes = (max(sizes),) * len(ideal.bounds)
-        bounds = tuple(_steps_between(grid, pair, int(size)) for pair, size in zip(ideal.bounds, sizes, strict=True))
     return Question(
         goal=ideal.goal,
         sensitivity=sensitivity,
         order=ideal.order,
         support="integer",
-        bounds=bounds,
+        bounds=None if ideal.bounds is None else bounds_in_steps(grid, ideal.bounds, sensitivity.sizes),
         bounding=ideal.bounding,
     )
+
+
+def bounds_in_steps(
+    grid: Grid, bounds: tuple[tuple[float, float], ...], sizes: tuple[float, ...]
+) -> tuple[tuple[float, float], ...]:
+    """Return bounds in steps of the grid, for coordinates that move by at most these steps."""
+    if len(sizes) != len(bounds):
+        sizes = (max(sizes),) * len(bounds)
+    return tuple(_steps_between(grid, pair, int(size)) for pair, size in zip(bounds, sizes, strict=True))
 
 
 def _steps_between(grid: Grid, pair: tuple[float, float], size: int) -> tuple[float, float]:

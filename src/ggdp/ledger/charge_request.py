@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from attrs import field, frozen
 
+from ggdp.composition.parts import guarantee_from, parts_of
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.canonical import canonical, digest_of
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP
@@ -16,7 +17,7 @@ from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 if TYPE_CHECKING:
     from ggdp.privacy import Neighbours
 
-__all__ = ["Asked", "ChargeRequest", "Chargeable", "charge_request_of", "guarantee_from", "planned_request"]
+__all__ = ["Asked", "ChargeRequest", "Chargeable", "charge_request_of", "planned_request"]
 
 
 def _guarantee(guarantee: Guarantee) -> Guarantee:
@@ -164,18 +165,12 @@ def charge_request_of(request: Asked) -> ChargeRequest:
     )
 
 
-def guarantee_from(plain: Mapping[str, Any]) -> Guarantee:
-    """Return the guarantee that its `to_dict` described."""
-    if plain["notion"] == "pure":
-        return PureDP(plain["epsilon"], plain["neighbours"])
-    kind = ProbabilisticDP if plain["notion"] == "probabilistic" else ApproxDP
-    return kind(plain["epsilon"], plain["delta"], plain["neighbours"])
-
-
 def planned_request(plain: object) -> ChargeRequest:
-    """Return the request of a plan of a table as plain values, or of a manifest; both have guarantee and losses."""
+    """Return the request of a plan of a table as plain values, or of a manifest, which must not contradict itself."""
     if not isinstance(plain, Mapping):
         raise TypeError
+    if "schema" in plain:
+        parts_of([plain])
     request = plain.get("request") or plain.get("table", {}).get("request") or {}
     return ChargeRequest(
         guarantee=guarantee_from(plain["guarantee"]),

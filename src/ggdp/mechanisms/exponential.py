@@ -57,6 +57,13 @@ __all__ = ["ExponentialMechanism", "pure", "selection_probabilities"]
 
 _PRECISION = 128
 
+# The name of the mechanism and its source, and how the sensitivity of its utility begins.
+SELECTION = (
+    "Exponential mechanism",
+    "McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
+)
+UTILITY = "the utility of a candidate moves by at most "
+
 
 def pure(goal: PureDP) -> PureDP:
     """Return a goal of pure DP."""
@@ -171,11 +178,11 @@ class ExponentialMechanism:
         """The record of the mechanism that a release publishes."""
         count = len(self.candidates)
         return SelectionRecord(
-            name="Exponential mechanism",
-            item="McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
+            name=SELECTION[0],
+            item=SELECTION[1],
             goal=self.goal,
             neighbours=self.neighbours,
-            sensitivity=f"the utility of a candidate moves by at most {rounded_up_text(self.sensitivity, 6)}"
+            sensitivity=f"{UTILITY}{rounded_up_text(self.sensitivity, 6)}"
             + (", all to one side" if self.monotonic else ""),
             candidates=count,
             excluded=0 if self._kept is None else count - self._kept.size,

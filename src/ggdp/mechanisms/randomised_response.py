@@ -45,7 +45,14 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
-__all__ = ["RandomisedResponse"]
+__all__ = ["RESPONSE", "RandomisedResponse"]
+
+# The name of the mechanism, its source, and its sensitivity in words.
+RESPONSE = (
+    "randomised response",
+    "Warner, JASA 1965; Kairouz, Bonawitz and Ramage, ICML 2016",
+    "one answer is replaced by another",
+)
 
 
 def _different(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:
@@ -123,11 +130,11 @@ class RandomisedResponse:
     def record(self) -> SelectionRecord:
         """The record of the mechanism that a release publishes."""
         return SelectionRecord(
-            name="randomised response",
-            item="Warner, JASA 1965; Kairouz, Bonawitz and Ramage, ICML 2016",
+            name=RESPONSE[0],
+            item=RESPONSE[1],
             goal=self.goal,
             neighbours="replace-one",
-            sensitivity="one answer is replaced by another",
+            sensitivity=RESPONSE[2],
             candidates=len(self.candidates),
             excluded=0,
         )

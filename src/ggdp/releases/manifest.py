@@ -16,6 +16,8 @@ from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ggdp.releases.adjustment_steps import Adjustment
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.release import Release
@@ -68,9 +70,13 @@ def manifest_schema() -> dict[str, Any]:
     return schema
 
 
-def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
-    """Return the manifest of a release."""
+def manifest_of(
+    release: Release, wording: Wording = PLAIN, error: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the manifest of a release; `error` is its errors where they are known already."""
     mechanism = release.mechanism
+    if error is None and isinstance(mechanism, NoiseRecord):
+        error = _errors(release, mechanism)
     entry = {} if release.entry is None else {"ledger": release.entry.to_dict()}
     return {
         "schema": SCHEMA,
@@ -82,11 +88,11 @@ def manifest_of(release: Release, wording: Wording = PLAIN) -> dict[str, Any]:
         "sensitivity": mechanism.sensitivity,
         "mechanism": mechanism.to_dict(),
         "losses": [counted.to_dict() for counted in release.losses],
-        "error": _errors(release, mechanism) if isinstance(mechanism, NoiseRecord) else None,
+        "error": error,
         "adjustments": [step.to_dict() for step in release.adjustments],
         "values": {"shape": list(release.values.shape), "type": _type_of(release)},
         **entry,
-        "statement": _statement(release, wording),
+        "statement": _statement(release, wording, error),
     }
 
 
@@ -105,9 +111,9 @@ def _errors(release: Release, mechanism: NoiseRecord) -> dict[str, Any]:
     }
 
 
-def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording) -> str:
+def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording, error: Mapping[str, Any]) -> str:
     """Return a sentence on the error of the noise, around true values after clamping."""
-    error, law, true = _errors(release, mechanism), mechanism.law, wording.true
+    law, true = mechanism.law, wording.true
     if mechanism.threshold is not None:
         return _thresholded_sentences(mechanism, error, wording)
     values = "raw noisy values" if release.adjustments else "values"
@@ -124,14 +130,14 @@ def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording) 
     )
 
 
-def _size(error: dict[str, Any], law: ErrorLaw) -> str:
+def _size(error: Mapping[str, Any], law: ErrorLaw) -> str:
     """Return the root mean square error in as many digits as a reader needs: counts are whole numbers."""
     if law.step is None and error["root_mean_square_error"] < _NO_ERROR:
         return f"below {_NO_ERROR:g}"
     return f"at most {rounded_up_text(error['root_mean_square_error'])}"
 
 
-def _thresholded_sentences(mechanism: NoiseRecord, error: dict[str, Any], wording: Wording) -> str:
+def _thresholded_sentences(mechanism: NoiseRecord, error: Mapping[str, Any], wording: Wording) -> str:
     """Return the sentences on noise and threshold of a release that omits cells."""
     assert mechanism.threshold is not None
     every = "every key that occurs" if mechanism.threshold.cells is None else "every cell"
@@ -174,7 +180,7 @@ def _type_of(release: Release) -> str:
     return {"i": "integer", "u": "integer", "f": "number"}.get(release.values.dtype.kind, "label")
 
 
-def _statement(release: Release, wording: Wording) -> str:
+def _statement(release: Release, wording: Wording, error: Mapping[str, Any] | None) -> str:
     """Return a paragraph for publication: who is protected, how much, and how large the errors are."""
     mechanism = release.mechanism
     sentences = [wording.first] if wording.first else []
@@ -182,7 +188,8 @@ def _statement(release: Release, wording: Wording) -> str:
     if wording.noise:
         sentences.append(wording.noise)
     elif isinstance(mechanism, NoiseRecord):
-        sentences.append(_noise_sentence(release, mechanism, wording))
+        assert error is not None
+        sentences.append(_noise_sentence(release, mechanism, wording, error))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in _ADD_UP for step in release.adjustments)
             sums = "" if fitted else ", and parts may not add up to their totals"

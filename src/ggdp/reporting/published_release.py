@@ -1,4 +1,4 @@
-"""What a manifest says of a release, after its certificate was proved again."""
+"""What a manifest says of a release, after it was checked against itself."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from attrs import frozen
 from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_up_text
 from ggdp.composition.parts import part_of_manifest
-from ggdp.errors import ArgumentError, CertificateError
-from ggdp.proofs.certificate import Certificate, require_proved
-from ggdp.releases.manifest import manifest_schema
+from ggdp.errors import ArgumentError
+from ggdp.proofs.certificate import Certificate
 from ggdp.reporting.published_files import published_tables
 from ggdp.signatures import checked_signature
 
@@ -217,42 +216,13 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
         part = part_of_manifest(manifest, name)
     except ArgumentError as refused:
         raise ArgumentError("manifests", name, refused.expected) from None
-    _require_schema(name, manifest)
-    certificate = _proved(name, manifest["mechanism"])
-    cut = manifest.get("table", {}).get("cut")
-    if cut is not None:
-        _proved(name, cut["mechanism"])
+    plain = manifest["mechanism"].get("certificate")
     return PublishedRelease(
         path=name,
         digest=hashlib.sha256(content).hexdigest(),
         manifest=manifest,
         part=part,
-        certificate=certificate,
+        certificate=None if plain is None else Certificate.from_dict(plain),
         tables=published_tables(manifest, Path(path)),
         signature=checked_signature(name, content, signers, argument="manifests"),
     )
-
-
-def _proved(name: str, mechanism: Mapping[str, Any]) -> Certificate | None:
-    """Return the certificate of noise, after it was proved again; None for a selection."""
-    if mechanism["kind"] == _SELECTED:
-        return None
-    if mechanism["certificate"] is None:
-        raise ArgumentError("manifests", name, "is not a manifest that ggdp wrote: its noise has no certificate")
-    try:
-        certificate = Certificate.from_dict(mechanism["certificate"])
-        require_proved(certificate)
-    except CertificateError as wrong:
-        raise ArgumentError(
-            "manifests", name, f"is not a manifest that ggdp wrote: its certificate does not hold: {wrong}"
-        ) from None
-    return certificate
-
-
-def _require_schema(name: str, manifest: Mapping[str, Any]) -> None:
-    """Raise if a manifest does not have the shape that its schema prescribes."""
-    from jsonschema import Draft202012Validator
-
-    for wrong in Draft202012Validator(manifest_schema()).iter_errors(manifest):
-        where = ".".join(str(step) for step in wrong.absolute_path) or "it"
-        raise ArgumentError("manifests", name, f"is not a manifest that ggdp wrote: {where} is missing or wrong")

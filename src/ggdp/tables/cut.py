@@ -34,16 +34,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggdp._rounding import rounded_up
-from ggdp.calibration import calibrate
-from ggdp.mechanisms import Mechanism
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
+from ggdp.tables.noise import LAPLACE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ggdp.mechanisms import Mechanism
     from ggdp.privacy import Guarantee
     from ggdp.sampling import Source
+    from ggdp.tables.noise import NoiseFor
     from ggdp.tables.request import TableRequest
 
 __all__ = ["CELL_LEVEL", "CUT_LEVEL", "CutCount", "CutPlan", "joint", "plan_cut", "rest_of_goal"]
@@ -89,7 +90,10 @@ class CutPlan:
 
     def released(self, numbers: Sequence[int], source: Source) -> tuple[CutCount, ...]:
         """Return the noisy numbers of units that are cut, one for each of the tables."""
-        noisy = self.mechanism.release(list(numbers), source=source).values.tolist()
+        return self.counts(self.mechanism.release(list(numbers), source=source).values.tolist())
+
+    def counts(self, noisy: Sequence[int]) -> tuple[CutCount, ...]:
+        """Return noisy numbers with their intervals and allowances."""
         wide, reach = int(self.mechanism.law.half_width(CUT_LEVEL)), self.half_width
         return tuple(
             CutCount(table, number, max(number - reach, 0), max(number + reach, 0), max(number + wide, 0))
@@ -101,14 +105,13 @@ class CutPlan:
         return {"guarantee": self.mechanism.guarantee.to_dict(), "mechanism": self.mechanism.record.to_dict()}
 
 
-def plan_cut(request: TableRequest) -> CutPlan | None:
+def plan_cut(request: TableRequest, noise_for: NoiseFor) -> CutPlan | None:
     """Return how the units that are cut are counted; None if that was not requested."""
     if request.count_cut is None:
         return None
     tables = tuple(table for table, can in enumerate(request.can_cut) if can)
     moves = Sensitivity.cells(len(tables), 1, neighbours=request.neighbours)
-    noise = calibrate(PureDP(_epsilon(request)), moves, order=1.0, support="integer")
-    return CutPlan(mechanism=Mechanism(noise), tables=tables)
+    return CutPlan(mechanism=noise_for(PureDP(_epsilon(request)), moves, LAPLACE), tables=tables)
 
 
 def rest_of_goal(request: TableRequest) -> Guarantee:

@@ -36,7 +36,7 @@ from ggdp.tables.statistics.plan_description import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ggdp.releases import Release
     from ggdp.tables.cut import CutCount
@@ -53,12 +53,13 @@ def table_manifest(
     release: Release,
     files: Sequence[dict[str, Any]] | None = None,
     cut: Sequence[CutCount] = (),
+    error: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the manifest of tables; `files` has the ``url`` and ``sha256`` of each, once they are written."""
     request = plan.request
     written = files or [{"url": None, "sha256": None}] * len(request.by)
     return {
-        **manifest_of(release, _wording(plan, cut)),
+        **manifest_of(release, _wording(plan, cut), error),
         "table": {
             "request": request.to_dict(),
             "unit": _unit(request),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ggdp.calibration import calibrate
 from ggdp.calibration.calibration_cache import remembered
 from ggdp.errors import SearchError
+from ggdp.mechanisms import Mechanism
 from ggdp.planning import plan
 from ggdp.planning.best_order import estimated_best
 from ggdp.privacy import PureDP
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ggdp.planning.order_search import Trial
     from ggdp.privacy import Guarantee, Sensitivity
 
-__all__ = ["table_noise"]
+__all__ = ["NoiseFor", "table_mechanism", "table_noise"]
 
 LAPLACE = 1.0
 # What pure DP may cost in error before approximate DP is taken.
@@ -31,6 +32,18 @@ WORTH = 1.01
 WIDE = 2.0
 # Noise so wide has the same standard deviation on the reals and on the integers, and an estimate is as exact as this.
 VERY_WIDE, INEXACT = 100.0, 1e-3
+
+
+class NoiseFor(Protocol):
+    """Where a plan takes its noise from: for a goal, a sensitivity, and an order, or None for the best one."""
+
+    def __call__(self, goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
+        """Return the noise."""
+
+
+def table_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
+    """Return a mechanism with the noise of counts."""
+    return Mechanism(table_noise(goal, sensitivity, order))
 
 
 @lru_cache(maxsize=256)

@@ -24,8 +24,8 @@ M cells. Without a column of units every row is a unit, in one cell of each marg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Collection, Mapping
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -34,6 +34,7 @@ from attrs import converters, field, fields, frozen
 from ggdp import _validate
 from ggdp._records import checked
 from ggdp._rounding import rounded_up_text
+from ggdp.composition.parts import guarantee_from
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.neighbours import validated_neighbours
@@ -51,7 +52,7 @@ from ggdp.tables.request_rules import (
     check_units,
 )
 from ggdp.tables.spreadsheet_formulas import formula_warning
-from ggdp.tables.statistics.statistic import checked_per_unit, checked_statistics, described
+from ggdp.tables.statistics.statistic import checked_per_unit, checked_statistics, described, statistic_from
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
@@ -131,6 +132,24 @@ def _weights(weights: object) -> tuple[tuple[str, float], ...]:
             raise ArgumentTypeError("weights", weights, 'must be a mapping of columns to numbers, {"income": 2}')
         weights = dict(pairs)
     return tuple((str(name), _validate.positive(weights=weight)) for name, weight in weights.items())
+
+
+def _declared(declared: Mapping[str, Any], *, dated: bool) -> dict[str, Any]:
+    """Return the declaration of a column from its plain values, in which dates, times and infinite ends are texts."""
+    found = dict(declared)
+    if dated and "levels" in found:
+        found["levels"] = [date.fromisoformat(level) for level in found["levels"]]
+    if isinstance(edges := found.get("edges"), Mapping):
+        found["edges"] = {key: value if key == "every" else date.fromisoformat(value) for key, value in edges.items()}
+    elif edges is not None:
+        found["edges"] = [_edge(edge) if isinstance(edge, str) else edge for edge in edges]
+    return found
+
+
+def _edge(text: str) -> float | date:
+    if text in ("inf", "-inf"):
+        return float(text)
+    return datetime.fromisoformat(text)  # midnight is the day itself
 
 
 def _order(order: float | Literal["auto"]) -> float | Literal["auto"]:
@@ -313,3 +332,25 @@ class TableRequest:
             "weights": dict(self.weights),
             "text": (self.text or TextFormat()).to_dict(),
         }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], dates: Collection[str] = ()) -> TableRequest:
+        """Return the request that `to_dict` described; `dates` are the columns whose levels are dates, not texts."""
+        domain = {name: _declared(declared, dated=name in dates) for name, declared in plain["domain"].items()}
+        patterns = [
+            {name: date.fromisoformat(level) if name in dates else level for name, level in pattern.items()}
+            for pattern in plain["impossible"]
+        ]
+        columns = [Column(name=name, **declared) for name, declared in domain.items()]
+        text = {"longest" if name == "longest_record" else name: value for name, value in plain["text"].items()}
+        rest = {name: value for name, value in plain.items() if name != "impossible"}
+        return cls(
+            **rest
+            | {
+                "by": None if plain["by"] == [[]] else plain["by"],
+                "goal": guarantee_from(plain["goal"]),
+                "domain": Domain(columns, patterns),
+                "statistics": tuple(map(statistic_from, plain["statistics"])),
+                "text": TextFormat(**text),
+            }
+        )

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ggdp import _validate
-from ggdp.calibration import calibrate
 from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
-from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 from ggdp.releases.mechanism_record import LEVEL
@@ -20,7 +18,7 @@ from ggdp.sampling.entropy import checked_source
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.charge import table_charge_request
 from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
-from ggdp.tables.noise import LAPLACE, table_noise
+from ggdp.tables.noise import LAPLACE, table_mechanism
 from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.pictures import picture, picture_files, require_pictures
 from ggdp.tables.plan_summary import as_text
@@ -28,7 +26,7 @@ from ggdp.tables.release import TableRelease
 from ggdp.tables.request import AUTO
 from ggdp.tables.statistics.plan_description import count_half_width, half_widths, split_described
 from ggdp.tables.statistics.plus_minus import SIZES
-from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_noise
+from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_mechanism
 from ggdp.tables.thresholds import (
     key_delta,
     key_threshold,
@@ -43,16 +41,17 @@ from ggdp.tables.writing import contents, digests, put, require_apart, require_w
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from ggdp.calibration import Calibration
     from ggdp.ledger import ChargeRequest, Ledger
+    from ggdp.mechanisms import Mechanism
     from ggdp.privacy import Guarantee
     from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.sampling import Source
     from ggdp.tables.engines.spark.written_release import WrittenRelease
+    from ggdp.tables.noise import NoiseFor
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
 
-__all__ = ["TablePlan", "plan_request"]
+__all__ = ["TablePlan", "plan_request", "plan_with_noise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -273,46 +272,47 @@ def plan_request(
         _validate.choice(engine=engine, among=("duckdb", "spark"))
         # If no engine is named, the data may be a frame of Spark: the size is then checked when it is opened.
         require_size(request, out, has_executors=engine == "spark")
-    if request.statistics:
-        planned = _statistical(request)
-    else:
-        planned = _open(request) if "open" in request.regimes else _closed(request)
+    planned = plan_with_noise(request, statistics_mechanism if request.statistics else table_mechanism)
     return replace(planned, engine=engine, out=out, plot=plot)
 
 
-def _closed(request: TableRequest) -> TablePlan:
+def plan_with_noise(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
+    """Return the plan of a request; `noise_for` finds its noise, or takes it from certificates that were published."""
+    if request.statistics:
+        return _statistical(request, noise_for)
+    return _open(request, noise_for) if "open" in request.regimes else _closed(request, noise_for)
+
+
+def _closed(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
     """Return the plan of tables whose cells are all declared."""
-    order = None if request.order == AUTO else request.order
-    noise, cut = table_noise(rest_of_goal(request), request.sensitivity, order), plan_cut(request)
-    mechanism = Mechanism(noise)
+    mechanism = noise_for(rest_of_goal(request), request.sensitivity, _order(request))
+    cut = plan_cut(request, noise_for)
     guarantee = joint(mechanism.guarantee, cut)
     if request.nonnegative or request.total is not None or request.false_cells is not None:
         guarantee = guarantee.after_postprocessing()
     threshold = None
     if request.false_cells is not None:
         assert request.cells is not None
-        tau = sparse_threshold(noise.order, noise.scale, cells=request.cells, false_cells=request.false_cells)
+        tau = sparse_threshold(mechanism.order, mechanism.scale, cells=request.cells, false_cells=request.false_cells)
         threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
     return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=guarantee, cut=cut)
 
 
-def _statistical(request: TableRequest) -> TablePlan:
+def _statistical(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
     """Return the plan of declared tables with statistics: noise for their sums, and what is left for quantiles."""
     split = plan_statistics(request)
-    order = None if request.order == AUTO else request.order
-    noise = statistics_noise(split.goal_of_sums(request.goal), split.sensitivity, order)
-    mechanism = Mechanism(noise)
+    mechanism = noise_for(split.goal_of_sums(request.goal), split.sensitivity, _order(request))
     guarantee = split.joint(mechanism.guarantee)
     if request.nonnegative:
         guarantee = guarantee.after_postprocessing()
     return TablePlan(request=request, mechanism=mechanism, threshold=None, guarantee=guarantee, statistics=split)
 
 
-def _open(request: TableRequest) -> TablePlan:
+def _open(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
     """Return the plan of tables of which some have keys that are chosen privately."""
     whole, m = request.goal.delta, request.open_cells_of_a_unit
     beside = request.cells_of_a_unit - m
-    noise, cut = _open_noise(request), plan_cut(request)
+    noise, cut = _open_noise(request, noise_for), plan_cut(request, noise_for)
     share = threshold_share(whole, noise.guarantee, cells_of_a_unit=m, declared_cells=beside)
     most = request.most_in_a_cell
     tau = key_threshold(noise.order, noise.scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
@@ -327,20 +327,23 @@ def _open(request: TableRequest) -> TablePlan:
     )
     return TablePlan(
         request=request,
-        mechanism=Mechanism(noise),
+        mechanism=noise,
         threshold=Threshold(value=tau),
         guarantee=joint(guarantee, cut),
         cut=cut,
     )
 
 
-def _open_noise(request: TableRequest) -> Calibration:
+def _open_noise(request: TableRequest, noise_for: NoiseFor) -> Mechanism:
     """Return the noise of keys and counts: pure where Laplace noise is taken, which leaves more to the keys."""
     goal = rest_of_goal(request)
     if request.order == LAPLACE:
-        return calibrate(PureDP(goal.epsilon), request.sensitivity, order=LAPLACE, support="integer")
+        return noise_for(PureDP(goal.epsilon), request.sensitivity, LAPLACE)
     m = request.open_cells_of_a_unit
     beside = request.cells_of_a_unit - m
     delta = noise_share(goal.delta, cells_of_a_unit=m, declared_cells=beside, neighbours=request.neighbours)
-    order = None if request.order == AUTO else request.order
-    return table_noise(ApproxDP(goal.epsilon, delta), request.sensitivity, order)
+    return noise_for(ApproxDP(goal.epsilon, delta), request.sensitivity, _order(request))
+
+
+def _order(request: TableRequest) -> float | None:
+    return None if request.order == AUTO else request.order

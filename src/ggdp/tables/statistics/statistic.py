@@ -16,7 +16,7 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "Mean",
@@ -29,6 +29,7 @@ __all__ = [
     "checked_statistics",
     "described",
     "published_names",
+    "statistic_from",
 ]
 
 PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
@@ -176,6 +177,12 @@ def described(statistic: Statistic) -> dict[str, Any]:
     """Return a statistic as plain values, ready for JSON."""
     found: dict[str, Any] = {"kind": statistic.kind, "column": statistic.column}
     return found | ({"fractions": list(statistic.fractions)} if isinstance(statistic, Quantile) else {})
+
+
+def statistic_from(plain: Mapping[str, Any]) -> Statistic:
+    """Return the statistic that `described` wrote."""
+    kinds: dict[str, Any] = {kind.__name__.lower(): kind for kind in (Mean, Sum, Variance, Quantile)}
+    return cast("Statistic", kinds[plain["kind"]](**{name: plain[name] for name in plain if name != "kind"}))
 
 
 def checked_statistics(statistics: object) -> tuple[Statistic, ...]:

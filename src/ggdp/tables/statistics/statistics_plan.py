@@ -23,6 +23,7 @@ from attrs import frozen
 from ggdp._rounding import rounded_up
 from ggdp.calibration import calibrate
 from ggdp.calibration.grid import GridCalibration
+from ggdp.mechanisms import Mechanism
 from ggdp.mechanisms.quantiles import QuantilePlan
 from ggdp.privacy import Sensitivity
 from ggdp.privacy.grid import Grid
@@ -44,6 +45,7 @@ __all__ = [
     "StatisticsPlan",
     "measure_of",
     "plan_statistics",
+    "statistics_mechanism",
     "statistics_noise",
 ]
 
@@ -197,6 +199,11 @@ def _sensitivity(request: TableRequest, groups: Sequence[SumGroup]) -> Sensitivi
         return Sensitivity.cells(number, steps / STEPS_OF_A_UNIT, neighbours=request.neighbours)
     sizes = [steps / STEPS_OF_A_UNIT for steps, number in moved for _ in range(number)]
     return Sensitivity.box(sizes, neighbours=request.neighbours)
+
+
+def statistics_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
+    """Return a mechanism with the noise of sums."""
+    return Mechanism(statistics_noise(goal, sensitivity, order))
 
 
 @lru_cache(maxsize=64)

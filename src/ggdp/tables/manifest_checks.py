@@ -1,0 +1,612 @@
+"""Whether a manifest agrees with itself: it is derived again, and compared field by field.
+
+A manifest is a file that anybody can edit. Its certificates are proved again, without any search. Then, from its
+request (of a table), or from its sensitivity and goal (of a mechanism), and from the noise that the certificates are
+about, the manifest is written once more by the code that writes all of them, and what is stated must be what is written
+now. So every field that follows from others is checked, and a change of one field that others depend on contradicts
+these.
+
+============================  =========================================================================================
+believed                      why
+============================  =========================================================================================
+the request as a whole        a manifest that was changed everywhere is another manifest: signatures are for that
+ggdp                          the version; the words of another version are believed too, its numbers are not
+sha256, url                   compared with the files where they are present (`ggdp.reporting.published_files`)
+values.shape, open or sparse  how many cells were shown is a part of the result
+table.cut.tables.noisy_count  a noisy number; its interval and allowance follow from it
+ledger                        compared with the ledger where there is one
+adjustments of a mechanism    post-processing, which costs nothing; what follows from it is checked
+sensitivity of a mechanism    in words, with six digits; it must be what the certificate and the losses are about
+============================  =========================================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import reprlib
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ggdp import _validate
+from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.calibration.calibration import calibration_from
+from ggdp.calibration.grid import GRID_NOTE, bounds_in_steps
+from ggdp.composition.parts import calibrated_losses, guarantee_from
+from ggdp.errors import CertificateError, GgdpError
+from ggdp.ledger import EntryReference
+from ggdp.mechanisms.exponential import SELECTION, UTILITY
+from ggdp.mechanisms.kinds import kind_of
+from ggdp.mechanisms.randomised_response import RESPONSE
+from ggdp.mechanisms.saturation import saturation_of
+from ggdp.privacy import PureDP, Sensitivity
+from ggdp.privacy.grid import Grid
+from ggdp.proofs.bounded_vector import BoundedLoss
+from ggdp.proofs.certificate import Certificate, require_proved
+from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.enclosures import EXACT
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.requirements import Question
+from ggdp.releases.adjustment_steps import Adjustment
+from ggdp.releases.adjustments import clip, round_values
+from ggdp.releases.error_law import ErrorLaw
+from ggdp.releases.manifest import manifest_of, manifest_schema
+from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
+from ggdp.releases.release import adjusted, charged_to, released
+from ggdp.releases.totals import fit_total, normalise, project
+from ggdp.tables.charge import release_of_zeros
+from ggdp.tables.manifest import table_manifest
+from ggdp.tables.request import TableRequest
+from ggdp.tables.statistics.statistics_plan import GRID
+from ggdp.tables.table_plan import plan_with_noise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ggdp.calibration import Calibration
+    from ggdp.mechanisms import Mechanism
+    from ggdp.privacy import Guarantee
+    from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.releases import Release
+
+__all__ = ["contradiction"]
+
+# Errors are computed in floats, whose last digits another machine may round differently.
+_SAME_ERROR = 1e-9
+# Sensitivities in words have six digits, rounded up.
+_SIX_DIGITS = 1e-5
+_NUMBER, _WHOLE = r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-][0-9]+)?|inf", r"[0-9][0-9,]*"
+_SENSITIVITY = re.compile(
+    rf"(?:one coordinate moves by at most (?P<one>{_NUMBER})"
+    rf"|at most (?P<cells>{_WHOLE}) coordinates move, each by at most (?P<each>{_NUMBER})"
+    rf"|coordinates move by at most (?P<box>(?:{_NUMBER})(?:, (?:{_NUMBER}))*)(?:, \.\.\. \((?P<all>{_WHOLE}) in all\))?"
+    rf"|(?P<norm>{_WHOLE}) coordinates move)"
+    rf"(?:, together by at most (?P<bound>{_NUMBER}) in the l_(?P<order>{_NUMBER}) norm)?"
+    r" \((?P<neighbours>add-remove|replace-one)\)"
+)
+# What is for readers alone: other versions of ggdp may say it in other words.
+_WORDS = re.compile(
+    r"statement|sensitivity|(table\.cut\.)?mechanism\.(name|item|notes.*)|table\.warnings.*"
+    r"|table\.tables\[\d+\]\.(covers|tableSchema\.columns\[\d+\]\.dc:description)"
+)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_IDENTITY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TYPES = {"integer": np.int64, "number": np.float64, "label": np.str_}
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 120
+
+
+class _ContradictionError(Exception):
+    """What a manifest says twice, differently."""
+
+
+def contradiction(manifest: Mapping[str, Any]) -> str | None:
+    """Return in which way a manifest of a private release contradicts itself, or None.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    >>> manifest = ggdp.Mechanism(noise).release([3, 4]).manifest
+    >>> contradiction(manifest) is None
+    True
+    >>> contradiction({**manifest, "mechanism": {**manifest["mechanism"], "scale": 100.0}})
+    'mechanism.scale is 100.0, but the certificate is about 1.0'
+    """
+    try:
+        derived = _table(manifest) if "table" in manifest else _mechanism(manifest)
+        return _difference(manifest, derived, "", same_words=manifest["ggdp"] == version("ggdp"))
+    except _ContradictionError as found:
+        return str(found)
+    except GgdpError as refused:
+        return _misshapen(manifest) or str(refused)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return _misshapen(manifest) or "a field is missing or wrong"
+
+
+def _misshapen(manifest: Mapping[str, Any]) -> str | None:
+    """Return which field of a manifest its schema refuses, or None."""
+    from jsonschema import Draft202012Validator
+
+    for wrong in Draft202012Validator(manifest_schema()).iter_errors(manifest):
+        return f"{'.'.join(str(step) for step in wrong.absolute_path) or 'it'} is missing or wrong"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Query:
+    """How far one person can move a query: in words, in the unit of the data, and in steps of the grid if it has one.
+
+    That in the unit of the data is exact where a request gives it; of a mechanism it is one with the same steps.
+    """
+
+    words: str
+    ideal: Sensitivity
+    steps: Sensitivity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PublishedNoise:
+    """Noise as a certificate describes it: what a plan needs of a `Mechanism`, without the search for its scale."""
+
+    record: NoiseRecord
+    guarantee: Guarantee
+    sensitivity: Sensitivity
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def order(self) -> float:
+        return self.record.order
+
+    @property
+    def scale(self) -> float:
+        return self.record.scale
+
+    @property
+    def law(self) -> ErrorLaw:
+        return self.record.law
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        return self.record.losses
+
+
+def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a table as its request and its certificates make it."""
+    table = manifest["table"]
+    columns = [column for one in table["tables"] for column in one["tableSchema"]["columns"]]
+    dates = {column["name"] for column in columns if column["datatype"] == "date"}
+    request = TableRequest.from_dict(table["request"], dates)
+    grid = GRID if request.statistics else None
+    published = [("mechanism", manifest["mechanism"])]
+    if table["cut"] is not None:
+        published.append(("table.cut.mechanism", table["cut"]["mechanism"]))
+    noises: Iterator[tuple[str, Mapping[str, Any]]] = iter(published)
+
+    def noise_for(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
+        where, plain = next(noises, ("table.cut.mechanism", {}))
+        certificate = _certificate(where, plain)
+        if order is not None and certificate.law.order != order:
+            raise _ContradictionError(f"{where}.order is {certificate.law.order!r}, but the request asks for {order!r}")
+        if order is None and certificate.quantity == "epsilon":
+            # Laplace noise that is as good as the best is pure.
+            goal = PureDP(goal.epsilon)
+        steps = sensitivity if grid is None else grid.sensitivity(sensitivity)
+        query = _Query(words=str(sensitivity), ideal=sensitivity, steps=steps)
+        return cast("Mechanism", _noise(where, {**plain, "bounds": None}, certificate, goal, query, grid))
+
+    plan = plan_with_noise(request, noise_for)
+    cut = () if plan.cut is None else plan.cut.counts([_integer(one["noisy_count"]) for one in table["cut"]["tables"]])
+    release = charged_to(release_of_zeros(plan), _entry(manifest))
+    files = [_file(one) for one in table["tables"]]
+    if len(files) != len(request.by):
+        raise _ContradictionError(f"table.tables has {len(files)} tables, but the request has {len(request.by)}")
+    names = [file["url"] for file in files if file["url"] is not None]
+    if len(set(names)) < len(names):
+        raise _ContradictionError("table.tables names one file twice")
+
+    def written(error: Mapping[str, Any] | None) -> dict[str, Any]:
+        return table_manifest(plan, release, files, cut, error)
+
+    derived = _with_error(manifest, written)
+    shape = [_size(size) for size in manifest["values"]["shape"]]
+    if request.regime == "declared":
+        assert request.cells is not None
+        derived["values"]["shape"] = [request.cells * (1 if plan.statistics is None else plan.statistics.sums)]
+    elif len(shape) == 1:
+        derived["values"]["shape"] = shape
+    return derived
+
+
+def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a mechanism as its sensitivity, its goal and its certificate make it."""
+    plain, goal, said = manifest["mechanism"], guarantee_from(manifest["goal"]), manifest["sensitivity"]
+    shape, steps = [_size(size) for size in manifest["values"]["shape"]], manifest["adjustments"]
+    size = next((_size(step["of"]) for step in steps if step["name"] == "drop"), math.prod(shape))
+    record: NoiseRecord | SelectionRecord
+    guarantee: Guarantee
+    if plain["kind"] == "selection":
+        record = _selection(manifest)
+        guarantee, kind = record.goal.under(record.neighbours), _TYPES[manifest["values"]["type"]]
+        if size != 1 or (shape and not steps):
+            raise _ContradictionError("values.shape is not that of one selected candidate")
+    else:
+        certificate = _certificate("mechanism", plain)
+        grid = None if plain["step"] is None else Grid(step=plain["step"])
+        query = _query(said, plain, certificate, manifest["losses"], grid)
+        dropped = any(step["name"] == "drop" for step in steps)
+        noise = _noise("mechanism", plain, certificate, goal, query, grid, dropped=dropped)
+        record, guarantee, kind = noise.record, noise.guarantee, np.int64 if grid is None else np.float64
+        if query.ideal.kind != "cells" and size != query.ideal.moving:
+            raise _ContradictionError(
+                f"values.shape is of {size} values, but the sensitivity is of {query.ideal.moving} coordinates"
+            )
+        bounds = record.law.bounds
+        if bounds is not None and len(bounds) > 1 and not dropped and shape[-1:] != [len(bounds)]:
+            raise _ContradictionError(f"mechanism.bounds has {len(bounds)} pairs, but values.shape is {shape}")
+    release = released(np.ones(1, dtype=kind), record, guarantee)
+    for place, step in enumerate(steps):
+        release, size = _adjusted(release, step, size, f"adjustments[{place}]")
+    if size != math.prod(shape) or (any(step["name"] == "drop" for step in steps) and len(shape) != 1):
+        raise _ContradictionError(f"values.shape is {shape}, but the adjustments leave {size} values")
+    charged_to(release, _entry(manifest))
+    derived = _with_error(manifest, lambda error: manifest_of(release, error=error))
+    derived["values"]["shape"] = shape
+    return derived
+
+
+def _with_error(manifest: Mapping[str, Any], written: Any) -> dict[str, Any]:  # noqa: ANN401 - a function
+    """Return what is written of a release, with the errors as they are stated if only their last digits differ."""
+    derived: dict[str, Any] = written(None)
+    stated, own = manifest["error"], derived["error"]
+    if own is None or stated == own or set(stated) != set(own):
+        return derived
+    for name, value in own.items():
+        if type(stated[name]) is bool or not math.isclose(stated[name], value, rel_tol=_SAME_ERROR, abs_tol=0.0):
+            return derived
+    return cast("dict[str, Any]", written(dict(stated)))
+
+
+def _certificate(where: str, plain: Mapping[str, Any]) -> Certificate:
+    """Return the certificate of noise, proved again; the noise beside it must be what it is about."""
+    if plain.get("certificate") is None:
+        raise _ContradictionError(f"{where} has no certificate")
+    try:
+        certificate = Certificate.from_dict(dict(plain["certificate"]))
+        require_proved(certificate)
+    except CertificateError as wrong:
+        raise _ContradictionError(f"the certificate of {where} does not hold: {wrong}") from None
+    law, step = certificate.law, plain["step"]
+    if law.support != "integer":
+        raise _ContradictionError(f"the certificate of {where} is about noise on the reals, which is never drawn")
+    scale = law.scale if step is None else law.scale * Grid(step=step).step
+    for name, proved in (("order", law.order), ("scale", scale), ("bounding", law.bounding)):
+        if _difference(plain[name], proved, "", same_words=True) is not None:
+            raise _ContradictionError(f"{where}.{name} is {plain[name]!r}, but the certificate is about {proved!r}")
+    return certificate
+
+
+def _noise(
+    where: str,
+    plain: Mapping[str, Any],
+    certificate: Certificate,
+    goal: Guarantee,
+    query: _Query,
+    grid: Grid | None,
+    *,
+    dropped: bool = False,
+) -> _PublishedNoise:
+    """Return the noise that a certificate is about, if it is for the goal and the query."""
+    bounds = plain["bounds"] and tuple((float(low), float(high)) for low, high in plain["bounds"])
+    indices = bounds if grid is None or bounds is None else _bounds_in_steps(grid, bounds, query.steps, certificate)
+    law, all_bounds = certificate.law, indices
+    if dropped and bounds is not None and len(bounds) > 1:
+        all_bounds = _all_bounds(certificate)
+    question = Question(
+        goal=goal,
+        sensitivity=query.steps,
+        order=law.order,
+        support="integer",
+        bounds=all_bounds,
+        bounding=law.bounding,
+    )
+    try:
+        steps = replace(calibration_from(question, certificate), method=plain["method"])
+    except CertificateError:
+        raise _ContradictionError(
+            f"the certificate of {where} is not about this query and goal: {query.words}, {goal}"
+        ) from None
+    if steps.method != "tight" and certificate.tight is not None:
+        raise _ContradictionError(f"{where}.method is {steps.method!r}, but the certificate claims the least scale")
+    found = [one for one in question.accepted() if one.bound == certificate.bound.claim]
+    notes = [() if one.note is None else (one.note,) for one in found]
+    if grid is not None and query.ideal.joint is not None and isinstance(certificate.bound, CornerDelta | BoundedLoss):
+        notes = [(*one, GRID_NOTE) for one in notes]
+    # A scale of the paper has the note of the way by which it was proved.
+    note = tuple(plain["notes"]) if tuple(plain["notes"]) in notes and steps.method != "tight" else notes[0]
+    requested = [replace(steps, notes=note)] if grid is None else list(_ideals(steps, query.ideal, grid))
+    names = [kind_of(one) for one in requested]
+    name, item = (plain["name"], plain["item"]) if (plain["name"], plain["item"]) in names else names[0]
+    saturation = saturation_of(steps, grid)
+    pairs = plain.get("query_bounds")
+    record = NoiseRecord(
+        name=name,
+        item=item,
+        goal=goal,
+        neighbours=query.steps.neighbours,
+        sensitivity=query.words,
+        scale=law.scale * (1.0 if grid is None else grid.step),
+        method=steps.method,
+        certificate=certificate,
+        law=ErrorLaw(
+            order=law.order,
+            scale=law.scale,
+            step=None if grid is None else grid.step,
+            bounding=law.bounding,
+            index_bounds=None if indices is None else tuple((int(low), int(high)) for low, high in indices),
+            bounds=bounds,
+            clamp=saturation.clamp,
+        ),
+        query_bounds=None if pairs is None else tuple((float(low), float(high)) for low, high in pairs),
+        notes=note,
+        losses=calibrated_losses(steps),
+    )
+    return _PublishedNoise(record=record, guarantee=saturation.guarantee, sensitivity=query.ideal)
+
+
+def _ideals(steps: Calibration, ideal: Sensitivity, grid: Grid) -> Iterator[Calibration]:
+    """Return the calibrations on the reals that noise on a grid may have been asked for by, for their names."""
+    bounds = steps.bounds and tuple((low * grid.step, high * grid.step) for low, high in steps.bounds)
+    law = NoiseLaw(order=steps.order, scale=steps.scale, support="real", bounding=steps.bounding)
+    question = Question(
+        goal=steps.goal, sensitivity=ideal, order=steps.order, support="real", bounds=bounds, bounding=steps.bounding
+    )
+    for one in question.accepted():
+        named = Certificate(
+            bound=one.bound, law=law, proved=one.target, target=one.target, tight=None, precision=EXACT
+        )
+        notes = () if one.note is None else (one.note,)
+        yield replace(calibration_from(question, named), method=steps.method, notes=notes)
+
+
+def _bounds_in_steps(
+    grid: Grid, bounds: tuple[tuple[float, float], ...], query: Sensitivity, certificate: Certificate
+) -> tuple[tuple[float, float], ...]:
+    """Return bounds in steps; of cells that are left of more, the least widths of the certificate that hold them."""
+    if query.kind == "cells" or len(bounds) in (1, len(query.sizes)):
+        return bounds_in_steps(grid, bounds, query.sizes)
+    widths = sorted(width for width, _, _ in certificate.bound.coordinates)  # type: ignore[attr-defined]
+    found = bounds_in_steps(grid, bounds, (1.0,))
+    return tuple((low, low + next((one for one in widths if one >= high - low), high - low)) for low, high in found)
+
+
+def _all_bounds(certificate: Certificate) -> tuple[tuple[float, float], ...]:
+    """Return bounds of all coordinates that a certificate is about, as wide as theirs, where some cells were dropped."""
+    coordinates = certificate.bound.coordinates  # type: ignore[attr-defined]
+    return tuple((0.0, width) for width, _, count in coordinates for _ in range(count))
+
+
+def _query(
+    words: str, plain: Mapping[str, Any], certificate: Certificate, losses: Sequence[Mapping[str, Any]], grid: Grid | None
+) -> _Query:
+    """Return the sensitivity that words describe: the one that rounds to them, and that the certificate is about.
+
+    Where six digits leave several, it is the one whose sizes the certificate names, or else the losses.
+    """
+    found = _SENSITIVITY.fullmatch(words)
+    if found is None:
+        raise _ContradictionError(f"sensitivity is {words!r}, which is not how ggdp describes one")
+    said, neighbours = found.groupdict(), cast("Any", found["neighbours"])
+    unit = grid or Grid(step=1.0)
+    if plain["query_bounds"] is not None:
+        ideal = Sensitivity.from_bounds([(low, high) for low, high in plain["query_bounds"]], neighbours=neighbours)
+        if str(ideal) != words:
+            raise _ContradictionError(f"sensitivity is {words!r}, but mechanism.query_bounds make it {str(ideal)!r}")
+        return _Query(words=words, ideal=ideal, steps=ideal if grid is None else grid.sensitivity(ideal))
+    moving = int((said["cells"] or said["norm"] or said["all"] or "1").replace(",", ""))
+    shown = [_number(text) for text in (said["one"] or said["each"] or said["box"] or said["bound"]).split(", ")]
+    if said["box"] is not None and said["all"] is None:
+        moving = len(shown)
+    known = _sizes_of(certificate, moving)
+    noisy = [float(loss["size"]) for loss in losses if loss["kind"] == "noise" for _ in range(min(loss["count"], moving))]
+    sizes = [_exact(text, unit, [*known, *noisy]) for text in shown]
+    if said["all"] is not None:
+        rest = Counter(known if len(known) == moving else noisy) - Counter(sizes)
+        sizes += sorted(rest.elements(), reverse=True)
+        if len(sizes) != moving:
+            raise _ContradictionError(f"sensitivity is of {moving} coordinates, but the certificate and losses are not")
+    joint = None
+    if said["bound"] is not None:
+        q, bound = float(said["order"].replace(",", "")), _number(said["bound"])
+        joint = (q, _joint(q, bound, moving, unit, grid, known))
+        if said["norm"] is not None and grid is None:
+            sizes = [joint[1]]
+    kind = "norm" if said["norm"] is not None else "box" if said["box"] is not None else "cells"
+    steps = Sensitivity(kind=cast("Any", kind), sizes=tuple(sizes), moving=moving, joint=joint, neighbours=neighbours)
+    if grid is None:
+        return _Query(words=words, ideal=steps, steps=steps)
+    # On the reals only the kind of the sensitivity matters, and about how large it is.
+    ends = None if joint is None else (joint[0], _number(said["bound"]))
+    real = tuple(size * grid.step for size in sizes) if kind != "norm" else (_number(said["bound"]),)
+    ideal = Sensitivity(kind=cast("Any", kind), sizes=real, moving=moving, joint=ends, neighbours=neighbours)
+    return _Query(words=words, ideal=ideal, steps=steps)
+
+
+def _number(text: str) -> float:
+    """Return a number that a text shows with at most six digits."""
+    number = float(text.replace(",", ""))
+    if rounded_up_text(number, 6) != text and rounded_text(number, 6) != text:
+        raise _ContradictionError(f"sensitivity has the number {text!r}, which is not how ggdp writes one")
+    return number
+
+
+def _sizes_of(certificate: Certificate, moving: int) -> list[float]:
+    """Return the sizes that a certificate is about, each as many times as it can be told."""
+    bound = certificate.bound
+    corner = getattr(bound, "corner", ()) or ()
+    found = [size for size, count in corner for _ in range(min(count, moving))]
+    found += [size for _, size, count in getattr(bound, "coordinates", ()) for _ in range(min(count, moving))]
+    joint = [size for size in (getattr(bound, "sensitivity", None), getattr(bound, "joint", None)) if size is not None]
+    return found or [*map(float, joint), *(float(size) / moving for size in joint)]
+
+
+def _exact(shown: float, unit: Grid, known: Sequence[float]) -> float:
+    """Return how many steps a size has that is shown with six digits, rounded up."""
+    step = Fraction(unit.step)
+    least = math.ceil(Fraction(shown) * (1 - Fraction(_SIX_DIGITS)) / step)
+    most = math.ceil(Fraction(shown) / step)
+    return next((size for size in known if least <= size <= most), float(most))
+
+
+def _joint(q: float, shown: float, moving: int, unit: Grid, grid: Grid | None, known: Sequence[float]) -> float:
+    """Return a joint norm in steps, as it was shown with six digits, rounded up."""
+
+    def in_steps(bound: float) -> float:
+        if grid is None:
+            return bound
+        joint = Sensitivity.norm(q, bound, dimension=moving)
+        found = unit.sensitivity(joint).joint
+        assert found is not None
+        return found[1]
+
+    least, most = in_steps(shown * (1.0 - _SIX_DIGITS)), in_steps(shown)
+    return next((size for size in known if least <= size <= most), most)
+
+
+def _selection(manifest: Mapping[str, Any]) -> SelectionRecord:
+    """Return the record of a selection: of the Exponential mechanism, or of randomised response."""
+    plain, goal, said = manifest["mechanism"], guarantee_from(manifest["goal"]), manifest["sensitivity"]
+    candidates, excluded = _integer(plain["candidates"]), _integer(plain["excluded"])
+    if not isinstance(goal, PureDP):
+        raise _ContradictionError("goal is not pure, but that of a selection is")
+    if not 0 <= excluded < candidates:
+        raise _ContradictionError(f"mechanism.excluded is {excluded}, of {candidates} candidates")
+    response = plain["name"] == RESPONSE[0]
+    if response and (goal.neighbours != "replace-one" or excluded or candidates < 2):
+        raise _ContradictionError("mechanism.name is randomised response, but its neighbours or candidates are not")
+    if not response:
+        utility = re.fullmatch(rf"{UTILITY}(?P<size>{_NUMBER})(?P<side>, all to one side)?", said)
+        if utility is None or (utility["side"] and goal.neighbours != "add-remove"):
+            raise _ContradictionError(f"sensitivity is {said!r}, which is not that of a utility")
+        _number(utility["size"])
+    name, item, words = RESPONSE if response else (*SELECTION, said)
+    neighbours = goal.neighbours
+    assert neighbours is not None
+    return SelectionRecord(
+        name=name,
+        item=item,
+        goal=goal,
+        neighbours=neighbours,
+        sensitivity=words,
+        candidates=candidates,
+        excluded=excluded,
+    )
+
+
+def _adjusted(release: Release, step: Mapping[str, Any], size: int, where: str) -> tuple[Release, int]:
+    """Return a release after a step, made of one value, and how many values of the real one are left."""
+    given = dict(step)
+    name = given.pop("name")
+    if name == "drop":
+        of, left = _integer(given["of"]), _size(given["left"])
+        _validate.choice(among=("by-values", "publicly"), chosen=given["chosen"])
+        if of != size or left > of:
+            raise _ContradictionError(f"{where} leaves {left} of {of} values, but there are {size}")
+        done = Adjustment("drop", (("chosen", given["chosen"]), ("of", of), ("left", left)))
+        return adjusted(release, release.values, done, marginal=given["chosen"] == "publicly"), left
+    if name == "fit_total":
+        parts = _integer(given["parts"])
+        if not 1 <= parts <= max(size, 1):
+            raise _ContradictionError(f"{where}.parts is {parts}, of {size} values")
+        fitted = fit_total(release, given["total"], nonnegative=given["nonnegative"], parts=[slice(0, 1)])
+        last = Adjustment("fit_total", (*fitted.adjustments[-1].parameters[:-1], ("parts", parts)))
+        return adjusted(release, fitted.values, last), size
+    ways = {"clip": clip, "round_values": round_values, "normalise": normalise, "project": project}
+    return ways[name](release, **given), size
+
+
+def _entry(manifest: Mapping[str, Any]) -> EntryReference | None:
+    plain = manifest.get("ledger")
+    if plain is None and "ledger" not in manifest:
+        return None
+    if not _IDENTITY.fullmatch(plain["identity"]) or _integer(plain["entry"]) < 1:
+        raise _ContradictionError("ledger is not an entry of a ledger")
+    return EntryReference(identity=plain["identity"], entry=plain["entry"])
+
+
+def _file(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a manifest says of a file: its name, its digest, and its parts if it is a directory."""
+    url, digest = plain["url"], plain["sha256"]
+    if (url is None) != (digest is None):
+        raise _ContradictionError("table.tables has a file without a digest, or a digest without a file")
+    if url is None:
+        return {"url": None, "sha256": None}
+    if not isinstance(url, str) or not url or url in (".", "..") or "/" in url or "\\" in url:
+        raise _ContradictionError(f"table.tables names the file {url!r}, which is not in the directory of the manifest")
+    file = {"url": url, "sha256": digest}
+    if "parts" in plain:
+        parts = [{"url": one["url"], "sha256": one["sha256"]} for one in plain["parts"]]
+        listing = "".join(f"{one['sha256']}  {one['url'].removeprefix(f'{url}/')}\n" for one in parts)
+        if any("/" in one["url"].removeprefix(f"{url}/") or "\\" in one["url"] for one in parts):
+            raise _ContradictionError(f"table.tables has parts that are not in {url!r}")
+        if hashlib.sha256(listing.encode()).hexdigest() != digest:
+            raise _ContradictionError(f"the parts of {url!r} are not those that its sha256 is of")
+        file["parts"] = parts
+    for one in (file, *file.get("parts", ())):
+        if not _DIGEST.fullmatch(one["sha256"]):
+            raise _ContradictionError(f"table.tables has the sha256 {one['sha256']!r}, which is none")
+    return file
+
+
+def _integer(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _size(value: object) -> int:
+    if _integer(value) < 0:
+        raise ValueError
+    return cast("int", value)
+
+
+def _same(stated: object, derived: object) -> bool:
+    """Return whether two plain values are the same; other programs may write 1.0 as 1."""
+    numbers = type(stated) in (int, float) and type(derived) in (int, float)
+    return stated == derived and (numbers or type(stated) is type(derived))
+
+
+def _difference(stated: Any, derived: Any, where: str, *, same_words: bool) -> str | None:  # noqa: ANN401 - JSON
+    """Return the first field in which two manifests differ, in words, or None."""
+    if where == "ggdp":
+        return None if isinstance(stated, str) and stated else "ggdp is not a version"
+    if _WORDS.fullmatch(where) and not same_words and type(stated) is type(derived):
+        return None
+    if isinstance(derived, dict) and hasattr(stated, "items"):
+        for name in [*derived, *(name for name in stated if name not in derived)]:
+            path = f"{where}.{name}" if where else str(name)
+            if name not in stated:
+                return f"{path} is missing"
+            if name not in derived:
+                return f"{path} does not belong there"
+            if found := _difference(stated[name], derived[name], path, same_words=same_words):
+                return found
+        return None
+    if isinstance(derived, list | tuple) and isinstance(stated, list | tuple):
+        if len(stated) != len(derived):
+            return f"{where} has {len(stated)} items, but the rest of the manifest needs {len(derived)}"
+        pairs = enumerate(zip(stated, derived, strict=True))
+        found = (_difference(mine, own, f"{where}[{place}]", same_words=same_words) for place, (mine, own) in pairs)
+        return next(filter(None, found), None)
+    if _same(stated, derived):
+        return None
+    return f"{where} is {_SHORT.repr(stated)}, but the rest of the manifest makes it {_SHORT.repr(derived)}"
