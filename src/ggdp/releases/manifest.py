@@ -70,9 +70,7 @@ def manifest_schema() -> dict[str, Any]:
     return schema
 
 
-def manifest_of(
-    release: Release, wording: Wording = PLAIN, error: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def manifest_of(release: Release, wording: Wording = PLAIN, error: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the manifest of a release; `error` is its errors where they are known already."""
     mechanism = release.mechanism
     if error is None and isinstance(mechanism, NoiseRecord):

@@ -81,11 +81,16 @@ __all__ = ["contradiction"]
 _SAME_ERROR = 1e-9
 # Sensitivities in words have six digits, rounded up.
 _SIX_DIGITS = 1e-5
+# How many floats from a quotient the number is looked for that it was rounded from.
+_ROUNDED = 8
+# A box of more coordinates is not convolved.
+_MOST_SHOWN = 10**6
 _NUMBER, _WHOLE = r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-][0-9]+)?|inf", r"[0-9][0-9,]*"
 _SENSITIVITY = re.compile(
     rf"(?:one coordinate moves by at most (?P<one>{_NUMBER})"
     rf"|at most (?P<cells>{_WHOLE}) coordinates move, each by at most (?P<each>{_NUMBER})"
-    rf"|coordinates move by at most (?P<box>(?:{_NUMBER})(?:, (?:{_NUMBER}))*)(?:, \.\.\. \((?P<all>{_WHOLE}) in all\))?"
+    rf"|coordinates move by at most (?P<box>(?:{_NUMBER})(?:, (?:{_NUMBER}))*)"
+    rf"(?:, \.\.\. \((?P<all>{_WHOLE}) in all\))?"
     rf"|(?P<norm>{_WHOLE}) coordinates move)"
     rf"(?:, together by at most (?P<bound>{_NUMBER}) in the l_(?P<order>{_NUMBER}) norm)?"
     r" \((?P<neighbours>add-remove|replace-one)\)"
@@ -95,6 +100,7 @@ _WORDS = re.compile(
     r"statement|sensitivity|(table\.cut\.)?mechanism\.(name|item|notes.*)|table\.warnings.*"
     r"|table\.tables\[\d+\]\.(covers|tableSchema\.columns\[\d+\]\.dc:description)"
 )
+_VERSION = re.compile(r"[0-9]+\.[0-9]+")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _IDENTITY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TYPES = {"integer": np.int64, "number": np.float64, "label": np.str_}
@@ -202,7 +208,9 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
             goal = PureDP(goal.epsilon)
         steps = sensitivity if grid is None else grid.sensitivity(sensitivity)
         query = _Query(words=str(sensitivity), ideal=sensitivity, steps=steps)
-        return cast("Mechanism", _noise(where, {**plain, "bounds": None}, certificate, goal, query, grid))
+        return cast(
+            "Mechanism", _noise(where, {**plain, "bounds": None, "query_bounds": None}, certificate, goal, query, grid)
+        )
 
     plan = plan_with_noise(request, noise_for)
     cut = () if plan.cut is None else plan.cut.counts([_integer(one["noisy_count"]) for one in table["cut"]["tables"]])
@@ -222,14 +230,14 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     if request.regime == "declared":
         assert request.cells is not None
         derived["values"]["shape"] = [request.cells * (1 if plan.statistics is None else plan.statistics.sums)]
-    elif len(shape) == 1:
+    elif len(shape) == 1 and shape[0] <= (request.cells or math.inf):
         derived["values"]["shape"] = shape
     return derived
 
 
 def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of a mechanism as its sensitivity, its goal and its certificate make it."""
-    plain, goal, said = manifest["mechanism"], guarantee_from(manifest["goal"]), manifest["sensitivity"]
+    plain, goal = manifest["mechanism"], guarantee_from(manifest["goal"])
     shape, steps = [_size(size) for size in manifest["values"]["shape"]], manifest["adjustments"]
     size = next((_size(step["of"]) for step in steps if step["name"] == "drop"), math.prod(shape))
     record: NoiseRecord | SelectionRecord
@@ -242,9 +250,16 @@ def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
     else:
         certificate = _certificate("mechanism", plain)
         grid = None if plain["step"] is None else Grid(step=plain["step"])
-        query = _query(said, plain, certificate, manifest["losses"], grid)
         dropped = any(step["name"] == "drop" for step in steps)
-        noise = _noise("mechanism", plain, certificate, goal, query, grid, dropped=dropped)
+        refused: list[_ContradictionError] = []
+        for query in _queries(manifest, certificate, grid):
+            try:
+                noise = _noise("mechanism", plain, certificate, goal, query, grid, dropped=dropped)
+                break
+            except _ContradictionError as wrong:
+                refused.append(wrong)
+        else:
+            raise refused[0]
         record, guarantee, kind = noise.record, noise.guarantee, np.int64 if grid is None else np.float64
         if query.ideal.kind != "cells" and size != query.ideal.moving:
             raise _ContradictionError(
@@ -371,9 +386,7 @@ def _ideals(steps: Calibration, ideal: Sensitivity, grid: Grid) -> Iterator[Cali
         goal=steps.goal, sensitivity=ideal, order=steps.order, support="real", bounds=bounds, bounding=steps.bounding
     )
     for one in question.accepted():
-        named = Certificate(
-            bound=one.bound, law=law, proved=one.target, target=one.target, tight=None, precision=EXACT
-        )
+        named = Certificate(bound=one.bound, law=law, proved=one.target, target=one.target, tight=None, precision=EXACT)
         notes = () if one.note is None else (one.note,)
         yield replace(calibration_from(question, named), method=steps.method, notes=notes)
 
@@ -390,55 +403,57 @@ def _bounds_in_steps(
 
 
 def _all_bounds(certificate: Certificate) -> tuple[tuple[float, float], ...]:
-    """Return bounds of all coordinates that a certificate is about, as wide as theirs, where some cells were dropped."""
+    """Return bounds as wide as those of all coordinates of a certificate, where some cells were dropped."""
     coordinates = certificate.bound.coordinates  # type: ignore[attr-defined]
-    return tuple((0.0, width) for width, _, count in coordinates for _ in range(count))
+    return tuple((0.0, width) for width, _, count in coordinates for _ in range(min(count, _MOST_SHOWN)))
 
 
-def _query(
-    words: str, plain: Mapping[str, Any], certificate: Certificate, losses: Sequence[Mapping[str, Any]], grid: Grid | None
-) -> _Query:
-    """Return the sensitivity that words describe: the one that rounds to them, and that the certificate is about.
+def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid | None) -> Iterator[_Query]:
+    """Return the sensitivities that words describe: those that round to them, the likely one first.
 
-    Where six digits leave several, it is the one whose sizes the certificate names, or else the losses.
+    Words have six digits. Where these leave several sizes, they are those that the certificate names, or else the
+    losses; a joint norm is one from which the number of the certificate follows. Which of them it is, if any, the
+    certificate decides.
     """
+    words, plain = manifest["sensitivity"], manifest["mechanism"]
     found = _SENSITIVITY.fullmatch(words)
     if found is None:
-        raise _ContradictionError(f"sensitivity is {words!r}, which is not how ggdp describes one")
+        raise _ContradictionError(f"sensitivity is {_SHORT.repr(words)}, which is not how ggdp describes one")
     said, neighbours = found.groupdict(), cast("Any", found["neighbours"])
-    unit = grid or Grid(step=1.0)
     if plain["query_bounds"] is not None:
         ideal = Sensitivity.from_bounds([(low, high) for low, high in plain["query_bounds"]], neighbours=neighbours)
         if str(ideal) != words:
             raise _ContradictionError(f"sensitivity is {words!r}, but mechanism.query_bounds make it {str(ideal)!r}")
-        return _Query(words=words, ideal=ideal, steps=ideal if grid is None else grid.sensitivity(ideal))
-    moving = int((said["cells"] or said["norm"] or said["all"] or "1").replace(",", ""))
+        yield _Query(words=words, ideal=ideal, steps=ideal if grid is None else grid.sensitivity(ideal))
+        return
+    kind: Any = "norm" if said["norm"] is not None else "box" if said["box"] is not None else "cells"
     shown = [_number(text) for text in (said["one"] or said["each"] or said["box"] or said["bound"]).split(", ")]
-    if said["box"] is not None and said["all"] is None:
-        moving = len(shown)
-    known = _sizes_of(certificate, moving)
-    noisy = [float(loss["size"]) for loss in losses if loss["kind"] == "noise" for _ in range(min(loss["count"], moving))]
-    sizes = [_exact(text, unit, [*known, *noisy]) for text in shown]
+    count = said["cells"] or said["norm"] or said["all"]
+    moving = len(shown) if count is None else int(count.replace(",", ""))
+    unit = grid or Grid(step=1.0)
+    sizes = [_exact(size, unit, _known_sizes(certificate, manifest["losses"], moving)) for size in shown]
     if said["all"] is not None:
-        rest = Counter(known if len(known) == moving else noisy) - Counter(sizes)
-        sizes += sorted(rest.elements(), reverse=True)
+        sizes += _sizes_beyond(sizes, manifest, certificate, unit)
         if len(sizes) != moving:
             raise _ContradictionError(f"sensitivity is of {moving} coordinates, but the certificate and losses are not")
-    joint = None
-    if said["bound"] is not None:
-        q, bound = float(said["order"].replace(",", "")), _number(said["bound"])
-        joint = (q, _joint(q, bound, moving, unit, grid, known))
-        if said["norm"] is not None and grid is None:
-            sizes = [joint[1]]
-    kind = "norm" if said["norm"] is not None else "box" if said["box"] is not None else "cells"
-    steps = Sensitivity(kind=cast("Any", kind), sizes=tuple(sizes), moving=moving, joint=joint, neighbours=neighbours)
-    if grid is None:
-        return _Query(words=words, ideal=steps, steps=steps)
-    # On the reals only the kind of the sensitivity matters, and about how large it is.
-    ends = None if joint is None else (joint[0], _number(said["bound"]))
-    real = tuple(size * grid.step for size in sizes) if kind != "norm" else (_number(said["bound"]),)
-    ideal = Sensitivity(kind=cast("Any", kind), sizes=real, moving=moving, joint=ends, neighbours=neighbours)
-    return _Query(words=words, ideal=ideal, steps=steps)
+    real = tuple(size * unit.step for size in sizes)
+    if said["bound"] is None:
+        steps = Sensitivity(kind=kind, sizes=tuple(sizes), moving=moving, neighbours=neighbours)
+        ideal = replace(steps, sizes=real)
+        yield _Query(words=words, ideal=ideal, steps=steps)
+        return
+    q, bound = _number(said["order"]), _number(said["bound"])
+    real = (bound,) if kind == "norm" else real
+    ideal = Sensitivity(kind=kind, sizes=real, moving=moving, joint=(q, bound), neighbours=neighbours)
+    least, most = (_joint_steps(ideal, end, grid) for end in (bound * (1.0 - _SIX_DIGITS), bound))
+
+    def with_joint(joint: float) -> Sensitivity:
+        alone = joint if grid is None else min(sizes[0], joint)
+        return replace(ideal, sizes=(alone,) if kind == "norm" else tuple(sizes), joint=(q, joint))
+
+    for joint in (most, *_joints(certificate, with_joint(most), most)):
+        if least <= joint <= most:
+            yield _Query(words=words, ideal=ideal, steps=with_joint(joint))
 
 
 def _number(text: str) -> float:
@@ -449,14 +464,14 @@ def _number(text: str) -> float:
     return number
 
 
-def _sizes_of(certificate: Certificate, moving: int) -> list[float]:
-    """Return the sizes that a certificate is about, each as many times as it can be told."""
+def _known_sizes(certificate: Certificate, losses: Sequence[Mapping[str, Any]], moving: int) -> list[float]:
+    """Return the whole sizes of coordinates that a certificate is about, then those of losses."""
     bound = certificate.bound
-    corner = getattr(bound, "corner", ()) or ()
-    found = [size for size, count in corner for _ in range(min(count, moving))]
-    found += [size for _, size, count in getattr(bound, "coordinates", ()) for _ in range(min(count, moving))]
-    joint = [size for size in (getattr(bound, "sensitivity", None), getattr(bound, "joint", None)) if size is not None]
-    return found or [*map(float, joint), *(float(size) / moving for size in joint)]
+    found = [size for size, _ in getattr(bound, "corner", ())]
+    found += [size for _, size, _ in getattr(bound, "coordinates", ())]
+    whole = float(getattr(bound, "sensitivity", 0.0))
+    found += [whole / moving, whole, *(float(loss["size"]) for loss in losses if loss["kind"] == "noise")]
+    return [size for size in found if size.is_integer()]
 
 
 def _exact(shown: float, unit: Grid, known: Sequence[float]) -> float:
@@ -467,27 +482,67 @@ def _exact(shown: float, unit: Grid, known: Sequence[float]) -> float:
     return next((size for size in known if least <= size <= most), float(most))
 
 
-def _joint(q: float, shown: float, moving: int, unit: Grid, grid: Grid | None, known: Sequence[float]) -> float:
-    """Return a joint norm in steps, as it was shown with six digits, rounded up."""
+def _sizes_beyond(
+    shown: Sequence[float], manifest: Mapping[str, Any], certificate: Certificate, unit: Grid
+) -> list[float]:
+    """Return the sizes of a box that words do not show, which are in the certificate or in the losses."""
+    bound = certificate.bound
+    if coordinates := getattr(bound, "coordinates", ()):
+        left = [(width, size) for width, size, count in coordinates for _ in range(min(count, _MOST_SHOWN))]
+        found: list[float] = []
+        pairs = manifest["mechanism"]["bounds"]
+        for low, high in pairs * len(left) if len(pairs) == 1 else pairs:
+            first, last = unit.index([low, high]).tolist()
+            known = [shown[len(found)]] if len(found) < len(shown) else [size for _, size in left]
+            fits = next(((w, s) for w, s in left if w == max(last - first, s) and s in known), None)
+            if fits is None:
+                break
+            left.remove(fits)
+            found.append(fits[1])
+        return found[len(shown) :]
+    corner = getattr(bound, "corner", None) or [
+        (float(loss["size"]), loss["count"]) for loss in manifest["losses"] if loss["kind"] == "noise"
+    ]
+    rest = Counter[float]()
+    for size, count in corner:
+        rest[size] += min(count, _MOST_SHOWN)
+    return sorted((rest - Counter(shown)).elements(), reverse=True)
 
-    def in_steps(bound: float) -> float:
-        if grid is None:
-            return bound
-        joint = Sensitivity.norm(q, bound, dimension=moving)
-        found = unit.sensitivity(joint).joint
-        assert found is not None
-        return found[1]
 
-    least, most = in_steps(shown * (1.0 - _SIX_DIGITS)), in_steps(shown)
-    return next((size for size in known if least <= size <= most), most)
+def _joint_steps(ideal: Sensitivity, bound: float, grid: Grid | None) -> float:
+    assert ideal.joint is not None
+    if grid is None:
+        return bound
+    joint = grid.sensitivity(Sensitivity.norm(ideal.joint[0], bound, dimension=ideal.moving)).joint
+    assert joint is not None
+    return joint[1]
+
+
+def _joints(certificate: Certificate, query: Sensitivity, joint: float) -> Iterator[float]:
+    """Return joint norms near that of a query from which the number of a certificate follows."""
+    for name in ("sensitivity", "joint"):
+        proved = getattr(certificate.bound, name, None)
+        if proved is None:
+            continue
+        yield float(proved)
+        for order in (1.0, 2.0, certificate.law.order):
+            near = joint * (float(proved) / query.lp(order))
+            yield near
+            # The norm was rounded up, and on the integers down to a whole number.
+            yield joint * ((float(proved) + 0.5) / query.lp(order))
+            above = below = near
+            for _ in range(_ROUNDED):
+                above, below = math.nextafter(above, math.inf), math.nextafter(below, 0.0)
+                yield above
+                yield below
 
 
 def _selection(manifest: Mapping[str, Any]) -> SelectionRecord:
     """Return the record of a selection: of the Exponential mechanism, or of randomised response."""
     plain, goal, said = manifest["mechanism"], guarantee_from(manifest["goal"]), manifest["sensitivity"]
     candidates, excluded = _integer(plain["candidates"]), _integer(plain["excluded"])
-    if not isinstance(goal, PureDP):
-        raise _ContradictionError("goal is not pure, but that of a selection is")
+    if not isinstance(goal, PureDP) or goal.neighbours is None:
+        raise _ContradictionError("goal is not pure DP under some neighbours, but that of a selection is")
     if not 0 <= excluded < candidates:
         raise _ContradictionError(f"mechanism.excluded is {excluded}, of {candidates} candidates")
     response = plain["name"] == RESPONSE[0]
@@ -499,13 +554,11 @@ def _selection(manifest: Mapping[str, Any]) -> SelectionRecord:
             raise _ContradictionError(f"sensitivity is {said!r}, which is not that of a utility")
         _number(utility["size"])
     name, item, words = RESPONSE if response else (*SELECTION, said)
-    neighbours = goal.neighbours
-    assert neighbours is not None
     return SelectionRecord(
         name=name,
         item=item,
         goal=goal,
-        neighbours=neighbours,
+        neighbours=goal.neighbours,
         sensitivity=words,
         candidates=candidates,
         excluded=excluded,
@@ -588,7 +641,7 @@ def _same(stated: object, derived: object) -> bool:
 def _difference(stated: Any, derived: Any, where: str, *, same_words: bool) -> str | None:  # noqa: ANN401 - JSON
     """Return the first field in which two manifests differ, in words, or None."""
     if where == "ggdp":
-        return None if isinstance(stated, str) and stated else "ggdp is not a version"
+        return None if isinstance(stated, str) and _VERSION.match(stated) else "ggdp is not a version"
     if _WORDS.fullmatch(where) and not same_words and type(stated) is type(derived):
         return None
     if isinstance(derived, dict) and hasattr(stated, "items"):
