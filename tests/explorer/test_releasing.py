@@ -107,7 +107,7 @@ def test_a_guarantee_that_is_not_that_of_the_certificate_is_not_called_verified(
         return manifest
 
     monkeypatch.setattr(writing, "table_manifest", forged)
-    assert "guarantee is below what its certificate proves" in str(publish(make_offer(asked(people))).refuted)
+    assert "guarantee.epsilon is 0.1, but" in str(publish(make_offer(asked(people))).refuted)
 
 
 def test_a_certificate_says_what_of_the_guarantee_it_is_not_about(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A manifest that contradicts itself is refused: every field is changed, of manifests of every kind."""
 
+import hashlib
 import json
 import random
 import re
@@ -314,6 +315,21 @@ FORGERIES = {
         lambda manifest: manifest["table"]["tables"][0]["tableSchema"].update(primaryKey=["nobody"]),
         r"primaryKey\[0\] is 'nobody'",
     ),
+    "a field that nobody writes": (
+        ("mechanism", "laplace"),
+        lambda manifest: manifest["mechanism"].update(exact=True),
+        r"mechanism.exact does not belong there",
+    ),
+    "a number that is true": (
+        ("mechanism", "laplace"),
+        lambda manifest: manifest["losses"][0].update(count=True),
+        r"losses\[0\].count is True",
+    ),
+    "smaller errors": (
+        ("mechanism", "laplace"),
+        lambda manifest: manifest["error"].update(half_width=0.5),
+        r"error.half_width is 0.5",
+    ),
     "a file elsewhere": (
         ("table", "written"),
         lambda manifest: manifest["table"]["tables"][0].update(url="../../people.csv"),
@@ -338,3 +354,23 @@ def test_all_who_read_manifests_refuse_a_forged_one_and_name_the_field(forgery, 
 def test_a_message_is_short_however_long_the_manifest_is():
     manifest = manifest_of_kind("table", "written")
     assert len(contradiction({**manifest, "statement": "long " * 10**5})) < 1000
+
+
+@pytest.mark.parametrize(("kind", "name"), [("mechanism", "order 3, box"), ("table", "units cut")])
+def test_the_words_of_another_version_are_believed_and_its_numbers_are_not(kind, name):
+    manifest = manifest_of_kind(kind, name) | {"ggdp": "9.9", "statement": "In other words."}
+    assert contradiction(manifest) is None
+    manifest["guarantee"]["epsilon"] /= 2.0
+    assert contradiction(manifest).startswith("guarantee.epsilon is ")
+
+
+def test_the_digest_of_a_directory_is_that_of_its_parts():
+    manifest = manifest_of_kind("table", "written")
+    (file,) = manifest["table"]["tables"]
+    parts = {f"part-{number}.parquet": hashlib.sha256(bytes([number])).hexdigest() for number in range(2)}
+    listing = "".join(f"{digest}  {name}\n" for name, digest in parts.items())
+    file |= {"url": "people.parquet", "sha256": hashlib.sha256(listing.encode()).hexdigest()}
+    file["parts"] = [{"url": f"people.parquet/{name}", "sha256": digest} for name, digest in parts.items()]
+    assert contradiction(manifest) is None
+    file["parts"].pop()
+    assert contradiction(manifest) == "the parts of 'people.parquet' are not those that its sha256 is of"

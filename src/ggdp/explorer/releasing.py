@@ -340,10 +340,7 @@ def _proved(certificate: dict[str, Any], plan: TablePlan) -> str:
 
 
 def _refuted(manifest: dict[str, Any]) -> str | None:
-    """Return why the certificate of a manifest does not hold, or is not about its guarantee; None if both were checked.
-
-    A composition proves the certificate again, and refuses a guarantee or losses below what it proves.
-    """
+    """Return why a composition refuses a manifest, whose certificates it proves again; None if it does not."""
     from ggdp.composition import compose
 
     try:

@@ -198,15 +198,15 @@ class PublishedRelease:
 
 
 def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None = None) -> PublishedRelease:
-    """Return what a manifest says, after its certificate was proved again and its losses compared with it.
+    """Return what a manifest says, after it was checked against itself.
 
     Where signers are given (`ggdp.signatures.read_signers`), one of them must have signed it.
 
     Raises
     ------
     ArgumentError
-        If the file cannot be read, is no manifest, has no guarantee, or does not say what its certificate proves; or
-        if its signature is wrong.
+        If the file cannot be read, is no manifest, has no guarantee, or contradicts itself; or if its signature is
+        wrong.
     """
     name = os.fspath(path)
     # Once: a pipe cannot be read again, and a file may change.

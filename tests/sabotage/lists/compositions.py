@@ -4,7 +4,8 @@ from tests.sabotage.sabotage import Sabotage
 
 COMPOSE = "tests/composition/test_compose.py::"
 TOTAL = "tests/composition/test_total.py::"
-MANIFESTS = "tests/composition/test_manifest_checks.py::"
+MANIFESTS = "tests/tables/test_manifest_checks.py::"
+FORGED = f"{MANIFESTS}test_all_who_read_manifests_refuse_a_forged_one_and_name_the_field"
 BETWEEN = f"{TOTAL}test_a_total_lies_between_its_bounds_which_are_close"
 
 SABOTAGES = [
@@ -64,26 +65,71 @@ SABOTAGES = [
         "found = _plan_for_goal(goal, sensitivity, support",
         (f"{COMPOSE}test_planned_releases_keep_their_goal_together_and_hardly_more[goal0-query0-12]",),
     ),
-    Sabotage(
-        "losses of a manifest are believed",
-        "composition/manifest_checks.py",
-        '    return None if proved else "its losses are not those of its noise"\n',
-        "    return None\n",
-        (f"{MANIFESTS}test_a_move_that_is_divided_among_many_cells_is_refused",),
+    *(
+        Sabotage(
+            f"{what} of a manifest is believed",
+            "tables/manifest_checks.py",
+            "    if _WORDS.fullmatch(where) and not same_words",
+            f"    if re.match({where!r}, where) or _WORDS.fullmatch(where) and not same_words",
+            (f"{FORGED}[{forgery}]",),
+        )
+        for what, where, forgery in (
+            ("the number of losses", "losses$", "the losses of quantiles"),
+            ("the size of a loss", "losses.+size", "a move that is divided among many cells"),
+            ("the guarantee", "guarantee", "the neighbours of the guarantee"),
+            ("the unit", "table.unit", "the column of units"),
+            ("the statement", "statement", "a statement of less"),
+            ("the description of a table", "table.tables", "a key that is no column"),
+        )
     ),
     Sabotage(
         "the certificate of a manifest is not proved",
-        "composition/manifest_checks.py",
-        "        require_proved(proof)\n",
+        "tables/manifest_checks.py",
+        "        require_proved(certificate)\n",
         "",
-        (f"{MANIFESTS}test_a_certificate_of_another_scale_or_of_nothing_is_refused",),
+        (f"{FORGED}[half the scale]",),
     ),
     Sabotage(
-        "a guarantee of a manifest is believed",
-        "composition/manifest_checks.py",
-        "    if guarantee.epsilon < epsilon or guarantee.delta < delta:\n",
+        "the numbers of another version are believed",
+        "tables/manifest_checks.py",
+        "    if _WORDS.fullmatch(where) and not same_words",
+        "    if not same_words",
+        (f"{MANIFESTS}test_the_words_of_another_version_are_believed_and_its_numbers_are_not",),
+    ),
+    Sabotage(
+        "a manifest may have any other field",
+        "tables/manifest_checks.py",
+        "            if name not in derived:\n                return",
+        "            if name not in derived:\n                continue\n                return",
+        (f"{FORGED}[a field that nobody writes]",),
+    ),
+    Sabotage(
+        "true is 1 in a manifest",
+        "tables/manifest_checks.py",
+        "    return stated == derived and (numbers or type(stated) is type(derived))\n",
+        "    return stated == derived\n",
+        (f"{FORGED}[a number that is true]",),
+    ),
+    Sabotage(
+        "the errors of a manifest are believed",
+        "tables/manifest_checks.py",
+        "_SAME_ERROR = 1e-9\n",
+        "_SAME_ERROR = 1.0\n",
+        (f"{FORGED}[smaller errors]",),
+    ),
+    Sabotage(
+        "a directory has any parts",
+        "tables/manifest_checks.py",
+        "        if hashlib.sha256(listing.encode()).hexdigest() != digest:\n",
+        "        if False:\n",
+        (f"{MANIFESTS}test_the_digest_of_a_directory_is_that_of_its_parts",),
+    ),
+    Sabotage(
+        "a ledger reserves what a forged manifest says",
+        "ledger/charge_request.py",
+        '    if "schema" in plain:\n',
         "    if False:\n",
-        (f"{MANIFESTS}test_a_guarantee_below_the_proved_one_is_refused",),
+        (f"{FORGED}[the loss of a threshold]",),
     ),
     Sabotage(
         "sums of losses are laid out anew for every epsilon",
