@@ -192,8 +192,8 @@ SABOTAGES = [
     Sabotage(
         "a carriage return ends no strict line",
         "tables/engines/records.py",
-        '    paired = layout.strict_lines and b"\\r" in text\n',
-        "    paired = False\n",
+        "            is_end |= returns\n",
+        "            size = 1\n",
         (f"{STRICT}[csv]", f"{STRICT}[json]"),
     ),
     Sabotage(

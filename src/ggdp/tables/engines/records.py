@@ -167,12 +167,16 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
     data = np.frombuffer(text, dtype=np.uint8)
     line_end = layout.terminator[-1]
     is_end = data == line_end
-    paired = layout.strict_lines and b"\r" in text
-    if paired:
-        # Of a carriage return with a line feed after it the line feed is the end; any other is one by itself.
-        returns = np.flatnonzero(data == _RETURN)
-        is_end[returns[data[np.minimum(returns + 1, len(data) - 1)] != line_end]] = True
-    elif len(layout.terminator) == 2:
+    size = len(layout.terminator)
+    if layout.strict_lines and b"\r" in text:
+        returns = data == _RETURN
+        pairs = np.count_nonzero(is_end[1:] & returns[:-1])
+        if pairs == np.count_nonzero(is_end) == np.count_nonzero(returns):
+            size = 2
+        else:
+            # There is a blank line between the two of a pair.
+            is_end |= returns
+    elif size == 2:
         is_end[1:] &= data[:-1] == layout.terminator[0]
         is_end[:1] = False
     if layout.escape is not None and layout.escape in text:
@@ -194,10 +198,7 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
         return _Fields(places[:0], places[:0], last[:0], 0, proper=True)
     places, last = places[: complete[-1] + 1], last[: complete[-1] + 1]
     starts = np.concatenate([[0], places[:-1] + 1])
-    stops = places - (last * (len(layout.terminator) - 1))
-    if paired:
-        ends = places[complete]
-        stops[complete] -= (data[ends] == line_end) & (data[np.maximum(ends - 1, 0)] == _RETURN)
+    stops = places - (last * (size - 1))
     return _Fields(starts, stops, last, int(places[-1]) + 1, proper=True)
 
 
