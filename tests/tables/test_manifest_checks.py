@@ -27,7 +27,7 @@ KINDS = [
 ]
 # Of every so many changes one is tried every time.
 STRIDE = 24
-PAIRS, ALL_PAIRS = 16, 1500
+PAIRS, ALL_PAIRS = 16, 600
 
 
 def always(_change, _manifest):
@@ -91,6 +91,7 @@ BELIEVED = [
     ("mechanism", r"mechanism\.bounds(\[\])*", dropped, "those of cells that were dropped are not listed"),
     ("mechanism", r"values\.shape(\[\])?", repeated, "any number of values has noise, of which few move"),
     ("selection", r"values\.type", to("integer", "number", "label"), "candidates may be texts or numbers"),
+    ("selection", r"sensitivity", always, "that of a utility is all that is stated of it"),
     ("selection", r"mechanism\.(candidates|excluded)", always, "of how many was selected is public"),
     ("table", r"values\.shape\[\]", left_by_a_threshold, "how many cells are shown is a part of the result"),
     ("table", r"table\.request\.domain\.\w+\.(levels|edges)(\[\])?", always, REQUEST),

@@ -123,8 +123,8 @@ def guarantee_from(plain: Mapping[str, Any]) -> Guarantee:
     """Return the guarantee that its `to_dict` described."""
     if plain["notion"] == "pure":
         return PureDP(plain["epsilon"], plain["neighbours"])
-    kind = {"probabilistic": ProbabilisticDP, "approximate": ApproxDP}[plain["notion"]]
-    return kind(plain["epsilon"], plain["delta"], plain["neighbours"])
+    kinds: dict[str, type[ProbabilisticDP | ApproxDP]] = {"probabilistic": ProbabilisticDP, "approximate": ApproxDP}
+    return kinds[plain["notion"]](plain["epsilon"], plain["delta"], plain["neighbours"])
 
 
 def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # noqa: ANN401 - every kind of part

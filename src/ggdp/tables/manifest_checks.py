@@ -583,14 +583,14 @@ def _adjusted(release: Release, step: Mapping[str, Any], size: int, where: str) 
         fitted = fit_total(release, given["total"], nonnegative=given["nonnegative"], parts=[slice(0, 1)])
         last = Adjustment("fit_total", (*fitted.adjustments[-1].parameters[:-1], ("parts", parts)))
         return adjusted(release, fitted.values, last), size
-    ways = {"clip": clip, "round_values": round_values, "normalise": normalise, "project": project}
+    ways: dict[str, Any] = {"clip": clip, "round_values": round_values, "normalise": normalise, "project": project}
     return ways[name](release, **given), size
 
 
 def _entry(manifest: Mapping[str, Any]) -> EntryReference | None:
-    plain = manifest.get("ledger")
-    if plain is None and "ledger" not in manifest:
+    if "ledger" not in manifest:
         return None
+    plain = manifest["ledger"]
     if not _IDENTITY.fullmatch(plain["identity"]) or _integer(plain["entry"]) < 1:
         raise _ContradictionError("ledger is not an entry of a ledger")
     return EntryReference(identity=plain["identity"], entry=plain["entry"])
@@ -658,8 +658,8 @@ def _difference(stated: Any, derived: Any, where: str, *, same_words: bool) -> s
         if len(stated) != len(derived):
             return f"{where} has {len(stated)} items, but the rest of the manifest needs {len(derived)}"
         pairs = enumerate(zip(stated, derived, strict=True))
-        found = (_difference(mine, own, f"{where}[{place}]", same_words=same_words) for place, (mine, own) in pairs)
-        return next(filter(None, found), None)
+        items = (_difference(mine, own, f"{where}[{place}]", same_words=same_words) for place, (mine, own) in pairs)
+        return next(filter(None, items), None)
     if _same(stated, derived):
         return None
     return f"{where} is {_SHORT.repr(stated)}, but the rest of the manifest makes it {_SHORT.repr(derived)}"
