@@ -261,3 +261,17 @@ def test_an_epsilon_beyond_all_losses_has_no_lower_bound_but_an_upper_one(cells)
     lower, upper = ggdp.compose([cells]).delta(1e308)
     assert lower == 0.0
     assert upper <= 1e-60
+
+
+def test_more_losses_than_a_grid_adds_are_bounded_without_one():
+    from ggdp.composition.total import TotalLoss
+    from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.total_loss import MOST_ADDED, MOST_LOSSES, CoordinateLoss, CountedLoss
+
+    loss = CoordinateLoss(NoiseLaw(order=3, scale=10.0, support="integer"), 1)
+    assert TotalLoss.of([CountedLoss(loss, MOST_ADDED + 1)]).delta(1.0) == (0.0, 1.0)
+    for count in (MOST_LOSSES + 1, 10**30):
+        with pytest.raises(ArgumentError, match="count"):
+            CountedLoss(loss, count)
+        with pytest.raises(ArgumentError, match="count"):
+            CountedLoss.from_dict({**CountedLoss(loss, 1).to_dict(), "count": count})

@@ -183,3 +183,11 @@ def test_ten_tenths_fit_for_every_mechanism(tmp_path):
         tenths.charge(ggdp.ExponentialMechanism(ggdp.PureDP(0.1), sensitivity=1, candidates=["a", "b"]))
     assert not tenths.would_allow(ggdp.PureDP(1e-9, "add-remove"))
     tenths.verify()
+
+
+@pytest.mark.parametrize("count", [10**9 + 1, 2**63 - 1, 2**63, 10**30])
+def test_more_uses_than_a_composition_has_are_refused_before_anything_is_computed(tmp_path, count):
+    ledger = ggdp.Ledger.create(tmp_path / "year.ledger", ggdp.ApproxDP(1.0, 1e-6), accounting="reserved")
+    with pytest.raises(ggdp.GgdpError, match=r"count = [0-9]+: must be at most 1,000,000,000"):
+        ledger.reserve([(ggdp.PureDP(0.1, "add-remove"), count)])
+    assert ledger.head.number == 0

@@ -400,3 +400,34 @@ def test_an_upper_bound_does_not_prove_a_smaller_scale_to_fail():
     assert forged.bound.enclose(forged.law.with_scale(noise.scale * (1 - 1e-6))).lower > forged.target
     with pytest.raises(CertificateError, match=r"^tight = .*upper bound"):
         ggdp.verify(forged)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("corner", ("corner", 0, 1), 2**63),
+        ("corner", ("corner", 0, 1), 10**30),
+        ("absolute-sum", ("layout", "others", 0, "count"), 2**63),
+        ("absolute-sum", ("layout", "window", "top"), 2**63),
+        ("absolute-sum", ("epsilon",), 1e30),
+        ("integer-shift", ("order",), 1e308),
+    ],
+)
+def test_numbers_beyond_the_arithmetic_are_refused_and_neither_abort_nor_go_on_forever(name, path, value):
+    record = record_of(name) | {"proved": 0.5, "target": 0.5}
+    *way, last = path
+    place = record["parameters"] = json.loads(json.dumps(record["parameters"]))
+    for step in way:
+        place = place[step]
+    place[last] = value
+    try:
+        ggdp.verify(record)
+    except CertificateError:
+        return
+    # A larger epsilon is easier to keep.
+    assert path == ("epsilon",)
+
+
+def test_a_certificate_cannot_ask_for_more_bits_than_its_bound_ever_needs():
+    with pytest.raises(CertificateError, match=r"precision = 16384: no proof by this bound needs so many bits"):
+        ggdp.verify(record_of("corner") | {"precision": 1 << 14})

@@ -65,3 +65,41 @@ def test_what_cannot_be_read_is_named(tmp_path):
 @pytest.mark.parametrize("key", QUESTIONS)
 def test_every_question_can_be_answered(answers, key):
     assert read_deployment(answers(f'[answers]\n{key} = "yes"')).answers == {key: "yes"}
+
+
+@pytest.mark.parametrize(
+    "sign", ["\\u0000", "\\u001b[31m", "\\u009b2J", "\\u007f", "\\u202e", "\\u202a", "\\u2066", "\\u2069", "\\ufeff"]
+)
+@pytest.mark.parametrize(
+    "text", ['[answers]\nunit = "one{}"', '[registry]\nauthors = ["a", "b{}"]', '[[sources]]\nurl = "https://a.b/{}"']
+)
+def test_a_character_that_readers_would_not_see_is_refused(answers, text, sign):
+    with pytest.raises(ArgumentError) as refused:
+        read_deployment(answers(text.replace("{}", sign)))
+    assert "has a control character, or one that changes the direction of text; remove it" in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "JaVaScRiPt://x",
+        "//a.b",
+        "a.b",
+        "https://",
+        "https://a b",
+        "https://a<b>",
+    ],
+)
+def test_an_address_is_one_of_the_web(answers, url):
+    with pytest.raises(ArgumentError, match=r"sources\.url = .* must be an address that begins with https://"):
+        read_deployment(answers(f"[[sources]]\nurl = '{url}'"))
+    (found,) = read_deployment(answers("[[sources]]\nurl = ' https://a.b/c?d=1#e '")).sources
+    assert found == {"url": "https://a.b/c?d=1#e"}
+
+
+def test_answers_in_other_scripts_and_of_several_lines_are_kept(answers):
+    text = "\N{HEBREW LETTER ALEF}\N{RIGHT-TO-LEFT MARK} \N{ARABIC LETTER ALEF}\n\tnext \N{GRINNING FACE}"
+    assert read_deployment(answers(f'[answers]\nunit = """{text}"""')).answers == {"unit": text}

@@ -176,3 +176,14 @@ def test_intervals_say_whether_they_allow_for_what_is_left_out(manifest):
     left_out, allowed = (text_of(ggdp.report(manifest(name)).to_html()) for name in ("visits", "cut"))
     assert "What is left out is not in them" in left_out
     assert "They allow for what is left out of the counts" in allowed
+
+
+def test_answers_are_text_in_the_page_whatever_they_hold(manifest, answers, tmp_path):
+    hostile = "<script>alert(1)</script> </style> {{ 7 * 7 }} {% raw %} <img src=x onerror=alert(1)>"
+    text = f"[answers]\nunit = '''{hostile}'''\n[signatures]\nroles = ['''{hostile}''']\n"
+    out = tmp_path / "report.html"
+    ggdp.report([manifest("smoking")], deployment=answers(text), out=out)
+    page = out.read_text(encoding="utf-8")
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt; &lt;/style&gt; {{ 7 * 7 }} {% raw %} &lt;img src=x") >= 2
+    assert "<script" not in page
+    assert "<img" not in page

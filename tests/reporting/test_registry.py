@@ -207,3 +207,38 @@ def test_yaml_reads_back_as_it_was_and_keeps_lines(manifest, answers):
 def test_yaml_keeps_what_looks_like_something_else():
     odd = {"a": "no", "b": "12", "c": "- x\n- y: z\n", "d": "é # not a comment", "e": " two\nlines ", "f": "tab\there"}
     assert yaml.safe_load(as_yaml(odd)) == odd
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("yes", "null", "~", "1e3", "0o14", "0x1f", ".5e3", "+1", "1.", "2026-03-31", "12:30:45", ".nan", "-", "- a"),
+        *(
+            "a: b",
+            "# c",
+            "'",
+            '"',
+            "*a",
+            "&a",
+            "!!python/object:os.system",
+            "{a: 1}",
+            "[1]",
+            "---",
+            "a\n---\nb",
+            "a\n...\n",
+        ),
+        *("  x\ny", "x \ny", "a\tb", "a\x85b", "a\u2028b\nc", "{{ 7 * 7 }}", "<script>", "<<", "=", "", "\n", "#a\nb"),
+    ],
+)
+def test_a_text_stays_a_text_in_yaml(text):
+    import re
+
+    import yaml
+
+    from ggdp.reporting.registry_entry import as_yaml
+
+    written = as_yaml({"a": text, "b": [text]})
+    assert yaml.safe_load(written) == {"a": text, "b": [text]}
+    # Numbers of YAML 1.2, which the reader here does not know.
+    number = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+"
+    assert not re.fullmatch(number, as_yaml({"a": text}).removeprefix("a: ").rstrip("\n"))
