@@ -98,7 +98,7 @@ def integer(*, at_least: int, at_most: int | None = None, **named: object) -> in
         raise ArgumentTypeError(name, value, "must be an integer")
     if value < at_least:
         raise ArgumentError(name, value, f"must be at least {at_least}")
-    if at_most is not None and value > at_most:
+    if at_most is not None and int(value) > at_most:
         raise ArgumentError(name, value, f"must be at most {at_most:,}")
     return int(value)
 

@@ -40,8 +40,8 @@ SABOTAGES = [
     Sabotage(
         "a completion waits for NumPy",
         "cli/app.py",
-        "import typer\n\nfrom ggdp.cli.account import account\n",
-        "import numpy\nimport typer\n\nfrom ggdp.cli.account import account\n",
+        "import typer\n\nfrom ggdp.cli import INTERRUPTED\n",
+        "import numpy\nimport typer\n\nfrom ggdp.cli import INTERRUPTED\n",
         (f"{COMPLETION}test_zsh_and_fish_complete[fish]",),
     ),
     Sabotage(
@@ -57,5 +57,19 @@ SABOTAGES = [
         '    return "\\b\\nExample:\\n" + ',
         '    return "Example:\\n" + ',
         (f"{HELP}test_the_help_shows_its_example_in_lines_that_can_be_copied[release]",),
+    ),
+    Sabotage(
+        "an interrupt while modules load prints a traceback",
+        "cli/__init__.py",
+        "    except KeyboardInterrupt:\n",
+        "    except ZeroDivisionError:\n",
+        ("tests/cli/test_interrupts.py::test_an_interrupt_while_modules_are_loaded_is_one_line",),
+    ),
+    Sabotage(
+        "the name of a file steers the terminal",
+        "cli/output.py",
+        'typer.echo("\\n".join(printable(line) for line in text.split("\\n")), err=err)',
+        "typer.echo(text, err=err)",
+        ("tests/cli/test_hostile_files.py::test_the_name_of_a_file_cannot_steer_the_terminal",),
     ),
 ]

@@ -8,6 +8,7 @@ TEXT = "tests/tables/engines/test_text_files.py::"
 TEMPORARY = "tests/tables/engines/test_temporary.py::"
 DAMAGE = "tests/tables/engines/test_damage.py::"
 DAMAGED_COMMANDS = "tests/cli/test_ledger.py::test_a_damaged_file_is_charged_unless_no_row_can_be_the_reason"
+SMALL = "tests/test_files.py::"
 HOLES = "tests/fuzz/test_known_holes.py::"
 NAMES = "tests/fuzz/test_known_names.py::"
 LINES = "tests/fuzz/test_lines.py::"
@@ -304,5 +305,46 @@ SABOTAGES = [
         "        shown.add_note(note)\n",
         "        pass\n",
         ("tests/explorer/test_releasing.py::test_a_damaged_file_fails_alone_in_the_process_of_the_explorer",),
+    ),
+    Sabotage(
+        "a device is read as a file",
+        "_files.py",
+        "if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):",
+        "if stat.S_ISDIR(mode):",
+        (f"{SMALL}test_a_device_is_not_read[/dev/null]",),
+    ),
+    Sabotage(
+        "a file without end is read to its end",
+        "_files.py",
+        "                if len(content) > most:\n",
+        "                if len(content) > 2 * most:\n",
+        (
+            f"{SMALL}test_a_file_of_the_most_bytes_is_read_and_one_of_more_is_not",
+            f"{SMALL}test_a_pipe_is_read_to_its_end_and_no_further_than_the_limit",
+        ),
+    ),
+    Sabotage(
+        "a pipe that nobody writes to is an empty file",
+        "_files.py",
+        "if stat.S_ISFIFO(mode) and not content:",
+        "if False:",
+        (f"{SMALL}test_a_pipe_without_a_writer_is_refused_and_not_waited_for",),
+    ),
+    Sabotage(
+        "a name may be in JSON twice",
+        "_files.py",
+        "    if len(found) < len(pairs):\n",
+        "    if len(found) > len(pairs):\n",
+        (f"{SMALL}test_json_that_later_code_could_fail_on_is_refused[a name twice]",),
+    ),
+    Sabotage(
+        "what is nested deeply is left to later code",
+        "_files.py",
+        "    for _ in range(DEEPEST):\n",
+        "    for _ in range(100 * DEEPEST):\n",
+        (
+            f"{SMALL}test_json_that_later_code_could_fail_on_is_refused[a level too many]",
+            f"{SMALL}test_toml_that_later_code_could_fail_on_is_refused[headings that grow]",
+        ),
     ),
 ]

@@ -364,4 +364,14 @@ SABOTAGES = [
         "idle_in_transaction_session_timeout = 0",
         (f"{FAULTS}test_a_postgresql_writer_that_stands_still_gives_the_lock_back_and_charges_nothing",),
     ),
+    Sabotage(
+        "any number of uses is reserved",
+        "ledger/ledger.py",
+        "_validate.integer(count=count, at_least=1, at_most=MOST_TIMES)",
+        "_validate.integer(count=count, at_least=1)",
+        (
+            "tests/ledger/test_reserved.py::"
+            "test_more_uses_than_a_composition_has_are_refused_before_anything_is_computed[1000000001]",
+        ),
+    ),
 ]

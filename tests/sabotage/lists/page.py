@@ -11,7 +11,7 @@ SABOTAGES = [
     Sabotage(
         "a page on a loopback address answers to any name",
         "explorer/guard.py",
-        'if self.loopback and not is_loopback(_name(headers.get("host", ""))):',
+        'if self.loopback and not (is_loopback(_name(headers)) and scope["path"].startswith("/")):',
         "if False:",
         (f"{GUARD}test_a_name_that_was_made_to_point_here_is_refused",),
     ),
@@ -98,5 +98,33 @@ SABOTAGES = [
         "right = delta + (1 - delta) * answer",
         "right = answer",
         (f"{BELIEFS}test_coin_and_answer_attain_the_bounds",),
+    ),
+    Sabotage(
+        "the name in a Host header ends anywhere",
+        "explorer/guard.py",
+        '_HOST.fullmatch("".join',
+        '_HOST.match("".join',
+        (f"{GUARD}test_a_name_that_was_made_to_point_here_is_refused",),
+    ),
+    Sabotage(
+        "any number of uploads is received at once",
+        "explorer/uploads.py",
+        "if self._under_way >= MOST_AT_ONCE:",
+        "if False:",
+        ("tests/explorer/test_uploads.py::test_a_few_files_are_received_at_once_and_the_next_one_is_told_to_wait",),
+    ),
+    Sabotage(
+        "a closed page frees the file of a release that is being made",
+        "explorer/memory_file.py",
+        "        if not self._holders:\n",
+        "        if True:\n",
+        ("tests/explorer/test_uploads.py::test_a_release_that_is_under_way_keeps_its_file_until_it_ends",),
+    ),
+    Sabotage(
+        "a file that arrives after its page was closed stays",
+        "explorer/uploads.py",
+        "        if ticket not in self._waiting:\n",
+        "        if False:\n",
+        ("tests/explorer/test_uploads.py::test_a_page_that_is_closed_while_it_takes_a_file_leaves_nothing",),
     ),
 ]

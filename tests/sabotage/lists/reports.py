@@ -62,8 +62,8 @@ SABOTAGES = [
     Sabotage(
         "a changed file is shown as the released one",
         "reporting/published_files.py",
-        "    if hashlib.sha256(content).hexdigest() != digest:\n",
-        "    if not hashlib.sha256(content).hexdigest():\n",
+        'return "same" if hashlib.file_digest(file, "sha256").hexdigest() == digest else "changed"',
+        'return "same"',
         (f"{PUBLISHED}test_a_file_that_was_changed_is_not_shown",),
     ),
     Sabotage(
@@ -114,5 +114,26 @@ SABOTAGES = [
         "    basic, first = report.total.basic, report.releases[0]\n",
         "    basic, first = report.total.composed or report.total.basic, report.releases[0]\n",
         (f"{REGISTRY}test_several_releases_state_the_sum_that_always_holds",),
+    ),
+    Sabotage(
+        "an answer runs the other way",
+        "reporting/deployment.py",
+        "isinstance(one, str) and _UNSEEN.search(one)",
+        "isinstance(one, str) and False",
+        ("tests/reporting/test_deployment.py::test_a_character_that_readers_would_not_see_is_refused",),
+    ),
+    Sabotage(
+        "a text becomes a number in YAML",
+        "reporting/registry_entry.py",
+        """ "'" if value[:1] in {*"+-.0123456789"} else None""",
+        " None",
+        ("tests/reporting/test_registry.py::test_a_text_stays_a_text_in_yaml",),
+    ),
+    Sabotage(
+        "a primary key need not be a column",
+        "reporting/published_files.py",
+        "    if not found.issuperset(by):\n",
+        "    if False:\n",
+        ("tests/cli/test_hostile_files.py::test_a_primary_key_that_is_no_column_is_refused",),
     ),
 ]
