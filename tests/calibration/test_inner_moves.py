@@ -53,10 +53,11 @@ def crossing(order: float, d: float, levels: np.ndarray) -> np.ndarray:
 
 def last_real(notion: str, order: float, d: float, levels: np.ndarray, epsilon: float) -> np.ndarray:
     """Return what the last coordinate adds where the others lose epsilon - level."""
-    z = crossing(order, d, levels)
+    # A loss that is epsilon but for rounding is not above it.
+    z = crossing(order, d, levels + 1e-12)
     if notion == "approximate":
         return survival(order, z) - np.exp(np.minimum(levels, 700.0)) * survival(order, z + d)
-    return survival(order, z) + 1.0 - survival(order, crossing(order, d, levels - 2.0 * epsilon))
+    return survival(order, z) + 1.0 - survival(order, crossing(order, d, levels - 2.0 * epsilon - 1e-12))
 
 
 def nodes_of(order: float, d: float, number: int) -> tuple[np.ndarray, np.ndarray]:

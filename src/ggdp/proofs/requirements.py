@@ -154,7 +154,8 @@ class Question:
         epsilon, delta = (_share(value, many) for value in (self.goal.epsilon, self.goal.delta))
         if not (epsilon > 0.0 and delta > 0.0):
             return []
-        alone = replace(self, goal=replace(self.goal, epsilon=epsilon, delta=delta))
+        notion = ProbabilisticDP if self.goal.notion == "probabilistic" else ApproxDP
+        alone = replace(self, goal=notion(epsilon, delta))
         note = (
             f"upper bound: each of the {many} coordinates keeps its share of epsilon and delta on its own, since no "
             "scale was found by adding up their losses"

@@ -111,6 +111,13 @@ def _on_block(p: arb, points: list[arb], terms: int) -> list[arb]:
 
 def _taylor(p: arb, c: arb, terms: int) -> list[arb]:
     """Enclose the first Taylor coefficients of exp(-x^p) at c > 0."""
-    x, order = arb_series([c, 1], prec=terms), arb_series([p], prec=terms)
-    found = (-(x**order)).exp()
+    # Series are cut off after ctx.cap terms, whatever they are asked for.
+    cap = ctx.cap
+    try:
+        ctx.cap = terms
+        found = (-(arb_series([c, 1], prec=terms) ** arb_series([p], prec=terms))).exp()
+    finally:
+        ctx.cap = cap
+    if found.prec < terms:
+        return [arb(math.nan)] * terms
     return [found[k] for k in range(terms)]

@@ -127,4 +127,11 @@ SABOTAGES = [
             "test_a_bound_that_rises_with_the_scale_on_the_integers_is_left_behind",
         ),
     ),
+    Sabotage(
+        "the Taylor series of a block has half of its terms",
+        "proofs/survival.py",
+        "        ctx.cap = terms\n",
+        "        ctx.cap = terms // 2\n",
+        ("tests/proofs/test_survival.py::test_many_points_hold_the_value_of_each_and_are_as_accurate",),
+    ),
 ]
