@@ -298,6 +298,8 @@ def test_open_ledgers_refuse_exactly_when_the_chain_has_lost_what_they_saw(path,
                 # A link would let later charges change the copy.
                 if place.is_symlink():
                     renamed_over(place, copy)
+                # A journal is played by whoever reads first; until then, the file alone is not the ledger.
+                assert ggdp.Ledger(place).head == kept[-1]
                 chain = list(kept)
             elif turn in ("charge", "read"):
                 one = chance.randrange(3)
