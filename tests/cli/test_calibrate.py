@@ -111,7 +111,7 @@ def test_the_table_for_people_shows_scale_guarantee_and_proof(ggdp_cli):
         ("calibrate --order 2 --epsilon 1 --delta 0.1 --neighbours replace-one", "Sensitivity.histogram"),
         ("calibrate --order 2 --epsilon 1 --notion approximate", "--delta = None"),
         ("calibrate --order 1 --epsilon 1 --delta 0.1 --notion pure", "--delta = 0.1"),
-        ("calibrate --order 1 --epsilon 1e-10 --sensitivity 1e308", "does not fit in a 64-bit float"),
+        ("calibrate --order 1 --epsilon 1e-10 --sensitivity 1e308", "leave the 64-bit floats"),
         ("calibrate --order 3 --epsilon 1 --delta 0.1 --max-cells 100000000", "at most 100,000,000 coordinates"),
         ("calibrate --order 2 --epsilon 1 --bounds 0:1e300 --bounding truncated", "--bounds = "),
         ("calibrate --order 2 --epsilon 1 --delta 0.1 --box 1 --sensitivity 1", "--box = '1'"),

@@ -115,7 +115,7 @@ def test_a_file_that_was_changed_fails_and_all_are_reported(signed, capsys):
     assert [one["error"] for one in files] == [
         "describes another version of 'out.csv': the digest differs",
         None,
-        "is neither a manifest nor a certificate of ggdp",
+        "is not a JSON file; name a manifest or a certificate of ggdp",
         "cannot be read (No such file or directory)",
     ]
     assert files[0]["published"] == {"out.csv": "changed"}
@@ -181,7 +181,7 @@ def test_files_of_something_else_fail_in_one_line(content, capsys):
 def test_a_device_is_not_read(capsys):
     code, (one,) = verified(capsys, "/dev/zero")
     assert code == 1
-    assert one["error"] == "cannot be read (is not a regular file)"
+    assert one["error"] == "is a device; name a file"
 
 
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])

@@ -215,7 +215,7 @@ def test_what_is_left_of_a_charge_that_failed_is_said(
     people: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*arguments: Any) -> None:
-        arguments[-1].commit()
+        arguments[4].commit()
         raise RuntimeError("the secret of Jane Doe")
 
     monkeypatch.setattr("ggdp.tables.table_plan.release_counts", failing)

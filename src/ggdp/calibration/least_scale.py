@@ -160,8 +160,7 @@ def in_floats(requirement: Requirement) -> Iterator[None]:
             raise
         message = (
             f"the numbers of the bound {requirement.bound.name!r} for the target {requirement.target!r} leave the "
-            f"64-bit floats ({type(left).__name__}); use a less extreme order, epsilon, delta, sensitivity or width of "
-            "bounds"
+            "64-bit floats; use a less extreme order, epsilon, delta, sensitivity or width of bounds"
         )
         raise SearchError(message) from None
 

@@ -309,7 +309,7 @@ SABOTAGES = [
     Sabotage(
         "a device is read as a file",
         "_files.py",
-        "if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):",
+        "if not stat.S_ISREG(mode) and not (pipe and stat.S_ISFIFO(mode)):",
         "if stat.S_ISDIR(mode):",
         (f"{SMALL}test_a_device_is_not_read[/dev/null]",),
     ),

@@ -78,8 +78,8 @@ SABOTAGES = [
     Sabotage(
         "a private key that everybody can read is used",
         "_files.py",
-        "status.st_mode & 0o077:",
-        "status.st_mode & 0:",
+        " and mode & 0o077:",
+        " and mode & 0:",
         (
             f"{SIGNATURES}test_a_key_that_others_can_read_or_write_is_refused",
             f"{VERIFY}test_a_key_that_cannot_sign_is_refused_before_the_ledger_is_charged",
@@ -88,8 +88,8 @@ SABOTAGES = [
     Sabotage(
         "a pipe is read as if it were a file",
         "_files.py",
-        "        if not stat.S_ISREG(status.st_mode):\n",
-        "        if False:\n",
+        "not (pipe and stat.S_ISFIFO(mode))",
+        "not stat.S_ISFIFO(mode)",
         (f"{SIGNATURES}test_a_large_file_a_pipe_and_a_dangling_link_are_refused_without_waiting",),
     ),
     Sabotage(
@@ -119,8 +119,8 @@ SABOTAGES = [
     Sabotage(
         "a total ignores signatures",
         "composition/parts.py",
-        "    return found, checked_signature(path, content, signers)\n",
-        "    return found, None\n",
+        "signature = checked_signature(one, content, signers)",
+        "signature = None",
         (
             f"{SIGNATURES}test_totals_and_reports_require_signatures_by_the_signer[compose]",
             f"{SIGNATURES}test_totals_and_reports_refuse_a_signature_that_does_not_fit[compose]",
