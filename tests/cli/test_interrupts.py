@@ -23,7 +23,8 @@ ENTRIES = {"script": ["-c", "import sys; from ggdp.cli import main; sys.exit(mai
 
 def interrupted(tmp_path, entry, module, *arguments):
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "INTERRUPTED_MODULE": module}
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    environment = os.environ | {"PYTHONPATH": path, "INTERRUPTED_MODULE": module}
     return subprocess.run(
         [sys.executable, *ENTRIES[entry], *arguments], capture_output=True, text=True, env=environment, check=False
     )
