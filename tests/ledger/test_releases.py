@@ -183,6 +183,21 @@ def test_a_packed_file_that_is_cut_is_charged_and_one_that_is_not_packed_is_not(
     assert ledger.spent() == balance("0.5")
 
 
+def test_an_engine_that_does_not_start_is_not_charged(ledger, tmp_path, monkeypatch):
+    from ggdp.tables.engines.spark import local_session
+
+    def failing():
+        raise RuntimeError("no port is free")
+
+    for name in ("_default_session", "_started"):
+        monkeypatch.setattr(local_session, name, failing)
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+    (tmp_path / "people.csv").write_text("sex\nf\n")
+    with pytest.raises(ggdp.GgdpError, match="Spark could not be started"):
+        ggdp.release_table(tmp_path / "people.csv", **TABLE, engine="spark", ledger=ledger)
+    assert ledger.entries() == ()
+
+
 def test_a_failure_to_write_keeps_the_charge(ledger, tmp_path, monkeypatch):
     def full(*_, **__):
         raise ArgumentError("out", "table.csv", "cannot be written (No space left on device); name another file")

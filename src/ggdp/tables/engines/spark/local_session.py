@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ggdp.errors import MissingExtraError, install_hint
+from ggdp.errors import GgdpError, MissingExtraError, install_hint
 
 if TYPE_CHECKING:
     import logging
@@ -63,6 +63,8 @@ def session() -> SparkSession:
     ------
     MissingExtraError
         If PySpark is not installed, or Java is not or is older than 17.
+    GgdpError
+        If Spark could not be started.
 
     Notes
     -----
@@ -80,8 +82,15 @@ def session() -> SparkSession:
     except ImportError:
         message = f"Spark needs PySpark: {install_hint('spark')}"
         raise MissingExtraError(message) from None
-    with _starting, quiet():
-        return SparkSession.getActiveSession() or _default_session() or _started()
+    try:
+        with _starting, quiet():
+            return SparkSession.getActiveSession() or _default_session() or _started()
+    except MissingExtraError:
+        raise
+    except Exception:
+        # No data are open yet: unlike a source that cannot be read, this is not charged.
+        message = "Spark could not be started. Start a session yourself to see why, and release its data frame"
+        raise GgdpError(message) from None
 
 
 def _default_session() -> SparkSession | None:
