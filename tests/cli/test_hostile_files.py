@@ -66,7 +66,9 @@ def test_a_primary_key_that_is_no_column_is_refused(capsys, folder):
     manifest = json.loads((folder / "good.manifest.json").read_text())
     manifest["table"]["tables"][0]["tableSchema"]["primaryKey"] = ["street"]
     (folder / "good.manifest.json").write_text(json.dumps(manifest))
-    assert "primaryKey[0] is 'street', but the rest of the manifest makes it 'ward'" in error_of(capsys, "report", "good.manifest.json", "--json")
+    assert "primaryKey[0] is 'street', but the rest of the manifest makes it 'ward'" in error_of(
+        capsys, "report", "good.manifest.json", "--json"
+    )
 
 
 def test_a_published_file_that_is_not_its_table_is_refused(capsys, folder):
