@@ -56,8 +56,24 @@ TIMED: dict[str, Records] = {
     "12 monthly histograms, Laplace": [noise(1.0, 10.0, releases=12)],
     "12 monthly histograms, order 3, 5 cells": [noise(3.0, 60.0, cells=5, releases=12)],
     "100 randomised responses": [response(0.1, releases=100)],
+    "3 releases of orders 1.2, 3 and 8, 6 cells, on the reals": [
+        noise(1.2, 3.6, "real", cells=3),
+        noise(3.0, 7.0, "real", cells=2),
+        noise(8.0, 9.0, "real"),
+    ],
+    "7 releases of orders 1.2, 3 and 8, moved by 1, 2 and 5, on the reals": [
+        noise(order, scale * size, "real", size=size)
+        for order, scale in ((1.2, 5.0), (3.0, 8.0), (8.0, 9.0))
+        for size in (1.0, 2.0)
+    ]
+    + [noise(3.0, 30.0, "real", size=5.0)],
 }
-AIMS = {"1,000 releases of 20 laws, mixed": 1.0, "1,000 releases of 1,000 laws, mixed": 20.0}
+AIMS = {
+    "1,000 releases of 20 laws, mixed": 1.0,
+    "1,000 releases of 1,000 laws, mixed": 20.0,
+    "3 releases of orders 1.2, 3 and 8, 6 cells, on the reals": 3.0,
+    "7 releases of orders 1.2, 3 and 8, moved by 1, 2 and 5, on the reals": 3.0,
+}
 # A finer discretisation takes dp-accounting minutes here.
 COARSE_ONLY = ("1,000 releases of 1,000 laws, mixed",)
 

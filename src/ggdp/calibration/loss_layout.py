@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PlannedTotal", "planned_total", "planned_upper", "samples_of"]
 
 # Relative distance of the upper from the lower bound of delta that is aimed at.
-DISTANCE = 3.2e-5
+DISTANCE = 2.2e-5
 # Distance over theta (1 + theta) W.
 PER_SPREAD = 6.0
 # Losses so many times as large as those that are as good as infinite are counted as infinite.

@@ -43,14 +43,16 @@ __all__ = ["TotalLoss"]
 PRECISION = 112
 # Bounds that are closer than this, relative to delta, are good enough, or this for a delta below SMALL.
 CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
+# So are bounds of epsilon that are closer than this, relative to epsilon: the upper one is far closer to the truth.
+CLOSE_EPSILON = 1e-5
 # Grids are refined at most so often, each time by at most this factor.
 REFINEMENTS, FINEST = 3, 4.0
 # Noise so improbable is cut off: grids of any step prove no smaller delta, and none above 0.
 LEAST = 1e-85
 # Sums that are kept for other epsilons.
 MOST_SUMS = 4
-# How much finer than usual the grid of a picture is.
-ROUGH = 0.2
+# How much finer than usual the grid of a picture is, and that of a delta below SMALL at first.
+ROUGH, LESS_FINE = 0.2, 0.3
 # A grid that was laid out for an epsilon so near, relatively, is as good.
 SAME = 1e-3
 TOLERANCE = 1e-10
@@ -76,6 +78,7 @@ class TotalLoss:
     losses: tuple[CountedLoss, ...]
     infinite: tuple[float, float] = (0.0, 0.0)
     _samples: list[Sample] = field(default_factory=list, repr=False, compare=False)
+    _fewer: list[Sample] = field(default_factory=list, repr=False, compare=False)
     _sums: list[LossDistribution] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
@@ -114,7 +117,8 @@ class TotalLoss:
         if largest is not None and not math.isinf(end := _up(largest)):
             # Any mechanism of a pure loss has at most this delta.
             upper = min(upper, delta_of_pure(end, epsilon)[1])
-        at, finer = min(epsilon, MOST_EPSILON), 1.0 if refine else ROUGH
+        at = min(epsilon, MOST_EPSILON)
+        finer = ROUGH if not refine else 1.0 if self._log_delta(at) >= math.log(SMALL) else LESS_FINE
         whole = self._laid_at_once(at) if at == epsilon else None
         if whole is not None:
             lower, upper = max(lower, _lower(whole, at)), min(upper, _upper(whole, at))
@@ -167,7 +171,11 @@ class TotalLoss:
             lower = _crossing(partial(_lower, total, s=s), delta, upper, passing=False)
             found = max(found[0], lower), min(found[1], upper)
             further = _refinement(best, delta)
-            if further is None or (not at_once and self._is_finest(near, upper, finer, further)):
+            if (
+                found[1] - found[0] <= CLOSE_EPSILON * found[1]
+                or further is None
+                or (not at_once and self._is_finest(near, upper, finer, further))
+            ):
                 break
             total, near, finer = None, upper, finer if at_once else finer * further
         return min(found), found[1]
@@ -198,8 +206,11 @@ class TotalLoss:
         return self._samples
 
     def _merged(self) -> list[Sample]:
-        """Return the samples with fewer losses each where there are many, for estimates."""
-        return [merged(sample, max(MERGED // len(self.losses), LEAST_MERGED)) for sample in self._sampled()]
+        """Return the samples with fewer losses each where there are many, for estimates; made once."""
+        if not self._fewer:
+            most = max(MERGED // len(self.losses), LEAST_MERGED)
+            self._fewer.extend(merged(sample, most) for sample in self._sampled())
+        return self._fewer
 
     def _laid_at_once(self, epsilon: float) -> LossDistribution | None:
         """Return the distribution of the sum, laid at once for an epsilon; None where it is not smooth enough."""
@@ -251,19 +262,20 @@ class TotalLoss:
 
     def _estimate(self, delta: float) -> float:
         """Return about the epsilon for a delta, in floats."""
-        samples, target = self._merged(), math.log(delta)
-
-        def excess(epsilon: float) -> float:
-            with np.errstate(all="ignore"):
-                return log_delta(samples, saddle(samples, epsilon), epsilon) - target
-
+        target = math.log(delta)
         low, high = 0.0, 1.0
-        while excess(high) > 0.0 and high < MOST_EPSILON:
+        while self._log_delta(high) > target and high < MOST_EPSILON:
             low, high = high, 2.0 * high
         while high - low > max(1e-3 * high, LEAST_NEAR / 2):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+            low, high = (middle, high) if self._log_delta(middle) > target else (low, middle)
         return high
+
+    def _log_delta(self, epsilon: float) -> float:
+        """Return about the logarithm of delta at an epsilon, in floats."""
+        samples = self._merged()
+        with np.errstate(all="ignore"):
+            return log_delta(samples, saddle(samples, epsilon), epsilon)
 
 
 def _upper(total: LossDistribution, epsilon: float) -> float:
