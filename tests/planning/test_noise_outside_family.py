@@ -111,6 +111,12 @@ def test_an_epsilon_whose_exponential_is_no_float_has_a_plan(goal):
     assert all(0.0 < one.error < found.best.error for one in found.outside)
 
 
+@pytest.mark.parametrize(("plus_minus", "why"), [(1e-320, "is too small"), (10, "at every epsilon")])
+def test_a_plus_minus_that_no_epsilon_is_for_is_refused_with_the_reason(plus_minus, why):
+    with pytest.raises(ArgumentError, match=rf"^plus_minus = .*{why}"):
+        ggdp.plan(None, ONE, plus_minus=plus_minus, delta=0.05)
+
+
 def test_a_narrow_plus_minus_that_needs_such_an_epsilon_has_a_plan():
     found = ggdp.plan(None, ONE, plus_minus=0.001)
     assert found.calibration.goal.epsilon > 1500

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from ggdp.calibration import calibrate
 from ggdp.calibration.corner import corner_excess
-from ggdp.calibration.privacy_profile import epsilon_between
+from ggdp.calibration.privacy_profile import delta_between, epsilon_between
 from ggdp.calibration.search import passing_end
-from ggdp.errors import ArgumentError, GgdpError, SearchError
+from ggdp.errors import ArgumentError, GgdpError
 from ggdp.planning.order_search import Resolution, Trial, least_error
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.corner import CornerDelta
@@ -38,6 +38,8 @@ LEAST_EPSILON = 1e-9
 # How much epsilon is raised at a time until its proved scale keeps the half-width.
 RAISES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 HALVINGS = 60
+# Orders that need so many times the epsilon of Laplace noise are not looked at further.
+FAR_ABOVE = 2.0
 
 
 def calibration_for_half_width(
@@ -55,16 +57,25 @@ def calibration_for_half_width(
     """
     if support == "integer" and plus_minus < 1.0:
         raise ArgumentError("plus_minus", plus_minus, "on the integers it must be at least 1")
+    if sensitivity.largest > 10.0 * MOST_EPSILON * plus_minus:
+        # Such noise is narrower than the change that it shall hide, by more than any epsilon that is tried.
+        raise ArgumentError("plus_minus", plus_minus, f"is too small: no epsilon up to {MOST_EPSILON:,.0f} keeps it")
 
     def trial(order: float) -> Trial:
         unit = NoiseLaw(order=order, scale=1.0, support=support)
         law = unit.with_scale(measure.scales_around(plus_minus, unit, HALVINGS)[0])
         try:
+            if delta > 0.0 and order != LAPLACE and _exceeds(law, sensitivity, delta, FAR_ABOVE * laplace.error):
+                return Trial(law, math.inf)
             return Trial(law, _least_epsilon(law, sensitivity, delta))
         except (GgdpError, ArithmeticError):
             return Trial(law, math.inf)
 
-    best = trial(LAPLACE) if delta == 0.0 else least_error(trial, RESOLUTION, [trial(LAPLACE)], progress)[0]
+    laplace = trial(LAPLACE)
+    best = laplace if delta == 0.0 else least_error(trial, RESOLUTION, [laplace], progress)[0]
+    if best.error == 0.0:
+        expected = f"is so large that noise within it keeps delta = {delta!r} at every epsilon; give a smaller delta"
+        raise ArgumentError("plus_minus", plus_minus, expected)
     for share in RAISES:
         epsilon = best.error * (1.0 + share)
         if not 0.0 < epsilon < MOST_EPSILON:
@@ -73,8 +84,13 @@ def calibration_for_half_width(
         found = calibrate(goal, sensitivity, order=best.law.order, support=support)
         if measure.of(found.law) <= plus_minus * (1.0 + 1e-12):
             return found
-    message = f"no epsilon was found that keeps plus_minus = {plus_minus!r}"
-    raise SearchError(message)
+    raise ArgumentError("plus_minus", plus_minus, f"no epsilon up to {MOST_EPSILON:,.0f} was found that keeps it")
+
+
+def _exceeds(law: NoiseLaw, sensitivity: Sensitivity, delta: float, epsilon: float) -> bool:
+    """Return whether a noise needs more than an epsilon, where that is told by one evaluation."""
+    noisy = NoisyQuery(law, sensitivity)
+    return math.isfinite(epsilon) and noisy.is_exact and delta_between(noisy, epsilon)[0] > delta
 
 
 def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> float:
