@@ -409,6 +409,7 @@ def test_an_upper_bound_does_not_prove_a_smaller_scale_to_fail():
         ("corner", ("corner", 0, 1), 10**30),
         ("absolute-sum", ("layout", "others", 0, "count"), 2**63),
         ("absolute-sum", ("layout", "window", "top"), 2**63),
+        ("absolute-sum", ("layout", "window", "points"), 2**20),
         ("absolute-sum", ("epsilon",), 1e30),
         ("integer-shift", ("order",), 1e308),
     ],

@@ -248,6 +248,8 @@ class AbsoluteSumLayout:
             _validate.integer(**{name: getattr(self, name)}, at_least=0, at_most=MOST_KNOTS)
         if not isinstance(self.window, Window):
             raise ArgumentError("window", self.window, "must be a window")
+        # Twice as many as any search chooses: a forged certificate takes no longer to refute.
+        _validate.integer(points=self.window.points, at_least=1, at_most=MOST_KNOTS)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Self:
