@@ -393,6 +393,13 @@ def test_a_certificate_that_was_proved_here_is_known_and_a_changed_one_is_proved
         require_proved(dataclasses.replace(right, bound=[]))
 
 
+def test_what_is_equal_to_a_number_that_was_proved_is_not_that_number():
+    right = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), order=1).certificate
+    require_proved(right)
+    with pytest.raises(CertificateError, match="target = True"):
+        require_proved(dataclasses.replace(right, target=True))
+
+
 def test_an_upper_bound_does_not_prove_a_smaller_scale_to_fail():
     noise = ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.norm(3, 1, dimension=10), order=3)
     forged = dataclasses.replace(noise.certificate, tight=1 - 1e-6)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.cases import examples
@@ -84,6 +84,7 @@ def test_the_high_half_of_a_product_is_right(factors, data):
 
 @settings(max_examples=examples(30, 100))
 @given(st.sampled_from(LAWS), st.integers(0, 2**64 - 1), st.floats(0, 1))
+@example(law=(3.0, 1.0, 0, 4000), word=2**64 - 2, share=0.5)
 def test_the_scaled_word_holds_the_scaled_number(law, word, share):
     order, scale, lower, upper = law
     s = lower + round(share * (upper - lower))

@@ -171,7 +171,10 @@ def require_proved(certificate: Certificate) -> None:
     except TypeError:
         # What cannot be hashed was not made by `certify`.
         known = False
-    if not known:
+    if known:
+        # True is equal to 1.0, and no number of a certificate.
+        _require_fields(certificate)
+    else:
         verify(certificate)
         _remember(certificate)
 

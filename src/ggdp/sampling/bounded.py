@@ -248,7 +248,8 @@ def _scaled(
     low_a, high_a = _shares(table, first)
     low_b, high_b = _shares(table, stop)
     low = low_a + _high_half(words, low_b - np.minimum(high_a, low_b))
-    step = _high_half(words, high_b - low_a) + np.uint64(3)
+    # The sum would wrap around for the largest words.
+    step = np.minimum(_high_half(words, high_b - low_a), _MOST - np.uint64(3)) + np.uint64(3)
     high = high_a + np.minimum(step, _MOST - high_a)
     return low, high
 
