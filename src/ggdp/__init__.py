@@ -12,10 +12,12 @@ move the query (`Sensitivity`) to the least noise scale that is proved to satisf
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# Modules that the interpreter has loaded itself, and no others: an interrupt here cannot be reported.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ggdp.calibration import Calibration, calibrate, guarantee_of
     from ggdp.composition import Composition, compose
     from ggdp.distributions import (
@@ -155,6 +157,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
     if name not in _LAZY:
         message = f"module 'ggdp' has no attribute {name!r}"
         raise AttributeError(message)
+    from importlib import import_module
+
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value

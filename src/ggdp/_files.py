@@ -11,6 +11,7 @@ import math
 import os
 import re
 import secrets
+import shlex
 import stat
 import sys
 import tomllib
@@ -69,7 +70,7 @@ def read_file(
                 raise ArgumentError(argument, name, f"is {kind}; name a file{' or a pipe' if pipe else ''}")
             # The rule of ssh.
             if secret and os.name == "posix" and status.st_uid == os.getuid() and mode & 0o077:
-                raise ArgumentError(argument, name, f"can be read by other users; run: chmod 600 {name}")
+                raise ArgumentError(argument, name, f"can be read by other users; run: chmod 600 {shlex.quote(name)}")
             if stat.S_ISFIFO(mode):
                 os.set_blocking(descriptor, True)
             while chunk := os.read(descriptor, _CHUNK):

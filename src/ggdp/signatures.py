@@ -20,6 +20,7 @@ import hashlib
 import os
 import re
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,8 @@ _COLUMNS = 70
 _MOST_OF_A_SIGNATURE, _MOST_OF_A_KEY, _MOST_OF_SIGNERS = 1 << 13, 1 << 14, 1 << 20
 _SSH_KIND = re.compile(rb"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+")
 _NAMESPACES = re.compile(rb'namespaces="([^"]*)"')
+# Names of people; an option, or a mark such as @revoked, is none.
+_PRINCIPALS = re.compile(rb"(?!cert-authority$)[\w*?.+-][\w*?.+,@-]*")
 _PRIME = 2**255 - 19
 _ORDER_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 # The y of all points of order 1, 2, 4 and 8: one signature by such a key fits many messages.
@@ -96,9 +99,14 @@ def signing_key(
     if not isinstance(sign, str | os.PathLike):
         raise ArgumentTypeError("sign", type(sign).__name__, "must be the path of a private key, or an Ed25519 key")
     name = os.fspath(sign)
+    content = read_file(name, argument="sign", most=_MOST_OF_A_KEY, pipe=False)
+    if b"PRIVATE KEY-----" not in content:
+        raise ArgumentError("sign", name, "is not a private key in the format of OpenSSH or PEM")
     content = read_file(name, argument="sign", most=_MOST_OF_A_KEY, pipe=False, secret=True)
     found = _loaded(name, content, None)
     if found is None:
+        if b"OPENSSH" in content and find_spec("bcrypt") is None:
+            raise _unreadable(name)
         passphrase = os.environ.get(PASSPHRASE) or (None if ask is None else ask())
         if not passphrase:
             expected = f"has a passphrase; set the environment variable {PASSPHRASE}, or sign at a terminal"
@@ -120,14 +128,18 @@ def _loaded(name: str, content: bytes, passphrase: bytes | None) -> object:
     except TypeError:
         return None
     except UnsupportedAlgorithm:
-        expected = (
-            "is a kind of key that cannot be read here. An OpenSSH key with a passphrase needs the Python package "
-            f"bcrypt; or release without `sign`, and then run: ssh-keygen -Y sign -n {NAMESPACE} -f KEY MANIFEST"
-        )
-        raise ArgumentError("sign", name, expected) from None
+        raise _unreadable(name) from None
     except ValueError:
         expected = "is not a private key in the format of OpenSSH or PEM" if passphrase is None else "wrong passphrase"
         raise ArgumentError("sign", name, expected) from None
+
+
+def _unreadable(name: str) -> ArgumentError:
+    expected = (
+        "is a kind of key that cannot be read here. An OpenSSH key with a passphrase needs the Python package bcrypt; "
+        f"or release without `sign`, and then run: ssh-keygen -Y sign -n {NAMESPACE} -f KEY MANIFEST"
+    )
+    return ArgumentError("sign", name, expected)
 
 
 def signed(content: bytes, key: Ed25519PrivateKey) -> bytes:
@@ -190,12 +202,13 @@ def _ssh_keys(content: bytes) -> list[bytes]:
         if place is None:
             message = f"line {number} is not a public key in the format of OpenSSH"
             raise ValueError(message)
-        for option in words[1:place]:
-            # A key with an end date, or one that signs other keys, must not count as an unlimited one.
-            limited = _NAMESPACES.fullmatch(option)
-            if limited is None or NAMESPACE.encode() not in limited[1].split(b","):
-                message = f"line {number} has an option that is not understood; only namespaces={NAMESPACE!r} is"
-                raise ValueError(message)
+        # A key with an end date, or one that signs other keys, must not count as an unlimited one.
+        limits = [_NAMESPACES.fullmatch(option) for option in words[1:place]]
+        wanted = NAMESPACE.encode()
+        understood = all(limit and wanted in limit[1].split(b",") and b"!" not in limit[1] for limit in limits)
+        if not understood or (place > 0 and not _PRINCIPALS.fullmatch(words[0])):
+            message = f'line {number} has an option that is not understood; only namespaces="{NAMESPACE}" is'
+            raise ValueError(message)
         if words[place] == _KIND:
             blob = _decoded(words[place + 1])
             key = blob[-32:]

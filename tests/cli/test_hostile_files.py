@@ -113,8 +113,10 @@ def test_a_plan_of_the_largest_floats_is_json_or_an_error(capsys):
     assert "too large" in error_of(capsys, "plan", "--epsilon", "1", "--sensitivity", "1.7e308", "--json")
 
 
-def test_a_count_of_thousands_of_digits_is_the_name_of_a_file(capsys):
-    assert "cannot be read" in error_of(capsys, "ledger", "reserve", "people.ledger", f"plan.json={'9' * 100}")
+def test_a_count_of_thousands_of_digits_is_too_large(capsys):
+    assert "COUNT must be at most 1,000,000,000" in error_of(
+        capsys, "ledger", "reserve", "people.ledger", f"plan.json={'9' * 100}"
+    )
 
 
 def test_an_error_of_a_value_that_cannot_be_printed_is_an_error():

@@ -240,3 +240,32 @@ def test_the_page_on_signing_works_as_it_stands(here):
         else:
             subprocess.run(["sh", "-c", line], check=True, capture_output=True)
     assert {"signed.manifest.json.sig", "later.manifest.json.sig", "signed.html"} <= set(written())
+
+
+@pytest.mark.parametrize("command", ["account", "report", "verify"])
+def test_with_a_signer_a_published_file_that_was_changed_is_refused(signed, command, capsys):
+    (signed.parent / "out.csv").write_text("town,count,lower,upper\na,5000,4990,5010\n")
+    out = ["--out", "page.html"] if command == "report" else []
+    assert run([command, str(signed), "--signer", "key.pub", *out]) == 1
+    said = capsys.readouterr()
+    assert "is signed, but its file 'out.csv' was changed" in said.out + said.err
+
+
+def test_a_published_file_that_is_not_there_is_counted_as_not_checked(signed, capsys):
+    (signed.parent / "out.csv").unlink()
+    assert run(["verify", str(signed)]) == 0
+    assert (
+        capsys.readouterr().out.splitlines()[-1] == "1 file verified; 1 published file was not found, and not checked."
+    )
+
+
+def test_a_range_is_verified_and_accounted_and_replaces_its_signature(here, capsys):
+    (here / "numbers.csv").write_text("x\n" + "\n".join(map(str, range(500))))
+    asked = ["range", "numbers.csv", "x", "--epsilon", "1", "--out", "range.json"]
+    assert run(asked) == 0
+    (here / "range.json.sig").write_text("of an earlier file")
+    assert run([*asked, "--overwrite"]) == 0
+    assert not (here / "range.json.sig").exists()
+    assert run(["verify", "range.json"]) == 0
+    assert run(["account", "range.json"]) == 0
+    assert "1-DP" in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """A manifest that contradicts itself is refused: every field is changed, of manifests of every kind."""
 
+import copy
 import hashlib
 import json
 import random
@@ -16,7 +17,7 @@ from ggdp.errors import ArgumentError
 from ggdp.explorer.releasing import _refuted
 from ggdp.ledger.charge_request import planned_request
 from ggdp.reporting.published_release import read_release
-from ggdp.tables.manifest_checks import contradiction
+from ggdp.tables.manifest_checks import contradiction, in_own_words
 
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
 
@@ -80,7 +81,7 @@ REQUEST = "a request that was changed is another request, if nothing else follow
 PROOF = "another way to prove the same claim, which was proved again"
 # What may be changed alone, and why: the kind of manifest, the place, when, and the reason.
 BELIEVED = [
-    ("", r"ggdp", always, "the version: words of another one are its own, and are believed"),
+    ("", r"ggdp", always, "an earlier version: its words are not compared, and those of this one are shown"),
     ("", r"goal\.notion", no_delta, "approximate DP with a delta of 0 is pure DP"),
     ("", r"ledger(\.(entry|identity))?", always, "compared with the ledger, by those who have it"),
     ("", r"(table\.cut\.)?mechanism\.certificate\.parameters\.layout\..*", always, PROOF),
@@ -358,11 +359,46 @@ def test_a_message_is_short_however_long_the_manifest_is():
 
 
 @pytest.mark.parametrize(("kind", "name"), [("mechanism", "order 3, box"), ("table", "units cut")])
-def test_the_words_of_another_version_are_believed_and_its_numbers_are_not(kind, name):
-    manifest = manifest_of_kind(kind, name) | {"ggdp": "9.9", "statement": "In other words."}
+def test_the_words_of_an_earlier_version_are_not_compared_nor_shown_and_its_numbers_are(kind, name):
+    own = manifest_of_kind(kind, name)
+    manifest = own | {"ggdp": "0.0.9", "statement": "Published under 0.0001-DP."}
     assert contradiction(manifest) is None
+    assert in_own_words(manifest)["statement"] == own["statement"]
     manifest["guarantee"]["epsilon"] /= 2.0
     assert contradiction(manifest).startswith("guarantee.epsilon is ")
+
+
+@pytest.mark.parametrize("version", ["9.9", "0.1.0 ", "0.1\n<script>", "0.1.0.dev1", 1, None, "9" * 500])
+def test_a_later_version_and_what_is_no_version_are_refused(version):
+    manifest = manifest_of_kind("table", "written") | {"ggdp": version}
+    assert contradiction(manifest).startswith("ggdp is ")
+
+
+@pytest.mark.parametrize("url", ["a\n  signature: valid", "\x1b[2J.csv", "x" * 300, "a\u202eb.csv", "../a.csv", "."])
+def test_the_name_of_a_file_is_a_name_that_can_be_printed(url):
+    manifest = copy.deepcopy(manifest_of_kind("table", "written"))
+    manifest["table"]["tables"][0]["url"] = url
+    assert contradiction(manifest).startswith("table.tables names the file")
+
+
+@pytest.mark.parametrize("shape", [[10**300] * 20, [2**1000] * 20_000, [2] * 64, [1] * 65])
+def test_a_shape_that_no_array_has_is_refused(shape):
+    manifest = copy.deepcopy(manifest_of_kind("mechanism", "order 3, box"))
+    manifest["values"]["shape"] = shape
+    assert contradiction(manifest).startswith("values.shape is larger than any array")
+
+
+def test_a_certificate_about_more_coordinates_than_any_release_has_takes_no_memory():
+    box = ggdp.Sensitivity.box([1] * 9)
+    given = {"order": 1, "support": "integer", "bounds": [(0, 20)] * 9, "bounding": "truncated"}
+    manifest = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(5.0), box, **given)).release([3] * 9).manifest
+    certificate = manifest["mechanism"]["certificate"]
+    certificate["parameters"]["coordinates"] = [[20.0 + i, 1.0, 10**6] for i in range(300)]
+    certificate["parameters"]["moving"] = 3 * 10**8
+    certificate |= {"proved": 1e30, "target": 1e30, "tight": None}
+    for stated in (manifest["goal"], manifest["guarantee"]):
+        stated["epsilon"] = 1e30
+    assert contradiction(manifest) is not None
 
 
 def test_the_digest_of_a_directory_is_that_of_its_parts():

@@ -37,9 +37,16 @@ def account(
     from ggdp.composition import compose
 
     try:
+        if signer is not None:
+            # The files that a signed manifest names are signed, too.
+            from ggdp.reporting.published_release import read_release
+            from ggdp.signatures import read_signers
+
+            for manifest in manifests:
+                read_release(manifest, read_signers(signer))
         total = compose(manifests, signer=signer)
     except ArgumentError as refused:
-        if refused.argument != "parts":
+        if refused.argument not in ("parts", "manifests"):
             raise
         raise ArgumentError("MANIFEST", refused.value, refused.expected) from None
     found = total.to_dict(epsilon=epsilon, delta=delta)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
@@ -202,18 +202,23 @@ def _cap(text: str) -> tuple[str, PureDP | ApproxDP]:
 
 def _planned(text: str) -> tuple[ChargeRequest, int]:
     """Return the release that a file plans, and how many times it is reserved."""
+    from ggdp.composition.parts import MOST_TIMES
     from ggdp.ledger.charge_request import planned_request
 
     make = "make a plan with ggdp release ... --dry-run --json > PLAN.json"
     name, separator, number = text.rpartition("=")
-    counted = bool(separator) and number.isdecimal() and len(number) < 20 and not Path(text).exists()
+    counted = bool(separator) and number.isdecimal() and not os.path.exists(text)
+    if counted and len(number) > len(str(MOST_TIMES)):
+        raise ArgumentError("PLAN.json=COUNT", text, f"COUNT must be at most {MOST_TIMES:,}")
     path, count = (name, int(number)) if counted else (text, 1)
-    plain = read_json(path, argument="plans", instead=make)
+    plain = read_json(path, argument="PLAN.json", instead=make)
     try:
         return planned_request(plain), count
     except ArgumentError as refused:
         # A wrong field of the file, not an argument of the command.
+        if refused.argument == "parts":
+            raise ArgumentError("PLAN.json", path, refused.expected) from None
         expected = f"is no plan: {refused.argument} {refused.expected}; {make}"
     except (AttributeError, KeyError, TypeError, ValueError):
         expected = f"is no plan; {make}"
-    raise ArgumentError("plans", path, expected)
+    raise ArgumentError("PLAN.json", path, expected)

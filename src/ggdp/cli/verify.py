@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
-from ggdp.cli.output import AsJson, print_json, say
+from ggdp.cli.output import AsJson, print_json, printable, say
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.signatures import checked_signature, read_signers
 
@@ -58,13 +58,16 @@ def verify(
             lines.append(f"signature: {one['signature'] or 'none'}")
         if one["error"] is not None:
             lines.append(f"FAILED: {one['error']}")
-        say("\n  ".join(lines))
+        # Each is one line, whatever is in it.
+        say("\n  ".join(map(printable, lines)))
     note_unknown_keys(one["signature"] for one in found)
     number = f"{len(found)} {'file' if len(found) == 1 else 'files'}"
     if failed:
         message = f"{failed} of {number} failed"
         raise GgdpError(message)
-    say(f"{number} verified.")
+    absent = sum(state == "absent" for one in found for state in one["published"].values())
+    what = "published file was" if absent == 1 else "published files were"
+    say(f"{number} verified" + (f"; {absent} {what} not found, and not checked." if absent else "."))
 
 
 def note_unknown_keys(signatures: Iterable[Signature | None]) -> None:
@@ -79,7 +82,10 @@ def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
     error = None
     try:
         content = read_file(file, argument="FILE", most=MOST_JSON, pipe=False)
-        document = parsed_json(content, str(file), argument="FILE", instead="name a manifest or a certificate of ggdp")
+        from ggdp.composition.parts import manifest_in
+
+        instead = "name a manifest or a certificate of ggdp"
+        document = manifest_in(parsed_json(content, str(file), argument="FILE", instead=instead))
         if not isinstance(document, dict) or not {"schema", "bound", "certificate"} & document.keys():
             raise ArgumentError("FILE", str(file), _NEITHER)
         found["kind"] = "manifest" if "schema" in document else "certificate"

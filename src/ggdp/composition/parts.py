@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.signatures import Signature
 
-__all__ = ["Composable", "Part", "calibrated_losses", "guarantee_from", "part_of_manifest", "parts_of"]
+__all__ = ["Composable", "Part", "calibrated_losses", "guarantee_from", "manifest_in", "part_of_manifest", "parts_of"]
 
 _KINDS = (
     "must be a release, mechanism, calibration or guarantee, a manifest (a path or what json.load returns), or a pair "
@@ -158,8 +158,15 @@ def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # n
     raise ArgumentTypeError("parts", type(one).__name__, _KINDS)
 
 
+def manifest_in(document: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return the manifest in a document: itself, or the one in what ``ggdp range --out`` wrote."""
+    inner = document.get("manifest") if isinstance(document, Mapping) and "schema" not in document else None
+    return inner if isinstance(inner, Mapping) else document
+
+
 def part_of_manifest(manifest: object, name: str, count: int = 1) -> Part:
     """Return the part that a manifest describes."""
+    manifest = manifest_in(manifest)
     if not isinstance(manifest, Mapping) or manifest.get("schema") != SCHEMA:
         raise ArgumentError("parts", name, "is not a manifest of ggdp")
     if "losses" not in manifest:

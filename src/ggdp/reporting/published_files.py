@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -134,7 +135,7 @@ def _table(described: Mapping[str, Any], path: Path) -> PublishedTable:
 def _state(described: Mapping[str, Any], directory: Path) -> FileState:
     """Return whether the file of a table is the one that was released."""
     url, digest = described["url"], described["sha256"]
-    if url is None or digest is None or not (directory / url).is_file():
+    if url is None or digest is None or not os.path.isfile(directory / url):
         return _state_of_directory(described, directory) if "parts" in described else "absent"
     try:
         with (directory / url).open("rb") as file:
@@ -147,7 +148,7 @@ def _state_of_directory(described: Mapping[str, Any], directory: Path) -> FileSt
     """Return whether a directory that Spark wrote has the parts that were released, and nothing else."""
     url, parts = described["url"], {part["url"]: part["sha256"] for part in described["parts"]}
     try:
-        if not (directory / url).is_dir():
+        if not os.path.isdir(directory / url):
             return "absent"
         found = {f"{url}/{file.name}": file for file in (directory / url).iterdir()}
         if found.keys() != parts.keys() or not all(file.is_file() for file in found.values()):

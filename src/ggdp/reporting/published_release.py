@@ -11,11 +11,12 @@ from attrs import frozen
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_up_text
-from ggdp.composition.parts import part_of_manifest
+from ggdp.composition.parts import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
 from ggdp.reporting.published_files import published_tables
 from ggdp.signatures import checked_signature
+from ggdp.tables.manifest_checks import in_own_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -211,18 +212,23 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
     name = os.fspath(path)
     # Once: a pipe cannot be read again, and a file may change.
     content = read_file(path, argument="manifests", most=MOST_JSON)
-    manifest = parsed_json(content, name, argument="manifests")
+    manifest = manifest_in(parsed_json(content, name, argument="manifests"))
     try:
         part = part_of_manifest(manifest, name)
     except ArgumentError as refused:
         raise ArgumentError("manifests", name, refused.expected) from None
+    manifest = in_own_words(manifest)
     plain = manifest["mechanism"].get("certificate")
+    tables = published_tables(manifest, Path(path))
+    if signers is not None:
+        for table in (table for table in tables if table.state == "changed"):
+            raise ArgumentError("manifests", name, f"is signed, but its file {table.file!r} was changed")
     return PublishedRelease(
         path=name,
         digest=hashlib.sha256(content).hexdigest(),
         manifest=manifest,
         part=part,
         certificate=None if plain is None else Certificate.from_dict(plain),
-        tables=published_tables(manifest, Path(path)),
+        tables=tables,
         signature=checked_signature(name, content, signers, argument="manifests"),
     )

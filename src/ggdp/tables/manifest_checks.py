@@ -10,7 +10,7 @@ these.
 believed                      why
 ============================  =========================================================================================
 the request as a whole        a manifest that was changed everywhere is another manifest: signatures are for that
-ggdp                          the version; the words of another version are believed too, its numbers are not
+ggdp                          the version; of an earlier one the words are not compared, and those of this one are shown
 sha256, url                   compared with the files where they are present (`ggdp.reporting.published_files`)
 values.shape, open or sparse  how many cells were shown is a part of the result
 table.cut.tables.noisy_count  a noisy number; its interval and allowance follow from it
@@ -30,7 +30,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -67,7 +67,7 @@ from ggdp.tables.statistics.statistics_plan import GRID
 from ggdp.tables.table_plan import plan_with_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ggdp.calibration import Calibration
     from ggdp.mechanisms import Mechanism
@@ -75,7 +75,9 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases import Release
 
-__all__ = ["contradiction"]
+__all__ = ["contradiction", "in_own_words"]
+
+Item = TypeVar("Item")
 
 # Errors are computed in floats, whose last digits another machine may round differently.
 _SAME_ERROR = 1e-9
@@ -85,6 +87,8 @@ _SIX_DIGITS = 1e-5
 _ROUNDED = 8
 # A box of more coordinates is not convolved.
 _MOST_SHOWN = 10**6
+# Axes that an array has at most.
+_MOST_AXES = 64
 _NUMBER, _WHOLE = r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-][0-9]+)?|inf", r"[0-9][0-9,]*"
 _SENSITIVITY = re.compile(
     rf"(?:one coordinate moves by at most (?P<one>{_NUMBER})"
@@ -100,7 +104,7 @@ _WORDS = re.compile(
     r"statement|sensitivity|(table\.cut\.)?mechanism\.(name|item|notes.*)|table\.warnings.*"
     r"|table\.tables\[\d+\]\.(covers|tableSchema\.columns\[\d+\]\.dc:description)"
 )
-_VERSION = re.compile(r"[0-9]+\.[0-9]+")
+_VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,2}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _IDENTITY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TYPES = {"integer": np.int64, "number": np.float64, "label": np.str_}
@@ -126,14 +130,38 @@ def contradiction(manifest: Mapping[str, Any]) -> str | None:
     'mechanism.scale is 100.0, but the certificate is about 1.0'
     """
     try:
-        derived = _table(manifest) if "table" in manifest else _mechanism(manifest)
-        return _difference(manifest, derived, "", same_words=manifest["ggdp"] == version("ggdp"))
+        return _difference(manifest, _derived(manifest), "", same_words=_is_this_version(manifest["ggdp"]))
     except _ContradictionError as found:
         return str(found)
     except GgdpError as refused:
         return _misshapen(manifest) or str(refused)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return _misshapen(manifest) or "a field is missing or wrong"
+
+
+def in_own_words(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest that does not contradict itself; one of an earlier version in the words of this one.
+
+    Its own words are not compared with anything, so that nobody may read them as if they were.
+    """
+    return manifest if _is_this_version(manifest["ggdp"]) else {**_derived(manifest), "ggdp": manifest["ggdp"]}
+
+
+def _derived(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return _table(manifest) if "table" in manifest else _mechanism(manifest)
+
+
+def _is_this_version(stated: object) -> bool:
+    """Return whether a manifest is of this version of ggdp, whose words are known; later ones are refused."""
+    installed = version("ggdp")
+    if stated == installed:
+        return True
+    if not isinstance(stated, str) or not _VERSION.fullmatch(stated):
+        raise _ContradictionError("ggdp is not a version")
+    mine, theirs = (tuple(map(int, text.split(".")[:3])) for text in (_VERSION.match(installed)[0], stated))  # type: ignore[index]
+    if theirs >= mine:
+        raise _ContradictionError(f"ggdp is {stated}, and this is {installed}: check it with that version")
+    return False
 
 
 def _misshapen(manifest: Mapping[str, Any]) -> str | None:
@@ -226,7 +254,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         return table_manifest(plan, release, files, cut, error)
 
     derived = _with_error(manifest, written)
-    shape = [_size(size) for size in manifest["values"]["shape"]]
+    shape = _shape(manifest)
     if request.regime == "declared":
         assert request.cells is not None
         derived["values"]["shape"] = [request.cells * (1 if plan.statistics is None else plan.statistics.sums)]
@@ -238,7 +266,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of a mechanism as its sensitivity, its goal and its certificate make it."""
     plain, goal = manifest["mechanism"], guarantee_from(manifest["goal"])
-    shape, steps = [_size(size) for size in manifest["values"]["shape"]], manifest["adjustments"]
+    shape, steps = _shape(manifest), manifest["adjustments"]
     size = next((_size(step["of"]) for step in steps if step["name"] == "drop"), math.prod(shape))
     record: NoiseRecord | SelectionRecord
     guarantee: Guarantee
@@ -405,7 +433,7 @@ def _bounds_in_steps(
 def _all_bounds(certificate: Certificate) -> tuple[tuple[float, float], ...]:
     """Return bounds as wide as those of all coordinates of a certificate, where some cells were dropped."""
     coordinates = certificate.bound.coordinates  # type: ignore[attr-defined]
-    return tuple((0.0, width) for width, _, count in coordinates for _ in range(min(count, _MOST_SHOWN)))
+    return tuple(_copies(((0.0, width), count) for width, _, count in coordinates))
 
 
 def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid | None) -> Iterator[_Query]:
@@ -488,7 +516,7 @@ def _sizes_beyond(
     """Return the sizes of a box that words do not show, which are in the certificate or in the losses."""
     bound = certificate.bound
     if coordinates := getattr(bound, "coordinates", ()):
-        left = [(width, size) for width, size, count in coordinates for _ in range(min(count, _MOST_SHOWN))]
+        left = _copies(((width, size), count) for width, size, count in coordinates)
         found: list[float] = []
         pairs = manifest["mechanism"]["bounds"]
         for low, high in pairs * len(left) if len(pairs) == 1 else pairs:
@@ -603,13 +631,15 @@ def _file(plain: Mapping[str, Any]) -> dict[str, Any]:
         raise _ContradictionError("table.tables has a file without a digest, or a digest without a file")
     if url is None:
         return {"url": None, "sha256": None}
-    if not isinstance(url, str) or not url or url in (".", "..") or "/" in url or "\\" in url:
-        raise _ContradictionError(f"table.tables names the file {url!r}, which is not in the directory of the manifest")
+    if not _is_name(url) or url in (".", ".."):
+        raise _ContradictionError(
+            f"table.tables names the file {_SHORT.repr(url)}, which is not in the directory of the manifest"
+        )
     file = {"url": url, "sha256": digest}
     if "parts" in plain:
         parts = [{"url": one["url"], "sha256": one["sha256"]} for one in plain["parts"]]
         listing = "".join(f"{one['sha256']}  {one['url'].removeprefix(f'{url}/')}\n" for one in parts)
-        if any("/" in one["url"].removeprefix(f"{url}/") or "\\" in one["url"] for one in parts):
+        if not all(_is_name(one["url"].removeprefix(f"{url}/")) for one in parts):
             raise _ContradictionError(f"table.tables has parts that are not in {url!r}")
         if hashlib.sha256(listing.encode()).hexdigest() != digest:
             raise _ContradictionError(f"the parts of {url!r} are not those that its sha256 is of")
@@ -620,10 +650,37 @@ def _file(plain: Mapping[str, Any]) -> dict[str, Any]:
     return file
 
 
+def _is_name(name: object) -> bool:
+    """Return whether something is the name of a file, which can be printed in a line."""
+    return (
+        isinstance(name, str)
+        and 0 < len(name.encode(errors="replace")) < 256
+        and name.isprintable()
+        and not {"/", "\\"} & set(name)
+    )
+
+
 def _integer(value: object) -> int:
     if type(value) is not int:
         raise TypeError
     return value
+
+
+def _shape(manifest: Mapping[str, Any]) -> list[int]:
+    """Return the shape of the released values, none larger than an array can be."""
+    stated = manifest["values"]["shape"]
+    shape = [_size(size) for size in stated[: _MOST_AXES + 1]]
+    if len(shape) > _MOST_AXES or math.prod(shape) >= 1 << 63:
+        raise _ContradictionError("values.shape is larger than any array")
+    return shape
+
+
+def _copies(pairs: Iterable[tuple[Item, int]]) -> list[Item]:
+    """Return each item as many times as it is counted, if a release can have so many coordinates."""
+    counted = list(pairs)
+    if sum(count for _, count in counted) > _MOST_SHOWN:
+        raise _ContradictionError(f"it is about more than {_MOST_SHOWN:,} coordinates that are bounded one by one")
+    return [item for item, count in counted for _ in range(count)]
 
 
 def _size(value: object) -> int:
@@ -641,7 +698,7 @@ def _same(stated: object, derived: object) -> bool:
 def _difference(stated: Any, derived: Any, where: str, *, same_words: bool) -> str | None:  # noqa: ANN401 - JSON
     """Return the first field in which two manifests differ, in words, or None."""
     if where == "ggdp":
-        return None if isinstance(stated, str) and _VERSION.match(stated) else "ggdp is not a version"
+        return None
     if _WORDS.fullmatch(where) and not same_words and type(stated) is type(derived):
         return None
     if isinstance(derived, dict) and hasattr(stated, "items"):

@@ -16,6 +16,7 @@ import numpy as np
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError
 from ggdp.releases.intervals import simultaneous_half_width
+from ggdp.signatures import signature_file
 from ggdp.tables.value_range import FEW_STEPS, ValueRange
 
 if TYPE_CHECKING:
@@ -138,7 +139,10 @@ class RangeRelease:
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the range with its manifest to a .json file, completely or not at all."""
         target = checked_path(path, overwrite=overwrite)
-        write_together({target: (json.dumps(self.to_dict(), indent=2) + "\n").encode()}, overwrite=overwrite)
+        content = (json.dumps(self.to_dict(), indent=2) + "\n").encode()
+        # The signature of a file that is replaced goes with it.
+        signature = {signature_file(target): None} if overwrite else {}
+        write_together({target: content, **signature}, overwrite=overwrite)
 
     def __repr__(self) -> str:
         guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)

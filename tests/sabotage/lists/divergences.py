@@ -68,7 +68,7 @@ SABOTAGES = [
         "proofs/tilted_sums.py",
         "    total, square = arb(2 * half) / (n + 1) + 1, arb(half) ** 2\n",
         "    total, square = arb(2 * half) / (n + 1), arb(half) ** 2\n",
-        ("tests/proofs/test_tilted_sums.py::test_blocks_hold_the_sum_term_by_term",),
+        ("tests/proofs/test_tilted_sums.py::test_sums_of_powers_are_those_of_the_integers",),
     ),
     Sabotage(
         "a divergence at a larger alpha is left out of the concentrated guarantee",

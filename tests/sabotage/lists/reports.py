@@ -69,8 +69,8 @@ SABOTAGES = [
     Sabotage(
         "a manifest opens files of other directories",
         "tables/manifest_checks.py",
-        'or "/" in url or',
-        "or",
+        'and not {"/", "\\\\"} & set(name)',
+        'and not {"\\\\"} & set(name)',
         (f"{PUBLISHED}test_only_files_beside_the_manifest_are_opened",),
     ),
     Sabotage(

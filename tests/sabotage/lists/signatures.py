@@ -71,8 +71,8 @@ SABOTAGES = [
     Sabotage(
         "options that limit a signer are ignored",
         "signatures.py",
-        "            if limited is None or NAMESPACE.encode()",
-        "            if limited is not None and NAMESPACE.encode()",
+        "        if not understood or (place > 0 and",
+        "        if place < 0 or (place > 0 and",
         (f"{SIGNATURES}test_a_file_of_keys_that_is_not_understood_is_refused",),
     ),
     Sabotage(

@@ -89,7 +89,7 @@ def no_such_file(named: str) -> str:
         return f"is a directory: give a pattern of its files in quotes, such as '{Path(named) / '*.csv'}'"
     if re.search(r"[*?\[]", named):
         return "no such file: nothing matches this pattern"
-    return "no such file"
+    return "is a device or a pipe; name a file" if Path(named).exists() else "no such file"
 
 
 def unknown_format(path: str) -> str:
