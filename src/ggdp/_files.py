@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 # Bytes of a manifest or a plan, which name every declared level, and of a TOML file, which people write.
-MOST_JSON, MOST_TOML = 64 << 20, 16 << 20
+MOST_JSON, MOST_TOML = 64 << 20, 8 << 20
 # What to do about a file that is no JSON, where a manifest is meant.
 MANIFEST = "name a manifest of ggdp"
 # Levels of lists and tables within each other; no file of ggdp has more than a dozen.

@@ -53,6 +53,8 @@ LEAST = 1e-85
 MOST_SUMS = 4
 # How much finer than usual the grid of a picture is, and that of a delta below SMALL at first.
 ROUGH, LESS_FINE = 0.2, 0.3
+# Where a finer grid leaves more than this part of the distance of the bounds, it is not the grid that keeps them apart.
+LITTLE = 0.7
 # A grid that was laid out for an epsilon so near, relatively, is as good.
 SAME = 1e-3
 TOLERANCE = 1e-10
@@ -124,13 +126,15 @@ class TotalLoss:
             lower, upper = max(lower, _lower(whole, at)), min(upper, _upper(whole, at))
             if _refinement(lower, upper) is None:
                 return min(lower, upper), upper
+        apart = math.inf
         for _ in range(REFINEMENTS if refine else 1):
             total = self._sum(at, finer)
             if total is None:
                 break
             lower, upper = max(lower, _lower(total, at) if at == epsilon else 0.0), min(upper, _upper(total, at))
             further = _refinement(lower, upper)
-            if further is None or self._is_finest(at, at, finer, further):
+            before, apart = apart, upper - lower
+            if further is None or apart > LITTLE * before or self._is_finest(at, at, finer, further):
                 break
             finer *= further
         return min(lower, upper), upper
@@ -157,7 +161,7 @@ class TotalLoss:
             upper = min(_crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near), end)
             start = min(upper, MOST_EPSILON)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, start, passing=False), upper
-        found, finer = (0.0, end), 1.0
+        found, finer, apart = (0.0, end), 1.0, math.inf
         total = self._known_sum(near) or self._laid_at_once(near)
         for _ in range(REFINEMENTS + (total is not None)):
             at_once = total is not None
@@ -171,9 +175,11 @@ class TotalLoss:
             lower = _crossing(partial(_lower, total, s=s), delta, upper, passing=False)
             found = max(found[0], lower), min(found[1], upper)
             further = _refinement(best, delta)
+            before, apart = math.inf if at_once else apart, found[1] - found[0]
             if (
-                found[1] - found[0] <= CLOSE_EPSILON * found[1]
+                apart <= CLOSE_EPSILON * found[1]
                 or further is None
+                or apart > LITTLE * before
                 or (not at_once and self._is_finest(near, upper, finer, further))
             ):
                 break
