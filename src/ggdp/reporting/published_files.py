@@ -109,8 +109,6 @@ def _table(described: Mapping[str, Any], path: Path) -> PublishedTable:
     by, url = tuple(described["tableSchema"]["primaryKey"]), described["url"]
     columns = [column["name"] for column in described["tableSchema"]["columns"]]
     found = set(columns)
-    if not found.issuperset(by):
-        raise ArgumentError("manifests", str(path), "is not a manifest that ggdp wrote: a primaryKey is not a column")
     estimates = ["count"] if {"count", "lower", "upper"} <= found else []
     estimates += [name for name in columns if {f"{name}_lower", f"{name}_upper"} <= found]
     state = _state(described, path.parent)

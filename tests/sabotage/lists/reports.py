@@ -129,11 +129,4 @@ SABOTAGES = [
         " None",
         ("tests/reporting/test_registry.py::test_a_text_stays_a_text_in_yaml",),
     ),
-    Sabotage(
-        "a primary key need not be a column",
-        "reporting/published_files.py",
-        "    if not found.issuperset(by):\n",
-        "    if False:\n",
-        ("tests/cli/test_hostile_files.py::test_a_primary_key_that_is_no_column_is_refused",),
-    ),
 ]
