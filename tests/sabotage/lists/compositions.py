@@ -138,4 +138,32 @@ SABOTAGES = [
         "for total in self._sums[:0]:",
         ("tests/composition/test_total.py::test_a_sum_that_is_laid_out_for_one_epsilon_answers_for_its_neighbours",),
     ),
+    Sabotage(
+        "a report shows words that nothing was compared with",
+        "tables/manifest_checks.py",
+        "    return manifest if _is_this_version(",
+        "    return manifest if manifest or _is_this_version(",
+        (f"{MANIFESTS}test_the_words_of_an_earlier_version_are_not_compared_nor_shown_and_its_numbers_are",),
+    ),
+    Sabotage(
+        "a manifest of a version to come is believed",
+        "tables/manifest_checks.py",
+        "    if theirs >= mine:\n",
+        "    if theirs < ():\n",
+        (f"{MANIFESTS}test_a_later_version_and_what_is_no_version_are_refused",),
+    ),
+    Sabotage(
+        "the name of a file imitates the output of a command",
+        "tables/manifest_checks.py",
+        "        and name.isprintable()\n",
+        "",
+        (f"{MANIFESTS}test_the_name_of_a_file_is_a_name_that_can_be_printed",),
+    ),
+    Sabotage(
+        "a shape without end is multiplied",
+        "tables/manifest_checks.py",
+        "    if len(shape) > _MOST_AXES or math.prod(shape) >= 1 << 63:\n",
+        "    if not stated:\n",
+        (f"{MANIFESTS}test_a_shape_that_no_array_has_is_refused",),
+    ),
 ]

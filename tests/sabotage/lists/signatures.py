@@ -175,4 +175,11 @@ SABOTAGES = [
         "        if not found.keys() >= parts.keys() or",
         ("tests/reporting/test_published.py::test_a_directory_of_parts_is_compared_file_by_file",),
     ),
+    Sabotage(
+        "a changed table passes for a signed one",
+        "reporting/published_release.py",
+        "    if signers is not None:\n        for table in",
+        "    if signers is None:\n        for table in",
+        (f"{VERIFY}test_with_a_signer_a_published_file_that_was_changed_is_refused",),
+    ),
 ]
