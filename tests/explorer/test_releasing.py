@@ -184,7 +184,7 @@ def test_a_ledger_that_is_put_back_between_the_confirmation_and_the_charge_is_no
         return found
 
     monkeypatch.setattr(releasing, "_unchanged", then_put_back)
-    with pytest.raises(PageError, match="replaced by an older copy: it no longer contains record 1"):
+    with pytest.raises(PageError, match="replaced by an older or another copy: it no longer contains record 1"):
         publish(offer)
     assert not ggdp.Ledger(ledger).entries()
 

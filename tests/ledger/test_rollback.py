@@ -19,7 +19,7 @@ from ggdp.ledger.ledger_terms import LedgerTerms
 from ggdp.ledger.store import Rows
 
 DIGEST = "ab" * 32
-REPLACED = "has been replaced by an older copy: it no longer contains record"
+REPLACED = "has been replaced by an older or another copy: it no longer contains record"
 HISTOGRAM = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(0.125), ggdp.Sensitivity.histogram(), order=1, support="integer"))
 
 
