@@ -45,8 +45,8 @@ def require_seen(seen: Head, terms: LedgerTerms, head: Head, rows: Rows, name: s
     found = terms.genesis if not seen.number else None if record is None else record.hash
     if seen.number > head.number or found != seen.hash:
         message = (
-            f"the ledger {name} has been replaced by an older or another copy: it no longer contains record {seen.number} with "
-            f"the hash {seen.hash}, which was its head earlier; put the newest copy back"
+            f"the ledger {name} has been replaced by an older or another copy: it no longer contains record "
+            f"{seen.number} with the hash {seen.hash}, which was its head earlier; put the newest copy back"
         )
         raise TamperingError(message)
 
