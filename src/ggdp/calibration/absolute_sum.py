@@ -13,8 +13,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ggdp._rounding import rounded_up
+from ggdp._work import spend
 from ggdp.calibration.absolute_sum_layout import absolute_sum_layout, estimate
+from ggdp.calibration.corner import GRID, POINT
 from ggdp.calibration.search import Bracket, Proposal, bracketed, passing_end, proved_or_raised
 from ggdp.errors import SearchError
 
@@ -123,9 +127,14 @@ def _tightened(
     return passing_end(missed, **found._asdict(), tolerance=TOLERANCE, enough=LOOSE)
 
 
+@np.errstate(all="ignore")
 def absolute_sum_excess(bound: AbsoluteSumDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
     """Return log(bound(b) / delta), estimated in floats."""
+    spend(GRID * len(bound.corner))
     planned = absolute_sum_layout(bound, law, rough=rough)
+    if planned is not None:
+        layout = planned.layout
+        spend(POINT * (layout.window.points + layout.depth + sum(other.high for other in layout.others)))
     value = 1.0 if planned is None else estimate(planned, law)
     return math.log(max(value, LEAST_DELTA)) - math.log(delta)
 

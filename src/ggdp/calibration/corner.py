@@ -16,6 +16,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ggdp._work import spend
 from ggdp.calibration.corner_estimate import Estimate, estimate
 from ggdp.calibration.corner_grid import corner_grid
 from ggdp.calibration.loss_layout import planned_total, planned_upper, samples_of
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.corner import Corner, CornerDelta
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["corner_excess", "laid_out", "least_for_corner", "proved_near", "wavy_scale"]
+__all__ = ["GRID", "POINT", "corner_excess", "laid_out", "least_for_corner", "proved_near", "wavy_scale"]
 
 TOLERANCE = 1e-6
 # Bits of a proof, on a step of 2^-10: weights have 50, and come from masses that are differences divided by the step.
@@ -61,6 +64,8 @@ REFINEMENTS = 12
 NEAR_MISS = 0.5
 MOST_VALLEYS = 8
 LEAST_DELTA = 1e-300
+# Units of work of an estimate: for each size, and for each point.
+GRID, POINT = 800, 0.15
 
 
 def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Proposal:
@@ -115,11 +120,17 @@ def corner_excess(bound: CornerDelta, law: NoiseLaw, delta: float, *, rough: boo
     return math.log(max(_estimate(bound, law, rough=rough).delta, LEAST_DELTA)) - math.log(delta)
 
 
+@np.errstate(all="ignore")
 def _estimate(bound: CornerDelta, law: NoiseLaw, *, rough: bool = False) -> Estimate:
+    spend(GRID * len(bound.corner))
     grid = corner_grid(law, bound.corner, bound.epsilon, rough=rough)
-    return Estimate(1.0, 1.0) if grid is None else estimate(grid, law, bound.epsilon)
+    if grid is None:
+        return Estimate(1.0, 1.0)
+    spend(POINT * (grid.window.points + sum(size.high - size.low for size in grid.sizes)))
+    return estimate(grid, law, bound.epsilon)
 
 
+@np.errstate(all="ignore")
 def laid_out(bound: CornerDelta, law: NoiseLaw, *, spread: float | None = None) -> tuple[CornerDelta, int]:
     """Return the bound with a layout for a law, and the precision for a proof.
 

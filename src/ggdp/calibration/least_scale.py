@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from ggdp import _validate
+from ggdp._work import within
 from ggdp.calibration.absolute_sum import least_for_absolute_sum
 from ggdp.calibration.bounded import least_for_bounded, least_for_bounded_joint
 from ggdp.calibration.calibration import Calibration, Method, calibration_of
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate", "in_floats", "least_law"]
 
+# Units of work of a calibration in all, and of the search for one requirement.
+MOST_WORK, SEARCH_WORK = 6e6, 5e6
 SEARCHES: dict[type[Bound], Callable[[Any, NoiseLaw, float], Proposal]] = {
     LaplaceLoss: least_for_laplace,
     ShiftDelta: least_for_shift,
@@ -110,24 +114,27 @@ def calibrate(
         from ggdp.calibration.paper import paper_calibration
 
         return paper_calibration(question)
-    found, failed = _found(question, question.requirements())
-    found = found or _found(question, question.fallbacks())[0]
+    found, failed = within(MOST_WORK, lambda: _found(question))
     if failed is not None and not found:
         raise failed
     proposal, requirement = min(found, key=lambda pair: pair[0].law.scale)
     return calibration_of(question, requirement, proposal, method="tight")
 
 
-def _found(
-    question: Question, requirements: list[Requirement]
-) -> tuple[list[tuple[Proposal, Requirement]], SearchError | None]:
-    """Return the least law for each requirement for which a search ends, and why another one did not."""
+def _found(question: Question) -> tuple[list[tuple[Proposal, Requirement]], SearchError | None]:
+    """Return the least law for each requirement for which a search ends, and why another one did not.
+
+    Where none ends, what is left of the work is for the fallbacks.
+    """
     found, failed = [], None
-    for requirement in requirements:
-        try:
-            found.append((least_law(question, requirement), requirement))
-        except SearchError as missing:
-            failed = missing
+    for requirements in (question.requirements(), question.fallbacks()):
+        for requirement in requirements:
+            try:
+                found.append((within(SEARCH_WORK, partial(least_law, question, requirement)), requirement))
+            except SearchError as missing:
+                failed = failed or missing
+        if found:
+            break
     return found, failed
 
 

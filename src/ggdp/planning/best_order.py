@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
+from ggdp._work import within
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.own_scale import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
@@ -44,6 +46,8 @@ DROPPED_ABOVE = 1.3
 GENERAL_ORDER = 3.0
 # The largest scale of interest need not be known well.
 HALVINGS = 5
+# Units of work of a plan in all, and of its search over orders.
+MOST_WORK, SEARCH_WORK = 6e6, 3e6
 
 
 def plan(
@@ -141,7 +145,8 @@ def plan(
                 raise ArgumentError(
                     name, value, "is not used with plus_minus, whose measure is the quantile; leave it out"
                 )
-        return _plan_for_half_width(goal, sensitivity, support, plus_minus, delta, level, progress)
+        within_width = partial(_plan_for_half_width, goal, sensitivity, support, plus_minus, delta, level, progress)
+        return within(MOST_WORK, within_width)
     if delta is not None:
         raise ArgumentError("delta", delta, "goes with plus_minus; otherwise it is part of the goal")
     if goal is None:
@@ -153,11 +158,15 @@ def plan(
             f"the largest error is taken over {sought.cells:,} cells, as many as can move; a query with more cells has "
             "a larger one, and maybe another best order: give their number as cells"
         )
-    found = _plan_for_goal(goal, sensitivity.repeated(number), support, sought, notes, progress)
-    if number == 1:
-        return found
-    slack = goal.delta / number
-    return replace(found, releases=number, each=calibration_of_law(found.calibration.law, sensitivity, delta=slack))
+
+    def planned() -> Plan:
+        found = _plan_for_goal(goal, sensitivity.repeated(number), support, sought, notes, progress)
+        if number == 1:
+            return found
+        each = calibration_of_law(found.calibration.law, sensitivity, delta=goal.delta / number)
+        return replace(found, releases=number, each=each)
+
+    return within(MOST_WORK, planned)
 
 
 def _plan_for_goal(
@@ -175,6 +184,8 @@ def _plan_for_goal(
     except (UnattainableError, UnprovedError) as refused:
         notes.append(f"order 1 is the only one, there was nothing to choose: {refused}")
         return _plan_among(proved, measure, [_trial_of(proved[LAPLACE], measure)], notes)
+    except SearchError as missing:
+        notes.append(f"order 2 is left out: {missing}")
     general = Question(goal=goal, sensitivity=sensitivity, order=GENERAL_ORDER, support=support)
     try:
         requirements = general.requirements()
@@ -261,15 +272,13 @@ def _searched(
         unit = NoiseLaw(order=order, scale=1.0, support=support)
         try:
             scale = scale_of(order, lambda: measure.scales_around(DROPPED_ABOVE * least, unit, HALVINGS)[1])
+            found = Trial(unit, math.inf) if math.isinf(scale) else _trial(unit.with_scale(scale), measure)
         except SearchError:
-            scale = math.inf
-        if math.isinf(scale):
             return Trial(unit, math.inf)
-        found = _trial(unit.with_scale(scale), measure)
         least = min(least, found.error)
         return found
 
-    return least_error(trial, resolution, known, progress)
+    return within(SEARCH_WORK, lambda: least_error(trial, resolution, known, progress))
 
 
 def _search_note(resolution: Resolution, tried: int, dropped: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ggdp._work import within
 from ggdp.calibration import calibrate
 from ggdp.calibration.corner import corner_excess
 from ggdp.calibration.privacy_profile import delta_between, epsilon_between
@@ -20,6 +21,7 @@ from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.profile import NoisyQuery
+from ggdp.proofs.requirements import require_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +42,8 @@ RAISES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 HALVINGS = 60
 # Orders that need so many times the epsilon of Laplace noise are not looked at further.
 FAR_ABOVE = 2.0
+# Units of work of the search over orders.
+SEARCH_WORK = 3e6
 
 
 def calibration_for_half_width(
@@ -55,6 +59,8 @@ def calibration_for_half_width(
     Claim: the calibration's goal is proved, and its half-width is at most `plus_minus`. That no smaller epsilon does is
     the result of a search over orders.
     """
+    if support == "integer":
+        require_integers(sensitivity)
     if support == "integer" and plus_minus < 1.0:
         raise ArgumentError("plus_minus", plus_minus, "on the integers it must be at least 1")
     if sensitivity.largest > 10.0 * MOST_EPSILON * plus_minus:
@@ -63,16 +69,18 @@ def calibration_for_half_width(
 
     def trial(order: float) -> Trial:
         unit = NoiseLaw(order=order, scale=1.0, support=support)
-        law = unit.with_scale(measure.scales_around(plus_minus, unit, HALVINGS)[0])
         try:
+            law = unit.with_scale(measure.scales_around(plus_minus, unit, HALVINGS)[0])
             if delta > 0.0 and order != LAPLACE and _exceeds(law, sensitivity, delta, FAR_ABOVE * laplace.error):
                 return Trial(law, math.inf)
             return Trial(law, _least_epsilon(law, sensitivity, delta))
         except (GgdpError, ArithmeticError):
-            return Trial(law, math.inf)
+            return Trial(unit, math.inf)
 
     laplace = trial(LAPLACE)
-    best = laplace if delta == 0.0 else least_error(trial, RESOLUTION, [laplace], progress)[0]
+    best = laplace
+    if delta > 0.0:
+        best, _ = within(SEARCH_WORK, lambda: least_error(trial, RESOLUTION, [laplace], progress))
     if best.error == 0.0:
         expected = f"is so large that noise within it keeps delta = {delta!r} at every epsilon; give a smaller delta"
         raise ArgumentError("plus_minus", plus_minus, expected)

@@ -53,17 +53,18 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from flint import arb
+from flint import arb, ctx
 
 from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
+from ggdp._work import spend
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
 from ggdp.proofs.circular_sum import GridLaw, sum_of
 from ggdp.proofs.corner import Corner, require_corner, require_whole
-from ggdp.proofs.crossing import at_most, crossing_estimates
+from ggdp.proofs.crossing import POWERS, at_most, crossing_estimates
 from ggdp.proofs.enclosures import EXACT, Enclosure
-from ggdp.proofs.laid_loss import integer_tail
+from ggdp.proofs.laid_loss import KNOT, integer_tail
 from ggdp.proofs.layouts import AbsoluteSumLayout
 from ggdp.proofs.survival import survivals
 
@@ -195,6 +196,7 @@ def is_halved(law: NoiseLaw) -> bool:
 
 def _bound(layout: AbsoluteSumLayout, main: float, t: arb, law: NoiseLaw, bits: int) -> arb:
     """Bound P(sum Y_k > t)."""
+    spend(KNOT * (layout.depth + sum(other.high for other in layout.others)), bits)
     step = arb(layout.step)
     tails = _integer_tails if law.support == "integer" else _real_tails
     if not layout.others:
@@ -356,6 +358,7 @@ def _integer_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
         k = math.floor(guess * law.scale) + 1
         jump = 1
         while k > 1 and not value_at(k - 1) <= level:
+            spend(POWERS, ctx.prec)
             k, jump = max(k - jump, 1), 4 * jump
         least.append(k)
     tail = integer_tail(law, set(least))

@@ -16,7 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flint import acb, arb
+from flint import acb, arb, ctx
+
+from ggdp._work import spend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import Window
 
 __all__ = ["GridLaw", "sum_of"]
+
+# Units of work of a point of a transform.
+_POINT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ def sum_of(parts: Sequence[tuple[GridLaw, int]], window: Window) -> GridLaw:
     """Add `count` independent copies of each part on the window; all parts have the same step."""
     step, points = parts[0][0].step, window.points
     half = points // 2 + 1
+    spend(_POINT * points * (len(parts) + 1), ctx.prec)
     product: list[acb] | None = None
     for part, count in parts:
         circular = [arb(0)] * points

@@ -14,20 +14,23 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from flint import arb
+from flint import arb, ctx
 
 from ggdp._balls import power
+from ggdp._work import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["at_least", "at_most", "crossing_estimate", "crossing_estimates", "loss", "loss_estimate"]
+__all__ = ["POWERS", "at_least", "at_most", "crossing_estimate", "crossing_estimates", "loss", "loss_estimate"]
 
 # Newton's method takes about five steps from a nearby start; bisection, where it is not taken, halves 60 times.
 _MOST_STEPS = 200
 _RELATIVE_WIDTH = 1e-14
 # The error of a step of Newton's method is about the square of the step.
 _SETTLED = 1e-8
+# Units of work of a loss.
+POWERS = 2
 
 
 def loss(p: arb, z: arb, d: arb) -> arb:
@@ -121,6 +124,7 @@ def _moved(p: arb, d: arb, level: arb, guess: float, direction: float) -> float:
         gap = loss(p, arb(z), d) - level
         if (gap <= 0) if direction < 0 else (gap >= 0):
             return z
+        spend(POWERS, ctx.prec)
         z += direction * step
         step *= 4.0
     return z

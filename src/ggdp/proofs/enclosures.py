@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp._work import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +24,8 @@ PRECISIONS = (96, 192, 384, 768, 1536, 3072)
 NARROW = 1e-13
 # Close to the least floats there are no digits left to agree in.
 TINY = 1e-290
+# Units of work of a bound of one coordinate.
+_SCALAR = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,7 @@ def narrowest(at: Callable[[int], Enclosure], precisions: Iterable[int] = PRECIS
         The precisions to try.
     """
     for bits in precisions:
+        spend(_SCALAR, bits)
         found = at(bits)
         if found.is_narrow or found.exhausted:
             break
@@ -75,6 +79,7 @@ def narrowest(at: Callable[[int], Enclosure], precisions: Iterable[int] = PRECIS
 def accurate(value: Callable[[], arb], bits: int = 50) -> arb:
     """Return a ball with so many accurate bits, at growing precision, or else the last one."""
     for precision in PRECISIONS:
+        spend(_SCALAR, precision)
         with BALLS, working_precision(precision):
             found = value()
             if found.rel_accuracy_bits() >= bits:

@@ -38,7 +38,9 @@ from flint import arb
 
 from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
+from ggdp._work import spend
 from ggdp.proofs.bound import Bound, Quantity, require_unbounded
+from ggdp.proofs.crossing import POWERS
 from ggdp.proofs.enclosures import EXACT, Enclosure, enclosed, narrowest
 from ggdp.proofs.integer_sums import tail
 from ggdp.proofs.shift import NOTIONS, Notion
@@ -55,6 +57,8 @@ _TIE_PRECISIONS = (128, 256, 512, 1024)
 _MOST_SPLITS = 400
 # P(K >= k) is about e^-1000 there, below the least positive float.
 _FAR = 1000.0
+# Units of work of a guess.
+_GUESS = 90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +171,7 @@ def integer_threshold(p: float, b: float, D: int, epsilon: float) -> Threshold |
 def _exceeds(p: float, b: float, D: int, epsilon: float, k: int) -> bool | None:
     """Return whether L(k) > epsilon b^p; None if no precision decides."""
     for bits in _TIE_PRECISIONS:
+        spend(POWERS, bits)
         with BALLS, working_precision(bits):
             loss = arb(abs(k + D)) ** arb(p) - (arb(abs(k)) ** arb(p) if k else arb(0))
             level = arb(epsilon) * arb(b) ** arb(p)
@@ -181,6 +186,7 @@ def _threshold_guess(p: float, b: float, D: int, epsilon: float) -> int:
     """Return about k*, by bisection in floats of log L(k) = log(epsilon b^p) over k = u - D/2 > 0."""
     if p == 1.0:
         return math.ceil((epsilon * b - D) / 2.0)
+    spend(_GUESS)
     level = math.log(epsilon) + p * math.log(b)
 
     def log_loss(u: float) -> float:

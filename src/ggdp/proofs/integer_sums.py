@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING
 from flint import arb, arb_poly, ctx, fmpq
 
 from ggdp._balls import BALLS, hull, working_precision
+from ggdp._work import spend, spent_by
 from ggdp.proofs.survival import survivals
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ _FAR_OUT = 4096
 _SPARE = 40
 # Points that share a bound of what the Euler-Maclaurin formula leaves out.
 _AT_ONCE = 32
+# Units of work of a sum, and of a term of it.
+_SUM, _TERM = 30, 2
 
 
 def weight(p: float, b: float, k: int) -> arb:
@@ -69,6 +72,7 @@ def weight(p: float, b: float, k: int) -> arb:
 
 def weights(p: float, b: float, first: int, stop: int) -> list[arb]:
     """Enclose exp(-(j / b)^p) for each j from `first` >= 0 up to and without `stop`."""
+    spend(_TERM * max(stop - first, 0), ctx.prec)
     beta = arb(b) ** arb(-p)
     cached = min(stop, _BLOCK * _CACHED_BLOCKS)
     result: list[arb] = []
@@ -86,6 +90,7 @@ def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
         return (1 if moment == 0 else 0) + tail_sum(p, b, 1, moment=moment)
     if p == 1.0:
         return _geometric(b, k, moment)
+    spend(_SUM, ctx.prec)
     terms = _terms_needed(p, b, k)
     if terms <= _CHEAP_TERMS:
         return _direct(p, b, k, terms, moment)
@@ -152,7 +157,10 @@ def partial_sum(p: float, b: float, first: int, last: int) -> arb:
 
 def normaliser(p: float, b: float) -> arb:
     """Enclose Z, the sum of exp(-(|j|/b)^p) over all integers j."""
-    return _normaliser(p, b, ctx.prec)
+    (total, units), spent = spent_by(lambda: _normaliser(p, b, ctx.prec))
+    # What is remembered costs as much as it did, lest an answer depend on earlier ones.
+    spend(units - spent)
+    return total
 
 
 def tail(p: float, b: float, k: int) -> arb:
@@ -163,9 +171,9 @@ def tail(p: float, b: float, k: int) -> arb:
 
 
 @lru_cache(maxsize=64)
-def _normaliser(p: float, b: float, precision: int) -> arb:
+def _normaliser(p: float, b: float, precision: int) -> tuple[arb, float]:
     with BALLS, working_precision(precision):
-        return 1 + 2 * tail_sum(p, b, 1)
+        return spent_by(lambda: 1 + 2 * tail_sum(p, b, 1))
 
 
 @lru_cache(maxsize=4 * _CACHED_BLOCKS)

@@ -25,11 +25,12 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from flint import arb
+from flint import arb, ctx
 
 from ggdp._balls import power
+from ggdp._work import spend
 from ggdp.errors import ArgumentError
-from ggdp.proofs.crossing import crossing_estimates, loss, loss_estimate
+from ggdp.proofs.crossing import POWERS, crossing_estimates, loss, loss_estimate
 from ggdp.proofs.integer_sums import normaliser, partial_sum, tail_sum, tail_sums
 from ggdp.proofs.laplace_loss import laid_laplace
 from ggdp.proofs.layouts import MOST_KNOTS
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import LossLayout
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["integer_tail", "laid_coordinate", "laid_response"]
+__all__ = ["KNOT", "integer_tail", "laid_coordinate", "laid_response"]
 
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
@@ -58,6 +59,8 @@ _NEAR = 100
 _FAR_OUT = 4096
 # Losses that are raised by more than this part of a step are counted as misplaced.
 _NEGLIGIBLE = 2.0**-20
+# Units of work of a knot.
+KNOT = 2
 
 
 class _Atom(NamedTuple):
@@ -67,6 +70,7 @@ class _Atom(NamedTuple):
 
 def laid_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
     """Lay the loss of a coordinate that moves by `shift`, in the unit of the scale."""
+    spend(KNOT * len(layout.knots()), ctx.prec)
     closed = laid_laplace(law, shift, layout)
     if closed is not None:
         return closed
@@ -176,6 +180,7 @@ def _real_tails(law: NoiseLaw, shift: float, layout: LossLayout) -> tuple[list[a
         z = max(min(z, guess), -_FARTHEST)
         found, back = loss(p, arb(z), d), math.ulp(z)
         while not found <= index * step and z > -_FARTHEST:
+            spend(POWERS, ctx.prec)
             z, back = max(z - back, -_FARTHEST), 4.0 * back
             found = loss(p, arb(z), d)
         points.append(arb(z))
@@ -198,6 +203,7 @@ def _integer_tails(law: NoiseLaw, shift: int, layout: LossLayout) -> tuple[list[
         k, jump = min(guess, cuts[-1]) if cuts else guess, 1
         # All losses below the cut are at most the knot; an undecided tie is counted as above it.
         while k > bottom and not loss_at(k - 1) <= index * step:
+            spend(POWERS, ctx.prec)
             k, jump = k - jump, 4 * jump
         cuts.append(max(k, bottom))
     cuts.reverse()

@@ -37,6 +37,7 @@ from typing import NamedTuple
 from flint import arb, ctx, fmpz_poly
 
 from ggdp._balls import upper_float
+from ggdp._work import spend
 from ggdp.errors import CertificateError
 
 __all__ = [
@@ -65,6 +66,8 @@ FEWEST = 3
 FLOOR = 2.0**-40
 # Floats have no larger exponentials.
 LARGEST = 700.0
+# Units of work of a knot of a sum.
+_POINT = 0.5
 
 
 class Split(NamedTuple):
@@ -247,6 +250,7 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
     if (first.step, first.tilt) != (second.step, second.tilt):
         message = f"losses on grids with steps {first.step!r} and {second.step!r} cannot be added"
         raise CertificateError(message)
+    spend(_POINT * (first.points + second.points))
     totals = first.total, second.total
     mine, other = first.slack, second.slack
     splits = Counter(dict(mine.splits))

@@ -20,6 +20,7 @@ import math
 from flint import acb, arb, arb_poly, arb_series, ctx
 
 from ggdp._balls import hull, power
+from ggdp._work import spend
 
 __all__ = ["survival", "survivals"]
 
@@ -27,11 +28,14 @@ __all__ = ["survival", "survivals"]
 _BITS_EACH = 6
 # A block costs about as much as this share of its number of coefficients in incomplete gamma functions.
 _WORTH = 0.2
+# Units of work of an incomplete gamma function.
+_GAMMA = 30
 
 
 def survival(p: arb, z: arb) -> arb:
     """Enclose S(z)."""
     if z >= 0:
+        spend(_GAMMA, ctx.prec)
         return power(z, p).gamma_upper(1 / p, regularized=1) / 2
     if z <= 0:
         return 1 - survival(p, -z)
