@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ggdp import _validate
-from ggdp._work import within
+from ggdp._work import within, without_limit
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.own_scale import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
@@ -298,7 +298,8 @@ def _trial(law: NoiseLaw, measure: Measure) -> Trial:
 
 
 def _trial_of(calibration: Calibration, measure: Measure) -> Trial:
-    return _trial(calibration.law, measure)
+    # What is proved has an error, however much work the search for it took.
+    return without_limit(lambda: _trial(calibration.law, measure))
 
 
 def _plan_among(proved: dict[float, Calibration], measure: Measure, tried: list[Trial], notes: list[str]) -> Plan:

@@ -5,6 +5,7 @@ from tests.sabotage.sabotage import Sabotage
 LOSS = "tests/conformance/test_guarantee.py::test_no_neighbours_lose_more_than_is_promised"
 PROOFS = "tests/conformance/test_proofs.py::"
 LAID = "tests/proofs/test_laid_loss.py::"
+WORK = "tests/test_work.py::"
 
 SABOTAGES = [
     Sabotage(
@@ -133,5 +134,23 @@ SABOTAGES = [
         "        ctx.cap = terms\n",
         "        ctx.cap = terms // 2\n",
         ("tests/proofs/test_survival.py::test_many_points_hold_the_value_of_each_and_are_as_accurate",),
+    ),
+    Sabotage(
+        "the work of a search is not counted",
+        "_work.py",
+        "        opened.spent += units\n",
+        "",
+        (
+            f"{WORK}test_a_search_within_another_spends_the_work_of_both",
+            f"{WORK}test_a_calibration_whose_work_is_used_up_is_refused[1.5]",
+            f"{WORK}test_a_sum_of_a_million_terms_is_not_begun_where_there_is_no_work_left_for_it",
+        ),
+    ),
+    Sabotage(
+        "what is remembered takes no work, so that an answer depends on earlier ones",
+        "proofs/integer_sums.py",
+        "    spend(units - spent)\n",
+        "",
+        (f"{WORK}test_what_is_remembered_costs_as_much_as_it_did_at_first",),
     ),
 ]
