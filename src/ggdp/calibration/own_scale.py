@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ggdp import _validate
 from ggdp.calibration.calibration import Calibration, calibration_of
 from ggdp.calibration.corner import laid_out
-from ggdp.calibration.privacy_profile import delta_between, epsilon_between
+from ggdp.calibration.privacy_profile import delta_between, epsilon_above
 from ggdp.calibration.search import Proposal
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
@@ -94,7 +94,7 @@ def guarantee_of(
             raise UnattainableError(message)
     else:
         slack = _validate.probability(delta=delta)
-        kept = epsilon_between(noisy, slack)[1]
+        kept = epsilon_above(noisy, slack)
         if math.isinf(kept):
             message = f"no epsilon is proved for delta = {slack!r} at order = {law.order!r}; use a larger delta"
             raise UnattainableError(message)

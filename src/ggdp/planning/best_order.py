@@ -159,14 +159,12 @@ def plan(
             "a larger one, and maybe another best order: give their number as cells"
         )
 
-    def planned() -> Plan:
-        found = _plan_for_goal(goal, sensitivity.repeated(number), support, sought, notes, progress)
-        if number == 1:
-            return found
-        each = calibration_of_law(found.calibration.law, sensitivity, delta=goal.delta / number)
-        return replace(found, releases=number, each=each)
-
-    return within(MOST_WORK, planned)
+    repeated = sensitivity.repeated(number)
+    found = within(MOST_WORK, lambda: _plan_for_goal(goal, repeated, support, sought, notes, progress))
+    if number == 1:
+        return found
+    slack = goal.delta / number
+    return replace(found, releases=number, each=calibration_of_law(found.calibration.law, sensitivity, delta=slack))
 
 
 def _plan_for_goal(

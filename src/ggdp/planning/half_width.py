@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ggdp._work import within
 from ggdp.calibration import calibrate
 from ggdp.calibration.corner import corner_excess
-from ggdp.calibration.privacy_profile import delta_between, epsilon_between
+from ggdp.calibration.privacy_profile import delta_between, epsilon_above
 from ggdp.calibration.search import passing_end
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.planning.order_search import Resolution, Trial, least_error
@@ -105,7 +105,7 @@ def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> flo
     """Return about the least epsilon of a noise."""
     noisy = NoisyQuery(law, sensitivity)
     if noisy.is_exact or delta == 0.0 or sensitivity.kind == "norm":
-        return epsilon_between(noisy, delta)[1]
+        return epsilon_above(noisy, delta)
 
     def excess(epsilon: float) -> float:
         return corner_excess(CornerDelta(corner=sensitivity.corner, epsilon=epsilon), law, delta, rough=True)

@@ -59,8 +59,8 @@ _NEAR = 100
 _FAR_OUT = 4096
 # Losses that are raised by more than this part of a step are counted as misplaced.
 _NEGLIGIBLE = 2.0**-20
-# Units of work of a knot.
-KNOT = 2
+# Units of work of a knot, and of where the loss passes it.
+KNOT, _CROSSING = 2, 10
 
 
 class _Atom(NamedTuple):
@@ -214,6 +214,7 @@ def _integer_tails(law: NoiseLaw, shift: int, layout: LossLayout) -> tuple[list[
 def _thresholds(law: NoiseLaw, shift: float, layout: LossLayout) -> list[float]:
     """Return about where the loss passes each knot, in units of the scale, in floats."""
     d, h, knots = shift / law.scale, layout.step, layout.knots()
+    spend(_CROSSING * len(knots), ctx.prec)
     found = crossing_estimates(law.order, d, [h * index for index in knots], far=_FAR ** (1.0 / law.order))
     if law.order == 1.0:
         found = [0.0 if abs(h * index / d - 1.0) < _AT_ZERO else z for index, z in zip(knots, found, strict=True)]
