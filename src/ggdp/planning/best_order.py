@@ -159,8 +159,8 @@ def plan(
             "a larger one, and maybe another best order: give their number as cells"
         )
 
-    repeated = sensitivity.repeated(number)
-    found = within(MOST_WORK, lambda: _plan_for_goal(goal, repeated, support, sought, notes, progress))
+    searched = partial(_plan_for_goal, goal, sensitivity.repeated(number), support, sought, notes, progress)
+    found = within(MOST_WORK, searched)
     if number == 1:
         return found
     slack = goal.delta / number

@@ -61,8 +61,8 @@ SABOTAGES = [
     Sabotage(
         "planned releases forget each other",
         "planning/best_order.py",
-        "found = _plan_for_goal(goal, sensitivity.repeated(number), support",
-        "found = _plan_for_goal(goal, sensitivity, support",
+        "partial(_plan_for_goal, goal, sensitivity.repeated(number), support",
+        "partial(_plan_for_goal, goal, sensitivity, support",
         (f"{COMPOSE}test_planned_releases_keep_their_goal_together_and_hardly_more[goal0-query0-12]",),
     ),
     *(
