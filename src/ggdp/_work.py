@@ -49,7 +49,7 @@ def spend(units: float, bits: int = 96) -> None:
 
 
 def within(units: float, search: Callable[[], Result]) -> Result:
-    """Return what a search returns, or raise a SearchError once it has spent so many units."""
+    """Return what a search returns, or raise a SearchError once it has spent these units."""
     return spent_by(search, units)[0]
 
 

@@ -43,7 +43,7 @@ ADDED = 4e-9
 CORRECTIONS = 12
 LEAST_MOVE = 1e-9
 LONGEST_MOVE = 0.1
-# From so many proofs on of which each is above the last, the scale is moved so far, and eight times as far each time.
+# After this number of proofs that each exceed the last, the scale moves this far, then eight times as far each time.
 RISES, STRIDE = 2, 1e-3
 # Points of the transforms of all proofs, times their bits, after which there is no further one: five seconds or so.
 MOST_WORK = 3e7

@@ -124,7 +124,7 @@ def calibrate(
 def _found(question: Question) -> tuple[list[tuple[Proposal, Requirement]], SearchError | None]:
     """Return the least law for each requirement for which a search ends, and why another one did not.
 
-    Where none ends, what is left of the work is for the fallbacks.
+    Where none ends, the remaining work goes to the fallbacks.
     """
     found, failed = [], None
     for requirements in (question.requirements(), question.fallbacks()):

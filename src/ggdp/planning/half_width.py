@@ -40,7 +40,7 @@ LEAST_EPSILON = 1e-9
 # How much epsilon is raised at a time until its proved scale keeps the half-width.
 RAISES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 HALVINGS = 60
-# Orders that need so many times the epsilon of Laplace noise are not looked at further.
+# Orders that need more than this multiple of the epsilon of Laplace noise are skipped.
 FAR_ABOVE = 2.0
 # Units of work of the search over orders.
 SEARCH_WORK = 3e6

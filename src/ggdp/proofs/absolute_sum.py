@@ -202,7 +202,7 @@ def _bound(layout: AbsoluteSumLayout, main: float, t: arb, law: NoiseLaw, bits: 
     if not layout.others:
         return tails(law, main, [t])[0]
     if not t < _MOST_STEPS * step:
-        # No knot of a grid is so far out, and t could not be told from its neighbours.
+        # No knot of a grid is that far out, and t would be indistinguishable from its neighbors.
         return arb(1)
     halved = is_halved(law)
     refined = halved and layout.refined

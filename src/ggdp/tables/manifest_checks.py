@@ -676,7 +676,7 @@ def _shape(manifest: Mapping[str, Any]) -> list[int]:
 
 
 def _copies(pairs: Iterable[tuple[Item, int]]) -> list[Item]:
-    """Return each item as many times as it is counted, if a release can have so many coordinates."""
+    """Return each item repeated by its count; refuse more coordinates than a release can have."""
     counted = list(pairs)
     if sum(count for _, count in counted) > _MOST_SHOWN:
         raise _ContradictionError(f"it is about more than {_MOST_SHOWN:,} coordinates that are bounded one by one")
