@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ggdp.privacy.grid import Grid
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
-    from ggdp.reporting import Report, report
+    from ggdp.reports import Report, report
     from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
     from ggdp.tables import (
         Column,
@@ -127,8 +127,8 @@ _LAZY = {
     "Plan": "ggdp.planning",
     "plan": "ggdp.planning",
     "Release": "ggdp.releases",
-    "Report": "ggdp.reporting",
-    "report": "ggdp.reporting",
+    "Report": "ggdp.reports",
+    "report": "ggdp.reports",
     "SecureSource": "ggdp.sampling",
     "SeededSource": "ggdp.sampling",
     "Column": "ggdp.tables",

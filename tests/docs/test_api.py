@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ggdp
-from ggdp import calibration, datasets, errors, mechanisms, plots, releases, reporting, sampling
+from ggdp import calibration, datasets, errors, mechanisms, plots, releases, reports, sampling
 from ggdp.paper import comparisons, data, figures
 
 API = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ MODULES = [
     mechanisms,
     plots,
     releases,
-    reporting,
+    reports,
     sampling,
 ]
 

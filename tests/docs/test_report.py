@@ -10,9 +10,9 @@ import yaml
 from ggdp.cli.app import run
 from ggdp.privacy import PureDP
 from ggdp.privacy.beliefs import belief
-from ggdp.reporting import read_deployment
-from ggdp.reporting.deployment import _KEYS, QUESTIONS
-from ggdp.reporting.disclosure import percent_up
+from ggdp.reports import read_deployment
+from ggdp.reports.deployment import _KEYS, QUESTIONS
+from ggdp.reports.sign_off import percent_up
 
 PAGES = ["how-to/report.md"]
 ROOT = Path(__file__).parents[2]

@@ -143,7 +143,7 @@ def test_each_kind_says_what_it_would_have_cost(ledger):
 
 
 def test_a_plot_shows_how_many_uses_are_left(ledger):
-    from ggdp.plots.ledgers import plot_burn_down
+    from ggdp.plots.budgets import plot_burn_down
 
     ledger.reserve([(WEEKLY, 3)])
     ledger.charge(WEEKLY)

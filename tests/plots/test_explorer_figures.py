@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 
 import ggdp
-from ggdp.plots.ledgers import MOST_FURTHER, plot_burn_down
-from ggdp.plots.max_cells import plot_max_cells
-from ggdp.plots.original_and_noisy import plot_original_and_noisy
+from ggdp.plots.budgets import MOST_FURTHER, plot_burn_down
+from ggdp.plots.previews import plot_max_cells, plot_original_and_noisy
 
 
 def numbers(cells, most=1000.0):

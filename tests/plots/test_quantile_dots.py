@@ -7,7 +7,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.plots.quantile_dots import CountDots, count_dots, dots_in_words, placed, plot_count_dots
+from ggdp.plots.previews import CountDots, count_dots, dots_in_words, placed, plot_count_dots
 
 
 def dots_of(axes):

@@ -16,7 +16,7 @@ import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.explorer.releasing import _refuted
 from ggdp.ledger.charge_request import planned_request
-from ggdp.reporting.published_release import read_release
+from ggdp.reports.published import read_release
 from ggdp.tables.manifest_checks import contradiction, in_own_words
 
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")

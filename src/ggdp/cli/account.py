@@ -39,7 +39,7 @@ def account(
     try:
         if signer is not None:
             # The files that a signed manifest names are signed, too.
-            from ggdp.reporting.published_release import read_release
+            from ggdp.reports.published import read_release
             from ggdp.signatures import read_signers
 
             for manifest in manifests:

@@ -51,7 +51,7 @@ def show(
     with working("adding up"):
         found = overview(opened)
     if plot is not None:
-        from ggdp.plots.ledgers import plot_burn_down
+        from ggdp.plots.budgets import plot_burn_down
 
         picture = io.BytesIO()
         plot_burn_down(opened).savefig(picture, format=plot.suffix.lower()[1:], dpi=300)

@@ -135,7 +135,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:
-    from ggdp.plots.plans import plot_plan
+    from ggdp.plots.noise import plot_plan
 
     picture = io.BytesIO()
     plot_plan(result).savefig(picture, format=plot.suffix.lower()[1:], dpi=DOTS_PER_INCH)

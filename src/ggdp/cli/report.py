@@ -40,7 +40,7 @@ def report(
     """
     if out is None and registry is None and not as_json:
         raise typer.BadParameter("give a file for the page, --registry, or --json", param_hint="'--out'")
-    from ggdp.reporting import report as made
+    from ggdp.reports import report as made
 
     try:
         found = made(

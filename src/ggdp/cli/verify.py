@@ -102,7 +102,7 @@ def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
 
 
 def _verify_manifest(file: Path, digest: str, signers: frozenset[bytes] | None, found: dict[str, Any]) -> None:
-    from ggdp.reporting.published_release import read_release
+    from ggdp.reports.published import read_release
 
     release = read_release(file, signers)
     if release.digest != digest:

@@ -157,7 +157,7 @@ class Composition:
 
     def plot(self) -> Figure:
         """Draw delta against epsilon: both bounds of the total, the plain sum, and each part alone."""
-        from ggdp.plots.compositions import plot_composition
+        from ggdp.plots.budgets import plot_composition
 
         return plot_composition(self)
 

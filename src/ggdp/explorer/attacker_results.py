@@ -13,7 +13,7 @@ from ggdp.explorer.equivalents import Equivalents, command, written
 from ggdp.explorer.figures import Picture, drawn
 from ggdp.explorer.promise import PromiseSettings
 from ggdp.explorer.text_tables import csv_file
-from ggdp.plots.beliefs import plot_beliefs
+from ggdp.plots.noise import plot_beliefs
 from ggdp.privacy.beliefs import Belief, belief
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ def budget_results(
     """Return a ledger at a glance, and what tables of counts would leave of it."""
     from ggdp.ledger import Ledger
     from ggdp.ledger.export import exported
-    from ggdp.plots.ledgers import plot_burn_down
+    from ggdp.plots.budgets import plot_burn_down
 
     progress(0, 1)
     with in_words_of_the_page():
@@ -139,7 +139,7 @@ def _composition(entries: Sequence[Any]) -> list[Picture]:
     """Return the composition curve of what was released; nothing if nothing was."""
     from ggdp.ledger.accounting.reserved import composition_of
     from ggdp.ledger.overview import NOTE
-    from ggdp.plots.compositions import plot_composition
+    from ggdp.plots.budgets import plot_composition
 
     if not entries:
         return []

@@ -16,8 +16,7 @@ from ggdp.explorer.promise import PromiseSettings
 from ggdp.explorer.text_tables import csv_file
 from ggdp.planning import plan
 from ggdp.planning.measures import Measure
-from ggdp.plots.noise import LEVEL, plot_noise
-from ggdp.plots.plans import plot_plan
+from ggdp.plots.noise import LEVEL, plot_noise, plot_plan
 from ggdp.privacy import Sensitivity
 
 if TYPE_CHECKING:

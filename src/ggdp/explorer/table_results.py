@@ -158,7 +158,7 @@ def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulatio
 
 
 def _beside(shown: ShownTable, column: str) -> Picture:
-    from ggdp.plots.original_and_noisy import plot_original_and_noisy
+    from ggdp.plots.previews import plot_original_and_noisy
     from ggdp.tables.unit_descriptions import number_of
 
     what = column.replace("_", " ", 1)
@@ -182,7 +182,7 @@ def _beside(shown: ShownTable, column: str) -> Picture:
 
 def _dots(shown: ShownTable, dots: int) -> Picture:
     """Return the dots of a few cells, from the smallest count to the largest."""
-    from ggdp.plots.quantile_dots import count_dots, dots_in_words, plot_count_dots
+    from ggdp.plots.previews import count_dots, dots_in_words, plot_count_dots
     from ggdp.tables.unit_descriptions import counted
 
     plan = shown.release.plan
@@ -217,7 +217,7 @@ def _csv(shown: ShownTable) -> bytes:
 
 def check_results(asked: Asked, *, progress: Progress) -> CheckResults:
     """Return what ``ggdp check`` finds of the cells of units. NOT private."""
-    from ggdp.plots.max_cells import plot_max_cells
+    from ggdp.plots.previews import plot_max_cells
     from ggdp.tables import check_table
     from ggdp.tables.check_result import NOTICE
     from ggdp.tables.unit_descriptions import number_of

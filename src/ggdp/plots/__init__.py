@@ -4,14 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ggdp.plots.plans import plot_plan
-    from ggdp.plots.releases import plot_release
+    from ggdp.plots.intervals import plot_release
+    from ggdp.plots.noise import plot_plan
     from ggdp.plots.tables import plot_table
 
 __all__ = ["plot_plan", "plot_release", "plot_table"]
 
 # Loaded when first used: the picture of a plan needs no tables.
-_LAZY = {"plot_plan": "ggdp.plots.plans", "plot_release": "ggdp.plots.releases", "plot_table": "ggdp.plots.tables"}
+_LAZY = {"plot_plan": "ggdp.plots.noise", "plot_release": "ggdp.plots.intervals", "plot_table": "ggdp.plots.tables"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for

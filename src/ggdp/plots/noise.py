@@ -1,4 +1,9 @@
-"""Laws of noise beside each other, with the part that 95 of 100 draws fall into."""
+"""Laws of noise beside each other, with the part that 95 of 100 draws fall into.
+
+Error against order, for the orders that a plan tried.
+
+What an attacker can come to believe, against what they believed before.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ggdp._rounding import rounded_text
 from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
 from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
-from ggdp.plots.style import BLUE, COLUMN_WIDTH, curve, items, label, new_figure, show_legend
+from ggdp.planning import Plan
+from ggdp.plots.style import (
+    BLACK,
+    BLUE,
+    COLUMN_WIDTH,
+    GREEN,
+    ORANGE,
+    VERMILION,
+    curve,
+    items,
+    label,
+    new_figure,
+    plain_ticks,
+    required,
+    show_legend,
+)
+from ggdp.privacy.beliefs import belief
 from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
@@ -18,7 +40,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["law_points", "plot_noise"]
+    from ggdp.privacy import Guarantee
+
 
 LEVEL = 0.95
 # The share of draws of the widest law that is drawn, and how many points a curve has at most.
@@ -99,3 +122,115 @@ def _half_width(law: NoiseLaw, level: float = LEVEL) -> float:
     if law.support == "real":
         return float(GeneralizedGaussian(order=law.order, scale=law.scale).half_width(level))
     return float(IntegerGeneralizedGaussian(order=law.order, scale=law.scale).ppf((1.0 + level) / 2.0))
+
+
+# Each colour with a marker of its own, for those who cannot tell the colours and for print in grey.
+MARKS = {"laplace": ("s", ORANGE), "gaussian": ("^", GREEN), "best": ("o", VERMILION)}
+# Errors beyond this many times the largest of the marked ones are left out of the picture.
+HEADROOM = 1.6
+# So few orders that each can be shown as a dot.
+FEW = 40
+
+
+def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
+    """Return a figure, as wide as a column of print, of the error of each order that a plan tried.
+
+    Parameters
+    ----------
+    plan : Plan
+        What `ggdp.plan` returned.
+    unit : str, default "unit of the query"
+        Unit of the error, for the axis label.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> plan = ggdp.plan(ggdp.ApproxDP(1.0, 0.05), ggdp.Sensitivity.histogram())
+    >>> plot_plan(plan, unit="persons").axes[0].get_xscale()
+    'log'
+    """
+    required(Plan, plan=plan)
+    required(str, unit=unit)
+    figure, (axes,) = new_figure(COLUMN_WIDTH, 2.7)
+    orders, errors = zip(*plan.curve, strict=True)
+    # Order 1 and 2 have proofs of their own, which may put them off the curve of the others.
+    dots = "." if len(orders) <= FEW else "none"
+    axes.plot(orders, errors, color=BLUE, linewidth=1.3, marker=dots, markersize=3.0, zorder=2)
+    marked = [(choice, choice.error) for choice in (*plan.alternatives, plan.best) if choice.error is not None]
+    for choice, error in marked:
+        shape, colour = MARKS[choice.name]
+        name = {"laplace": "Laplace", "gaussian": "Gaussian", "best": "best"}[choice.name]
+        caption = f"{name}: {rounded_text(error, 4)} (order {rounded_text(choice.order)})"
+        # Where the best is one of the usual orders, both marks stay in sight.
+        size, inside = (8.5, "none") if choice.name == "best" else (5.5, colour)
+        axes.plot(
+            [choice.order],
+            [error],
+            linestyle="none",
+            marker=shape,
+            markersize=size,
+            markerfacecolor=inside,
+            markeredgecolor=colour,
+            markeredgewidth=1.4,
+            label=caption,
+            zorder=4 if choice.name == "best" else 3,
+        )
+    axes.set_xscale("log")
+    plain_ticks(axes.xaxis, [1, 2, 5, 10, 20, 50])
+    axes.set_xlim(0.93, 54.0)
+    least, top = min(error for _, error in marked), HEADROOM * max(error for _, error in marked)
+    span = (min(top, 1.04 * max(errors)) - least) or 1.0
+    axes.set_ylim(least - 0.12 * span, least + span)
+    title = str(plan.measure)
+    label(axes, "order of the noise", f"error ({unit})", f"{title[0].upper()}{title[1:]}\n{plan.calibration.goal}")
+    show_legend(axes, loc="best", handletextpad=0.3, handlelength=1.2)
+    return figure
+
+
+def plot_beliefs(guarantee: Guarantee, priors: Sequence[float] = (0.01, 0.1, 0.5)) -> Figure:
+    """Return a figure, as wide as a column of print, of the beliefs after a release against those before it.
+
+    Parameters
+    ----------
+    guarantee : PureDP, ProbabilisticDP or ApproxDP
+        What the release keeps.
+    priors : sequence of float, default (0.01, 0.1, 0.5)
+        Beliefs that are marked.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> plot_beliefs(ggdp.PureDP(1.0)).axes[0].get_xlabel()
+    'belief before the release (%)'
+    """
+    figure, (axes,) = new_figure(COLUMN_WIDTH, 3.1)
+    # As in `plot_noise`: the labels are known.
+    figure.set_layout_engine("none")
+    axes.set_position((0.15, 0.145, 0.82, 0.83))
+    # Closer together at the ends, where the curves bend.
+    prior = 50.0 * (1.0 - np.cos(np.linspace(0.0, np.pi, 121)))
+    fall = np.exp(-guarantee.epsilon)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        highest = 100.0 * prior / (prior + (100.0 - prior) * fall)
+        lowest = 100.0 * prior * fall / (prior * fall + (100.0 - prior))
+    axes.fill_between(prior, lowest, highest, color=BLUE, alpha=0.14, linewidth=0.0)
+    curve(axes, prior, highest, 0, "at most, after the release")
+    curve(axes, prior, lowest, 2, "at least, after the release")
+    axes.plot([0, 100], [0, 100], color=BLACK, linewidth=0.8, linestyle=(0, (2, 2)), label="nothing learned")
+    marked = [belief(guarantee, one) for one in priors]
+    axes.plot(
+        [100.0 * one.prior for one in marked],
+        [100.0 * one.highest for one in marked],
+        linestyle="none",
+        marker="o",
+        markersize=5.0,
+        color=VERMILION,
+        clip_on=False,
+        zorder=4,
+    )
+    axes.set_xlim(0.0, 100.0)
+    axes.set_ylim(0.0, 100.0)
+    axes.set_aspect("equal")
+    label(axes, "belief before the release (%)", "belief after it (%)")
+    show_legend(axes, loc="lower right", handlelength=1.8)
+    return figure

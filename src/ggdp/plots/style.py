@@ -11,44 +11,30 @@ lines       Okabe and Ito's colours, each with a pattern of its own
 References
 ----------
 Okabe and Ito, "Color Universal Design", 2008.
+
+Text in figures: measured widths, line breaks, titles, and fonts for every script.
+
+Names of levels in a figure: one line each, short enough to be read, and no two levels with the same name.
 """
 
 from __future__ import annotations
 
+import textwrap
+import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "COLUMN_WIDTH",
-    "DOUBLE_WIDTH",
-    "FAINT",
-    "GREEN",
-    "GRID",
-    "LINES",
-    "ORANGE",
-    "SIZE",
-    "SKY",
-    "SMALL",
-    "VERMILION",
-    "curve",
-    "items",
-    "label",
-    "level",
-    "new_figure",
-    "numeral",
-    "one_or_more",
-    "plain_ticks",
-    "required",
-    "show_legend",
-]
+    from ggdp.tables.column import Level
+
 
 _T = TypeVar("_T")
 
@@ -156,3 +142,164 @@ def plain_ticks(axis: Axis, ticks: list[float]) -> None:
 def show_legend(axes: Axes, **options: Any) -> None:  # noqa: ANN401
     """Show the legend of a panel, without a frame and with patterns long enough to be told apart."""
     axes.legend(**{"fontsize": SMALL, "frameon": False, "handlelength": 2.4, "handletextpad": 0.5, **options})
+
+
+# Inches of a line of labels, with the space between two lines.
+LINE = 0.145
+# Letters are fitted to whole dots, so that text is a few per cent wider in some resolutions.
+_SLACK = 1.06
+# Inches between the left edge of a figure and its title.
+_INDENT = 0.06
+# For characters that the usual font lacks, of those that are installed: most scripts, then symbols.
+_FONTS = (
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK KR",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Arial Unicode MS",
+    "Noto Emoji",
+    "Noto Sans Symbols",
+    "Segoe UI Symbol",
+)
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Return the fonts to fall back on; matplotlib warns about each one that is not installed."""
+    from matplotlib.font_manager import fontManager
+
+    present = set(fontManager.get_font_names())
+    return tuple(name for name in _FONTS if name in present)
+
+
+def _families() -> list[str]:
+    import matplotlib as mpl
+
+    return [*mpl.rcParams["font.family"], *_installed()]
+
+
+def text_width(figure: Figure, texts: Iterable[str], size: float = SMALL) -> float:
+    """Return the width of the widest text, in inches, on the safe side for any resolution that it is drawn in."""
+    from matplotlib.text import Text
+
+    widest = 0.0
+    for text in set(texts):
+        drawn = Text(0.0, 0.0, text, fontsize=size, fontfamily=_families(), parse_math=False, figure=figure)
+        widest = max(widest, drawn.get_window_extent().width / figure.dpi)
+    return _SLACK * widest
+
+
+def wrap(figure: Figure, text: str, inches: float, size: float = SIZE) -> str:
+    """Return text in as many lines as it needs to be no wider than `inches`; its own line ends are kept."""
+    return "\n".join(_wrapped(figure, line, inches, size) for line in text.split("\n"))
+
+
+def _wrapped(figure: Figure, line: str, inches: float, size: float) -> str:
+    # From the most letters that could fit, in letters of a third of the size, down to one.
+    most = min(len(line), int(inches * 72.0 / (0.33 * size)))
+    for letters in range(most, 0, -1):
+        found = textwrap.fill(line, letters)
+        if text_width(figure, [found], size) <= inches:
+            return found
+    return line
+
+
+def lines_of(text: str) -> int:
+    """Return the number of lines of a text."""
+    return text.count("\n") + 1
+
+
+def add_title(figure: Figure, title: str) -> None:
+    """Put a title at the left edge of a figure, in lines as wide as the figure, and make the figure higher for it."""
+    width, height = figure.get_size_inches()
+    text = wrap(figure, title, width - 2 * _INDENT)
+    figure.set_size_inches(width, height + LINE * lines_of(text))
+    figure.suptitle(text, x=_INDENT / width, ha="left", fontsize=SIZE, linespacing=1.3)
+
+
+def in_fonts(figure: Figure, said: Iterable[str] | None = None) -> Figure:
+    """Return the figure, with fonts for characters that the usual one lacks, and no text read as a formula.
+
+    If `said` has all texts of others in the figure, and they are plain letters, nothing needs to be done: to look for
+    each text in each font takes longer than to draw it.
+    """
+    from matplotlib.text import Text
+
+    if said is not None and all(text.isascii() and "$" not in text for text in said):
+        return figure
+    families = _families()
+    axes: Axes
+    for axes in figure.axes:
+        # Some ticks come into being only when they are drawn.
+        axes.tick_params(labelfontfamily=families)
+    for text in figure.findobj(Text):
+        text.set_fontfamily(families)
+        text.set_parse_math(False)
+    return figure
+
+
+# Longer names are cut, in letters.
+LONGEST = 36
+
+
+def one_line(text: object, most: int = 2 * LONGEST) -> str:
+    """Return text as one line without control characters, cut in the middle if it is longer than `most` letters."""
+    return _cut(_printable(text), most)
+
+
+def in_words(names: Iterable[str]) -> str:
+    """Return names as a list in a sentence: a, b and c."""
+    *first, last = (one_line(name) for name in names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def level_names(levels: Iterable[Level]) -> dict[Level, str]:
+    """Return the name of each level; names that would be cut to the same text start where they differ."""
+    lines = {level: _printable(str(level).lower() if isinstance(level, bool) else level) for level in levels}
+    alike: dict[str, set[str]] = {}
+    for line in lines.values():
+        alike.setdefault(_cut(line, LONGEST), set()).add(line)
+    found = {}
+    for level, line in lines.items():
+        group = alike[_cut(line, LONGEST)]
+        # A few of the letters that they share, to recognise them by.
+        start = max(_shared(min(group), max(group)) - 6, 0) if len(group) > 1 else 0
+        found[level] = _cut("\N{HORIZONTAL ELLIPSIS}" + line[start:] if start else line, LONGEST)
+    return found
+
+
+def _printable(text: object) -> str:
+    return "".join(sign if sign.isprintable() else "\N{MIDDLE DOT}" for sign in str(text))
+
+
+def _letters(text: str) -> int:
+    """Return the width of a text in letters; East Asian characters are as wide as two."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def _cut(line: str, most: int) -> str:
+    """Return a line without its middle if it is too long: names that begin alike often differ at their ends."""
+    if (letters := _letters(line)) <= most:
+        return line
+    kept = most * len(line) // letters - 1
+    return line[: kept - kept // 2] + "\N{HORIZONTAL ELLIPSIS}" + line[-(kept // 2) :]
+
+
+def _shared(one: str, other: str) -> int:
+    """Return the length of the longest common prefix."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

@@ -281,7 +281,7 @@ class Release:
 
         The parameters are those of `ggdp.plots.plot_release`.
         """
-        from ggdp.plots.releases import plot_release
+        from ggdp.plots.intervals import plot_release
 
         return plot_release(self, labels=labels, title=title, unit=unit, level=level)
 

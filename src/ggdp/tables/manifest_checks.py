@@ -11,7 +11,7 @@ believed                      why
 ============================  =========================================================================================
 the request as a whole        a manifest that was changed everywhere is another manifest: signatures are for that
 ggdp                          the version; of an earlier one the words are not compared, and those of this one are shown
-sha256, url                   compared with the files where they are present (`ggdp.reporting.published_files`)
+sha256, url                   compared with the files where they are present (`ggdp.reports.published`)
 values.shape, open or sparse  how many cells were shown is a part of the result
 table.cut.tables.noisy_count  a noisy number; its interval and allowance follow from it
 ledger                        compared with the ledger where there is one

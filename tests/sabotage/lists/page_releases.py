@@ -98,7 +98,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "dots are at the ends of equally likely parts",
-        "plots/quantile_dots.py",
+        "plots/previews.py",
         "    lower = [int(law.ppf((place + 0.5) / number)) for place in range(number // 2)]\n",
         "    lower = [int(law.ppf((place + 1.0) / number)) for place in range(number // 2)]\n",
         (f"{DOTS}test_cases_are_the_middles_of_equally_likely_parts[20-1.0-20.0]",),

@@ -9,7 +9,7 @@ REPORT = "tests/paper/report/test_page.py::"
 SABOTAGES = [
     Sabotage(
         "titles of figures are not broken into lines",
-        "plots/text.py",
+        "plots/style.py",
         "text = wrap(figure, title, width - 2 * _INDENT)",
         "text = title",
         (f"{LAYOUT}[long name of a column]",),
@@ -30,14 +30,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "a title hides that a table is not private",
-        "plots/releases.py",
+        "plots/intervals.py",
         'return f"NOT PRIVATE: {title}" if title else "NOT PRIVATE"',
         'return title or "NOT PRIVATE"',
         (f"{TABLES}test_no_title_hides_that_a_table_is_not_private",),
     ),
     Sabotage(
         "the colour scale is not linear",
-        "plots/heatmaps.py",
+        "plots/tables.py",
         "norm = Normalize(0.0, grid.top)",
         "norm = mpl.colors.PowerNorm(0.5, 0.0, grid.top)",
         (f"{TABLES}test_the_colour_scale_is_linear_from_zero_and_says_where_it_ends",),
@@ -65,7 +65,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "the report does not escape what it shows",
-        "reporting/html_templates.py",
+        "reports/html_page.py",
         "autoescape=True",
         "autoescape=False",
         (f"{REPORT}test_hostile_words_stay_words",),

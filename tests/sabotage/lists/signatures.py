@@ -135,7 +135,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a report does not say that a key is unknown",
-        "reporting/page.py",
+        "reports/html_page.py",
         'unknown = "" if release.signature.signer else',
         'unknown = "" if True else',
         (f"{SIGNATURES}test_a_report_says_whether_the_key_is_known",),
@@ -170,14 +170,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "parts that were added to a directory of Spark are not seen",
-        "reporting/published_files.py",
+        "reports/published.py",
         "        if found.keys() != parts.keys() or",
         "        if not found.keys() >= parts.keys() or",
-        ("tests/reporting/test_published.py::test_a_directory_of_parts_is_compared_file_by_file",),
+        ("tests/reports/test_published.py::test_a_directory_of_parts_is_compared_file_by_file",),
     ),
     Sabotage(
         "a changed table passes for a signed one",
-        "reporting/published_release.py",
+        "reports/published.py",
         "    if signers is not None:\n        for table in",
         "    if signers is None:\n        for table in",
         (f"{VERIFY}test_with_a_signer_a_published_file_that_was_changed_is_refused",),

@@ -20,7 +20,7 @@ from ggdp.paper.report.errata import errata
 from ggdp.paper.report.tables import ErrorTable, accuracy_table, error_table
 from ggdp.paper.report.typography import as_html, sentence
 from ggdp.paper.results import VERDICTS
-from ggdp.reporting.html_templates import html_environment
+from ggdp.reports.html_page import html_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from tests.test_signatures import KEY, RAW
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.reporting.published_release import read_release
+from ggdp.reports.published import read_release
 from ggdp.tables import noisy_counts
 from ggdp.tables.engines.spark.sources import SparkFrame
 

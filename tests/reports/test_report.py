@@ -11,7 +11,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError, LedgerError, TamperingError
-from ggdp.reporting import releases_report
+from ggdp.reports import sign_off
 
 
 def test_a_report_is_written(manifest, tmp_path):
@@ -129,7 +129,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(manifest, tmp_path, monkeyp
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(releases_report, "write_together", full)
+    monkeypatch.setattr(sign_off, "write_together", full)
     with pytest.raises(ArgumentError, match=r"cannot be written \(No space left on device\)"):
         ggdp.report(manifest("smoking"), out=tmp_path / "report.html")
 

@@ -1,4 +1,6 @@
-"""The page: one HTML file with everything in it, made for paper; it needs no network, no font and no script.
+"""Templates of pages: everything that is put into one is escaped, and a name that it does not know is an error.
+
+The page: one HTML file with everything in it, made for paper; it needs no network, no font and no script.
 
 The page is the template ``templates/report.html``; this module computes what it shows. All texts are escaped: names of
 columns, levels and the publisher's answers may hold anything.
@@ -13,8 +15,7 @@ from attrs import frozen
 from markupsafe import Markup
 
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.reporting.disclosure import disclosures, one_in, percent_up
-from ggdp.reporting.html_templates import html_environment
+from ggdp.reports.sign_off import disclosures, one_in, percent_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,13 +23,23 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from ggdp.privacy import Guarantee
-    from ggdp.reporting.budget_facts import BudgetFacts
-    from ggdp.reporting.disclosure import Disclosure
-    from ggdp.reporting.published_files import Estimate, PublishedTable, Row
-    from ggdp.reporting.published_release import PublishedRelease
-    from ggdp.reporting.releases_report import Report
+    from ggdp.reports.published import Estimate, PublishedRelease, PublishedTable, Row
+    from ggdp.reports.sign_off import BudgetFacts, Disclosure, Report
 
-__all__ = ["page_html"]
+
+def html_environment(package: str) -> Environment:
+    """Return an environment for the templates of a package."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
 
 # The sign and the words of each mark.
 MARKS = {
@@ -74,7 +85,7 @@ def page_html(report: Report) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = html_environment("ggdp.reporting")
+    environment = html_environment("ggdp.reports")
     environment.filters |= {
         "at_most": _at_most,
         "percent_up": percent_up,

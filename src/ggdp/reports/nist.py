@@ -21,17 +21,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from attrs import frozen
 
 from ggdp._rounding import rounded_up_text
-from ggdp.reporting.deployment import QUESTIONS
+from ggdp.reports.deployment import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ggdp.reporting.budget_facts import BudgetFacts
-    from ggdp.reporting.deployment import Deployment
-    from ggdp.reporting.published_release import PublishedRelease
-    from ggdp.reporting.totals import ReportTotal
+    from ggdp.reports.deployment import Deployment
+    from ggdp.reports.published import PublishedRelease
+    from ggdp.reports.sign_off import BudgetFacts, ReportTotal
 
-__all__ = ["Mark", "PyramidRow", "pyramid_rows"]
 
 Mark: TypeAlias = Literal["proved", "measured", "answered", "open"]
 TOP, MIDDLE, BASE = "The guarantee", "The algorithms", "The deployment"

@@ -8,8 +8,7 @@ import json
 import pytest
 
 from ggdp.errors import ArgumentError
-from ggdp.reporting.published_files import published_tables
-from ggdp.reporting.published_release import read_release
+from ggdp.reports.published import published_tables, read_release
 
 
 def changed(path, change):

@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 import pytest
 
 import ggdp
-from ggdp.reporting.disclosure import PRIORS, disclosures, one_in, percent_up
+from ggdp.reports.sign_off import PRIORS, disclosures, one_in, percent_up
 
 EPSILONS = (1e-9, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 800.0)
 

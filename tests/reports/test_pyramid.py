@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ggdp
-from ggdp.reporting.deployment import QUESTIONS
+from ggdp.reports.deployment import QUESTIONS
 
 ROOT = Path(__file__).parents[2]
 # The components of the figure of SP 800-226; the privacy parameters are its epsilon.

@@ -10,7 +10,7 @@ import yaml
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.reporting.registry_entry import as_yaml, registry_schema
+from ggdp.reports.registry import as_yaml, registry_schema
 
 from .conftest import ANSWERS
 
@@ -235,7 +235,7 @@ def test_a_text_stays_a_text_in_yaml(text):
 
     import yaml
 
-    from ggdp.reporting.registry_entry import as_yaml
+    from ggdp.reports.registry import as_yaml
 
     written = as_yaml({"a": text, "b": [text]})
     assert yaml.safe_load(written) == {"a": text, "b": [text]}

@@ -1,7 +1,23 @@
-"""The report: all that its page and its entry for the registry show, and the files."""
+"""What a ledger says of the releases of a report: its budget, what remains, and whether it was changed.
+
+The total of all releases of a report, or why there is none.
+
+What somebody can learn about one unit from what was published, in plain words.
+
+What they believe afterwards is bounded, and what delta adds is proved, in `ggdp.privacy.beliefs`.
+
+Claim: under add-remove neighbours, two data sets that differ in what the records of one unit say are
+(2 epsilon, (1 + e^epsilon) delta)-indistinguishable.
+
+Proof: the data set without the unit is a neighbour of both. P(S) <= e^epsilon R(S) + delta
+<= e^epsilon (e^epsilon Q(S) + delta) + delta.
+
+The report: all that its page and its entry for the registry show, and the files.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -10,27 +26,270 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from ggdp._files import write_together
+from ggdp.composition import compose
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.reporting.budget_facts import budget_facts
-from ggdp.reporting.deployment import NO_ANSWERS, read_deployment
-from ggdp.reporting.disclosure import disclosures
-from ggdp.reporting.published_release import read_release
-from ggdp.reporting.pyramid import pyramid_rows
-from ggdp.reporting.totals import total_of
+from ggdp.privacy import ApproxDP, PureDP
+from ggdp.privacy.beliefs import belief
+from ggdp.reports.deployment import NO_ANSWERS, read_deployment
+from ggdp.reports.nist import pyramid_rows
+from ggdp.reports.published import read_release
 from ggdp.signatures import read_signers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ggdp.ledger import Ledger
+    from ggdp.ledger import Balance, Entry, Head, Ledger
     from ggdp.privacy import Guarantee
-    from ggdp.reporting.budget_facts import BudgetFacts
-    from ggdp.reporting.deployment import Deployment
-    from ggdp.reporting.published_release import PublishedRelease
-    from ggdp.reporting.pyramid import PyramidRow
-    from ggdp.reporting.totals import ReportTotal
+    from ggdp.reports.deployment import Deployment
+    from ggdp.reports.nist import PyramidRow
+    from ggdp.reports.published import PublishedRelease
 
-__all__ = ["Report", "report"]
+
+@frozen(kw_only=True)
+class BudgetFacts:
+    """A ledger whose chain of records was checked. Made by `budget_facts`.
+
+    Attributes
+    ----------
+    identity, unit, neighbours, accounting : str
+        The ledger's own.
+    budget, spent, remaining : Balance
+        Exactly.
+    head : Head
+        Number and hash of the last record, after all records were checked.
+    charged : int
+        How many releases were charged in all.
+    entries : dict of str to Entry
+        The entry of each release of the report that was charged to this ledger, by the path of its manifest.
+    recorded : frozenset of str
+        The manifests whose digest the ledger has recorded.
+    """
+
+    identity: str
+    unit: str
+    neighbours: str
+    accounting: str
+    budget: Balance
+    spent: Balance
+    remaining: Balance
+    head: Head
+    charged: int
+    entries: dict[str, Entry]
+    recorded: frozenset[str]
+
+    @property
+    def share(self) -> float | None:
+        """The share of the budget's epsilon that was spent; None where laws are reserved."""
+        if self.spent.epsilon is None or not self.budget.epsilon:
+            return None
+        return min(1.0, float(self.spent.epsilon / self.budget.epsilon))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain values."""
+        return {
+            "identity": self.identity,
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "accounting": self.accounting,
+            "budget": self.budget.to_dict(),
+            "spent": self.spent.to_dict(),
+            "remaining": self.remaining.to_dict(),
+            "verified": True,
+            "records": self.head.number,
+            "head": self.head.hash,
+            "entries": self.charged,
+        }
+
+
+def budget_facts(url: str | os.PathLike[str] | Ledger, releases: Iterable[PublishedRelease]) -> BudgetFacts:
+    """Return what a ledger says, after every record was checked.
+
+    Raises
+    ------
+    TamperingError
+        If its records are not those that were written.
+    ArgumentError
+        If a manifest is not the one whose digest or guarantee the ledger recorded.
+    """
+    # Loaded when needed: it brings SQLAlchemy along.
+    from ggdp.ledger import Ledger
+
+    ledger = url if isinstance(url, Ledger) else Ledger(url)
+    head = ledger.verify()
+    known = {entry.number: entry for entry in ledger.entries()}
+    entries: dict[str, Entry] = {}
+    recorded = set()
+    for release in releases:
+        if release.entry is None or release.entry["identity"] != ledger.identity:
+            continue
+        number = release.entry["entry"]
+        if number not in known:
+            raise ArgumentError("manifests", release.path, f"names entry {number}, which the ledger does not have")
+        entry = entries[release.path] = known[number]
+        if entry.guarantee != release.part.guarantee:
+            raise ArgumentError(
+                "manifests",
+                release.path,
+                f"states {release.part.guarantee}, where entry {number} of the ledger was charged {entry.guarantee}: "
+                "it was changed",
+            )
+        if entry.files is not None:
+            if release.digest not in entry.files.values():
+                raise ArgumentError(
+                    "manifests",
+                    release.path,
+                    f"is not the manifest whose digest entry {number} of the ledger recorded: it was changed after it "
+                    "was published",
+                )
+            recorded.add(release.path)
+    return BudgetFacts(
+        identity=ledger.identity,
+        unit=ledger.unit,
+        neighbours=ledger.neighbours,
+        accounting=ledger.accounting,
+        budget=ledger.budget,
+        spent=ledger.spent(),
+        remaining=ledger.remaining(),
+        head=head,
+        charged=len(known),
+        entries=entries,
+        recorded=frozenset(recorded),
+    )
+
+
+# Where the plain sum has no delta: the one that most publications state.
+STATED_DELTA = 1e-6
+
+
+@frozen(kw_only=True)
+class ReportTotal:
+    """What all releases keep together.
+
+    Attributes
+    ----------
+    basic : PureDP or ApproxDP, optional
+        The plain sum, which holds however the releases were chosen; None where there is no total.
+    composed : ApproxDP, optional
+        The tight total, which holds where all noise was fixed beforehand; None for one release, and where it is not
+        below the plain sum.
+    lower : float, optional
+        A proved lower bound of the epsilon of `composed`.
+    refusal : str, optional
+        Why there is no total.
+    """
+
+    basic: PureDP | ApproxDP | None = None
+    composed: ApproxDP | None = None
+    lower: float | None = None
+    refusal: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the total as plain values."""
+        return {
+            "basic": None if self.basic is None else self.basic.to_dict(),
+            "composed": None if self.composed is None else {**self.composed.to_dict(), "lower": self.lower},
+            "refusal": self.refusal,
+        }
+
+
+def total_of(releases: Sequence[PublishedRelease]) -> ReportTotal:
+    """Return the total of releases; releases of different units or neighbours have none."""
+    try:
+        composition = compose([release.path for release in releases])
+    except ArgumentError as refused:
+        # Each of them was checked alone, so that only their units or neighbours differ.
+        said = f"{refused.value} {refused.expected}"
+        for release in releases:
+            said = said.replace(release.path, release.name)
+        return ReportTotal(refusal=said)
+    basic = composition.basic
+    if len(releases) == 1:
+        return ReportTotal(basic=basic)
+    delta = basic.delta or STATED_DELTA
+    lower, upper = composition.epsilon(delta)
+    if not math.isfinite(upper) or upper >= basic.epsilon:
+        return ReportTotal(basic=basic)
+    return ReportTotal(basic=basic, composed=ApproxDP(upper, delta, basic.neighbours), lower=lower)
+
+
+PRIORS = (0.01, 0.1, 0.5)
+# More than the error of three roundings of floats.
+_ROUNDING = 1.0 + 1e-12
+_MOST_EXPONENT = 700.0
+
+
+@frozen(kw_only=True)
+class Disclosure:
+    """What can be learnt of one kind of fact.
+
+    Attributes
+    ----------
+    fact : str
+        The fact, in words.
+    epsilon, delta : float
+        Between data sets where it holds and where it does not.
+    """
+
+    fact: str
+    epsilon: float
+    delta: float
+
+    @property
+    def beliefs(self) -> tuple[tuple[float, float], ...]:
+        """Pairs of what is believed before, and at most afterwards."""
+        guarantee = PureDP(self.epsilon)
+        return tuple((prior, belief(guarantee, prior).highest) for prior in PRIORS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values."""
+        beliefs = [{"before": before, "after": after} for before, after in self.beliefs]
+        return {"fact": self.fact, "epsilon": self.epsilon, "delta": self.delta, "beliefs": beliefs}
+
+
+def disclosures(guarantee: Guarantee, unit: str) -> tuple[Disclosure, ...]:
+    """Return what can be learnt under a guarantee of one unit, named in words."""
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    if guarantee.neighbours == "replace-one":
+        return (Disclosure(fact=f"what the data say about {unit}", epsilon=epsilon, delta=delta),)
+    twice = min(1.0, (1.0 + math.exp(min(epsilon, _MOST_EXPONENT))) * delta * _ROUNDING)
+    return (
+        Disclosure(fact=f"whether {unit} is in the data at all", epsilon=epsilon, delta=delta),
+        Disclosure(
+            fact=f"what the data say about {unit}, once known to be in them", epsilon=2.0 * epsilon, delta=twice
+        ),
+    )
+
+
+def percent_up(share: float) -> str:
+    """Return a share as a percentage with at most one decimal, rounded up, but for the error of floats.
+
+    Examples
+    --------
+    >>> percent_up(0.5), percent_up(0.7311), percent_up(0.99999)
+    ('50 %', '73.2 %', 'more than 99.9 %')
+    """
+    tenths = math.ceil(share * 1000.0 - 2e-9)
+    if tenths >= 1000:
+        return "more than 99.9 %"
+    return f"{tenths / 10:g} %"
+
+
+def one_in(delta: float) -> str:
+    """Return a small probability as one in so many, rounded up to two digits.
+
+    Examples
+    --------
+    >>> one_in(1e-06), one_in(3.1e-07), one_in(0.02)
+    ('1 in 1,000,000', '1 in 3,200,000', '1 in 50')
+    """
+    number = 1.0 / delta
+    if not math.isfinite(number):
+        return "1 in more than 10^300"
+    # The nearest integer, where a float is meant to be its inverse.
+    whole = round(number) if abs(number - round(number)) <= 1e-9 * number else math.floor(number)
+    digits = max(0, len(str(whole)) - 2)
+    return f"1 in {whole // 10**digits * 10**digits:,}"
+
 
 PAGES, ENTRIES = (".html", ".htm"), (".yaml", ".yml")
 
@@ -100,7 +359,7 @@ class Report:
 
     def to_html(self) -> str:
         """Return the page: one HTML document with everything in it, for the screen and for paper."""
-        from ggdp.reporting.page import page_html
+        from ggdp.reports.html_page import page_html
 
         return page_html(self)
 
@@ -112,7 +371,7 @@ class Report:
         ArgumentError
             If answers that the registry requires are missing; the error names all of them.
         """
-        from ggdp.reporting.registry_entry import registry_entry
+        from ggdp.reports.registry import registry_entry
 
         return registry_entry(self)
 
@@ -229,7 +488,7 @@ def report(
     )
     contents: dict[Path, bytes] = {}
     if "registry" in targets:
-        from ggdp.reporting.registry_entry import as_yaml
+        from ggdp.reports.registry import as_yaml
 
         contents[targets["registry"]] = as_yaml(found.registry_entry()).encode()
     if "out" in targets:

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from ggdp.errors import ArgumentError
-from ggdp.reporting import read_deployment
-from ggdp.reporting.deployment import QUESTIONS
+from ggdp.reports import read_deployment
+from ggdp.reports.deployment import QUESTIONS
 
 
 def test_answers_are_read(answers):

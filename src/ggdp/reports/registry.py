@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import date
 
-    from ggdp.reporting.deployment import Deployment
-    from ggdp.reporting.published_release import PublishedRelease
-    from ggdp.reporting.releases_report import Report
+    from ggdp.reports.deployment import Deployment
+    from ggdp.reports.published import PublishedRelease
+    from ggdp.reports.sign_off import Report
 
-__all__ = ["as_yaml", "registry_entry", "registry_schema"]
 
 # Answers without which there is no entry: the key, and what to write.
 _REQUIRED = {
@@ -51,7 +50,7 @@ def registry_schema() -> dict[str, Any]:
     >>> registry_schema()["required"]
     ['url_slug', 'deployment']
     """
-    schema: dict[str, Any] = json.loads(files("ggdp.reporting").joinpath("registry.schema.json").read_text("utf-8"))
+    schema: dict[str, Any] = json.loads(files("ggdp.reports").joinpath("registry.schema.json").read_text("utf-8"))
     return schema
 
 

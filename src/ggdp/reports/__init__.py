@@ -1,0 +1,17 @@
+"""Papers for the people who sign: a page on what was published, and an entry for the registry of deployments."""
+
+from ggdp.reports.deployment import Deployment, read_deployment
+from ggdp.reports.nist import PyramidRow
+from ggdp.reports.published import PublishedRelease
+from ggdp.reports.sign_off import BudgetFacts, Report, ReportTotal, report
+
+__all__ = [
+    "BudgetFacts",
+    "Deployment",
+    "PublishedRelease",
+    "PyramidRow",
+    "Report",
+    "ReportTotal",
+    "read_deployment",
+    "report",
+]
