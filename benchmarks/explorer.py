@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 os.environ["GGDP_CACHE"] = "off"
 
-from ggdp.explorer.attacker_results import AttackerSettings, attacker_results
-from ggdp.explorer.noise_results import NoiseSettings, noise_results, plan_results
-from ggdp.explorer.simulated_table import MOST_CELLS
-from ggdp.explorer.table_results import dots_results, table_results
+from ggdp.explorer.noise_results import AttackerSettings, NoiseSettings, attacker_results, noise_results, plan_results
+from ggdp.explorer.simulated_table import MOST_CELLS, dots_results, table_results
 from ggdp.explorer.views.table import TableSettings
 from ggdp.explorer.workers import keep_loaded
 from pages import machine, row, table

@@ -51,7 +51,7 @@ def explore(
         Domain.from_toml(domain)
     if token is not None and not re.fullmatch(r"[\w.~-]{16,}", token, re.ASCII):
         raise ArgumentError("token", "(secret)", "must be at least 16 letters, digits or any of - . _ ~")
-    from ggdp.explorer.serving import serve
+    from ggdp.explorer.app import serve
 
     def tell(address: str) -> None:
         say(f"The page is at {address} (stop it with Ctrl-C)")

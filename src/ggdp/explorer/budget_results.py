@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from ggdp._rounding import rounded_text
-from ggdp.explorer.figures import Picture, drawn
 from ggdp.explorer.releasing import balance_in_words, with_cap
 from ggdp.explorer.typed_table import in_words_of_the_page
+from ggdp.explorer.widgets import Picture, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ggdp.ledger import Ledger
     from ggdp.ledger.budgets import Balance
     from ggdp.ledger.readable_ledger import WhatIf
+    from ggdp.mechanisms import Mechanism
 
-    Progress = Callable[[int, int], None]
 
 __all__ = ["BudgetResults", "budget_results"]
 
@@ -65,7 +66,7 @@ def budget_results(
     analyst: str | None,
     times: int = 0,  # noqa: ARG001 - how often the ledger was to be read again
     *,
-    progress: Progress,
+    progress: Callable[[int, int], None],
 ) -> BudgetResults:
     """Return a ledger at a glance, and what tables of counts would leave of it."""
     from ggdp.ledger import Ledger
@@ -109,7 +110,9 @@ def budget_results(
     )
 
 
-def _counts_of(ledger: Any, epsilon: float, delta: float | None, max_cells: int, progress: Progress) -> Any:  # noqa: ANN401
+def _counts_of(
+    ledger: Ledger, epsilon: float, delta: float | None, max_cells: int, progress: Callable[[int, int], None]
+) -> Mechanism:
     """Return the mechanism of a table of counts, of the best order, for the neighbours of a ledger."""
     from ggdp.mechanisms import Mechanism
     from ggdp.planning import plan

@@ -11,8 +11,7 @@ from attrs import frozen
 
 from ggdp.explorer import settings as fields
 from ggdp.explorer.equivalents import Equivalents, command
-from ggdp.explorer.figures import Picture
-from ggdp.explorer.text_tables import csv_file
+from ggdp.explorer.widgets import Picture, csv_file
 from ggdp.paper.results import VERDICTS, Claim, Drawing
 
 if TYPE_CHECKING:

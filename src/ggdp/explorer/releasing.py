@@ -21,8 +21,8 @@ from attrs import evolve, frozen
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
-from ggdp.explorer.figures import Picture, drawn
 from ggdp.explorer.typed_table import PageError, TypedTable, in_words_of_the_page
+from ggdp.explorer.widgets import Picture, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

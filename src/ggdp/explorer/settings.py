@@ -1,8 +1,10 @@
 """Settings of a view: a frozen attrs record whose fields are also parameters of the page's address.
 
 A field has a converter that checks and converts what comes from an input or from the address, and a default. A number
-has its ends too, which its slider has (`ggdp.explorer.inputs.quantity`). Only settings that differ from the defaults
+has its ends too, which its slider has (`ggdp.explorer.view.quantity`). Only settings that differ from the defaults
 are in the address, so that addresses are short and stay valid when a setting is added.
+
+The promise that two views ask for: a notion of privacy with its numbers, as a goal, as flags and as Python code.
 """
 
 from __future__ import annotations
@@ -11,14 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 import attrs
+from attrs import frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, GgdpError
+from ggdp.explorer.equivalents import goal_code
+from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["LONG", "SHORT", "choice", "from_address", "from_inputs", "integer", "number", "query_string", "text"]
 
 _T = TypeVar("_T")
 # Characters of a name, and of lines of declarations.
@@ -116,3 +120,34 @@ def _between(name: str, value: float, low: float, high: float) -> float:
     if not low <= value <= high:
         raise ArgumentError(name, value, f"must be from {low:g} to {high:g}")
     return value
+
+
+@frozen(kw_only=True)
+class PromiseSettings:
+    """A promise to the people in the data."""
+
+    epsilon: float = number(1.0, low=0.01, high=20.0)
+    notion: str = choice("approximate", "pure", "probabilistic")
+    delta: float = number(1e-6, low=1e-12, high=0.5)
+    neighbours: str = choice("add-remove", "replace-one")
+
+    @property
+    def goal(self) -> Guarantee:
+        """The promise as a goal."""
+        if self.notion == "pure":
+            return PureDP(self.epsilon)
+        return (ApproxDP if self.notion == "approximate" else ProbabilisticDP)(self.epsilon, self.delta)
+
+    @property
+    def goal_flags(self) -> dict[str, Any]:
+        """The promise as flags of the command line; None are left out."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": None if self.notion == "pure" else self.delta,
+            "notion": self.notion if self.notion == "probabilistic" else None,
+        }
+
+    @property
+    def goal_code(self) -> str:
+        """The promise as Python code."""
+        return goal_code(self.notion, self.epsilon, self.delta)

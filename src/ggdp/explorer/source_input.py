@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from htmltools import Tag, tags
 from shiny import reactive, render, ui
 
-from ggdp.explorer.inputs import choices, group, text
-from ggdp.explorer.memory_file import too_large
 from ggdp.explorer.typed_table import LABELS, PageError
-from ggdp.explorer.uploads import LARGEST
+from ggdp.explorer.uploads import LARGEST, too_large
+from ggdp.explorer.view import choices, group, text
 
 if TYPE_CHECKING:
     from shiny import Session

@@ -9,8 +9,8 @@ from attrs import frozen
 from shiny import reactive
 
 from ggdp.explorer import settings as fields
-from ggdp.explorer.inputs import choices, group, quantity, text, when
 from ggdp.explorer.typed_table import LABELS, TypedTable
+from ggdp.explorer.view import choices, group, quantity, text, when
 
 if TYPE_CHECKING:
     from htmltools import Tag

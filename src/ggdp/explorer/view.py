@@ -1,22 +1,30 @@
-"""What a view is, what every view does alike, and what the views of one visitor share."""
+"""What a view is, what every view does alike, and what the views of one visitor share.
+
+Results that are computed in another process whenever what they depend on changes; the newest wins.
+
+Inputs of the page: native controls, each with a label and a hint.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import math
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import attrs
 from attrs import frozen
 from htmltools import Tag, TagChild, tags
 from shiny import module, reactive, render, ui
+from shiny.module import resolve_id
 from shiny.types import SilentException
 
 from ggdp.errors import GgdpError
-from ggdp.explorer.background import Background
 from ggdp.explorer.equivalents import Equivalents, shown_equivalents
 from ggdp.explorer.settings import from_inputs
-from ggdp.explorer.typed_table import in_words_of_the_page
+from ggdp.explorer.typed_table import in_words_of_the_page, message_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from shiny import Inputs, Outputs, Session
@@ -25,10 +33,200 @@ if TYPE_CHECKING:
     from ggdp.explorer.uploads import Source, Uploads
     from ggdp.explorer.workers import Worker
 
-__all__ = ["Download", "Shared", "View", "Visit", "csv_of", "svg_of"]
+
+_T = TypeVar("_T")
+INTERNAL = (
+    "Something went wrong here. The reason is not shown, since it might reveal data. Change a setting, or reload."
+)
+
+
+class Background(Generic[_T]):
+    """The result of a function of a worker, for the arguments of now. Made in the server function of a view.
+
+    It is computed while the view is open. What was computed last stays until there is something newer, so that the page
+    does not flicker.
+
+    Parameters
+    ----------
+    worker : callable
+        Read reactively, if there is something to compute: where.
+    function : callable
+        What is computed; it takes `progress`.
+    arguments : callable
+        Read reactively: the arguments, or None if nothing is to be computed. An error that it raises is shown.
+    session : Session
+        Where the page is; what is computed is dropped when it ends.
+    """
+
+    def __init__(
+        self,
+        worker: Callable[[], Worker],
+        function: Callable[..., _T],
+        arguments: Callable[[], tuple[Any, ...] | None],
+        session: Session,
+    ) -> None:
+        self._function = function
+        self._result: reactive.Value[_T | None] = reactive.Value(None)
+        self._error: reactive.Value[str | None] = reactive.Value(None)
+        self._steps: reactive.Value[tuple[int, int] | None] = reactive.Value(None)
+        self._task: asyncio.Task[None] | None = None
+        # What the result is of.
+        self._known: tuple[Any, ...] | None = None
+        session.on_ended(self._drop)
+
+        @reactive.effect
+        def _started() -> None:
+            if session.root_scope().input.view() != str(session.ns):
+                # Nobody looks: others need the process.
+                self._drop()
+                return
+            try:
+                found = arguments()
+            except GgdpError as refused:
+                self._drop()
+                self._finish(None, None, message_of(refused))
+                return
+            if found is not None and found == self._known:
+                return
+            self._drop()
+            if found is None:
+                self._finish(None, None, None)
+                return
+            self._steps.set((0, 0))
+            self._task = asyncio.create_task(self._compute(worker(), found))
+
+    def result(self) -> _T | None:
+        """Return what was computed last; None if there is nothing."""
+        return self._result()
+
+    def status(self) -> Tag:
+        """Return what is wrong, or that something is being computed; for a region that screen readers follow."""
+        error, steps = self._error(), self._steps()
+        if steps is not None:
+            done, expected = steps
+            share = {"value": str(done), "max": str(expected)} if expected else {}
+            # Shown at once when some of it is done; before that, only if it takes longer than a moment.
+            return tags.div(
+                tags.progress(aria_label="Computing", **share),
+                tags.span("Computing ..."),
+                class_="computing under-way" if done else "computing",
+            )
+        return tags.div() if error is None else tags.p(error, class_="problem")
+
+    async def _compute(self, worker: Worker, arguments: tuple[Any, ...]) -> None:
+        result, error = None, None
+        try:
+            result = await worker.run(self._function, *arguments, progress=self._tell)
+        except GgdpError as refused:
+            error = message_of(refused)
+        except asyncio.CancelledError:
+            raise
+        except Exception:  # its text might quote the data
+            error = INTERNAL
+        async with reactive.lock():
+            self._finish(arguments, result, error)
+            await reactive.flush()
+
+    def _finish(self, arguments: tuple[Any, ...] | None, result: _T | None, error: str | None) -> None:
+        self._known = arguments
+        self._steps.set(None)
+        self._result.set(result)
+        self._error.set(error)
+
+    def _tell(self, done: int, expected: int) -> None:
+        async def tell() -> None:
+            async with reactive.lock():
+                if self._task is not None and not self._task.done():
+                    self._steps.set((done, expected))
+                    await reactive.flush()
+
+        self._telling = asyncio.create_task(tell())
+
+    def _drop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+            self._known = None
+
+
+_POSITIONS = 400
+
+
+def quantity(settings: object, name: str, label: str, hint: str = "") -> Tag:
+    """Return a number of the settings with a slider beside it, between the ends that its field has.
+
+    The number is the value, the slider moves it. It stops at numbers of few digits; any number between the ends can be
+    typed.
+    """
+    key, value = resolve_id(name), getattr(settings, name)
+    ends = attrs.fields_dict(type(settings))[name].metadata  # type: ignore[arg-type]
+    low, high, is_log = ends["low"], ends["high"], ends["scale"] == "log"
+    share = math.log(value / low) / math.log(high / low) if is_log else (value - low) / (high - low)
+    positions = int(high - low) if ends["whole"] and not is_log else _POSITIONS
+    hinted = {"aria-describedby": f"{key}-hint"} if hint else {}
+    return tags.div(
+        tags.div(
+            tags.label(label, for_=f"{key}-number"),
+            tags.input(
+                id=f"{key}-number",
+                type="number",
+                value=f"{value:.15g}",
+                min=f"{low:g}",
+                max=f"{high:g}",
+                step="1" if ends["whole"] else "any",
+                **hinted,
+            ),
+            class_="quantity-line",
+        ),
+        tags.input(
+            type="range",
+            min="0",
+            max=str(positions),
+            value=str(round(positions * min(max(share, 0.0), 1.0))),
+            **{"aria-label": f"{label}, slider", "aria-valuetext": f"{value:g}"},
+        ),
+        tags.p(hint, id=f"{key}-hint", class_="hint") if hint else None,
+        id=key,
+        class_="quantity",
+        data_low=f"{low:g}",
+        data_high=f"{high:g}",
+        data_scale=ends["scale"],
+        data_whole="yes" if ends["whole"] else "no",
+    )
+
+
+def choices(settings: object, name: str, label: str, among: Mapping[str, str]) -> Tag:
+    """Return radio buttons for a few words, each value with what it is called on the page."""
+    return tags.div(
+        ui.input_radio_buttons(name, label, dict(among), selected=getattr(settings, name)), class_="choices"
+    )
+
+
+def text(settings: object, name: str, label: str, placeholder: str, hint: str = "", *, lines: bool = False) -> Tag:
+    """Return a text, of one line or of several, with a hint that is read with it."""
+    value = getattr(settings, name)
+    if lines:
+        control = ui.input_text_area(name, label, value, rows=2, placeholder=placeholder, autoresize=True)
+    else:
+        control = ui.input_text(name, label, value, placeholder=placeholder, autocomplete="off")
+    key = f"{resolve_id(name)}-hint"
+    for child in control.children:
+        if isinstance(child, Tag) and child.name in ("input", "textarea"):
+            child.attrs |= {"spellcheck": "false", **({"aria-describedby": key} if hint else {})}
+    return tags.div(control, tags.p(hint, id=key, class_="hint") if hint else None, class_="typed")
+
+
+def when(name: str, values: Sequence[str], *inputs: TagChild) -> Tag:
+    """Return inputs that are shown only while another input, of `choices`, has one of the values."""
+    return tags.div(*inputs, data_when=resolve_id(name), data_values=" ".join(values))
+
+
+def group(title: str, *inputs: TagChild, opened: bool = True) -> Tag:
+    """Return inputs under a title, which can be folded."""
+    return tags.details(tags.summary(title), *inputs, class_="group", open="open" if opened else None)
+
 
 _S = TypeVar("_S")
-_T = TypeVar("_T")
 
 
 @frozen(kw_only=True)

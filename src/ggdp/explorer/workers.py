@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 _REMEMBERED = 64
 _SECONDS = 0.15
 # Loaded once, in a process that the workers are forked from; where there is no such process, in each of them.
-_WARM = ("ggdp.explorer.noise_results", "ggdp.explorer.attacker_results", "matplotlib.backends.backend_svg")
+_WARM = ("ggdp.explorer.noise_results", "ggdp.explorer.noise_results", "matplotlib.backends.backend_svg")
 _START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 
 

@@ -52,14 +52,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "another host needs no token",
-        "explorer/serving.py",
+        "explorer/app.py",
         "if token is None and not loopback:",
         "if False:",
         (f"{COMMAND}test_another_host_needs_a_token",),
     ),
     Sabotage(
         "a page for colleagues is said to be at an address that is none",
-        "explorer/serving.py",
+        "explorer/app.py",
         "tell(_address(socket.gethostname() if host in _EVERY else host, port))",
         "tell(_address(host, port))",
         (f"{COMMAND}test_the_address_is_one_that_others_can_open_and_the_token_is_not_in_it",),
@@ -115,7 +115,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "a closed page frees the file of a release that is being made",
-        "explorer/memory_file.py",
+        "explorer/uploads.py",
         "        if not self._holders:\n",
         "        if True:\n",
         ("tests/explorer/test_uploads.py::test_a_release_that_is_under_way_keeps_its_file_until_it_ends",),

@@ -3,7 +3,7 @@
 from tests.sabotage.sabotage import Sabotage
 
 RELEASING = "tests/explorer/test_releasing.py::"
-MEMORY = "tests/explorer/test_memory_file.py::"
+MEMORY = "tests/explorer/test_uploads.py::"
 SIMULATED = "tests/explorer/test_simulated_table.py::"
 WHAT_IF = "tests/ledger/test_what_if.py::"
 DOTS = "tests/plots/test_quantile_dots.py::"
@@ -63,14 +63,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "an upload is written to disk",
-        "explorer/memory_file.py",
+        "explorer/uploads.py",
         '        descriptor = os.memfd_create("ggdp-upload", os.MFD_CLOEXEC)\n',
         "        descriptor, _ = tempfile.mkstemp()\n",
         (f"{MEMORY}test_no_byte_of_an_upload_is_in_a_file_system",),
     ),
     Sabotage(
         "an upload has no limit",
-        "explorer/memory_file.py",
+        "explorer/uploads.py",
         "        return self.size + number <= self._most\n",
         "        return number >= 0\n",
         (f"{MEMORY}test_a_file_that_is_too_large_is_refused_by_name_and_limit",),

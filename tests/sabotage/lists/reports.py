@@ -2,12 +2,12 @@
 
 from tests.sabotage.sabotage import Sabotage
 
-DISCLOSURE = "tests/reports/test_disclosure.py::"
-PAGE = "tests/reports/test_page.py::"
+DISCLOSURE = "tests/reports/test_sign_off.py::"
+PAGE = "tests/reports/test_html_page.py::"
 PUBLISHED = "tests/reports/test_published.py::"
-PYRAMID = "tests/reports/test_pyramid.py::"
+PYRAMID = "tests/reports/test_nist.py::"
 REGISTRY = "tests/reports/test_registry.py::"
-REPORT = "tests/reports/test_report.py::"
+REPORT = "tests/reports/test_sign_off.py::"
 
 SABOTAGES = [
     Sabotage(

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from htmltools import TagList, tags
 
-from ggdp.explorer.attacker_results import AttackerResults, AttackerSettings, attacker_equivalents, attacker_results
-from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, quantity
-from ggdp.explorer.text_tables import facts, headline, text_table
-from ggdp.explorer.view import Download, View, csv_of, svg_of
+from ggdp.explorer.noise_results import AttackerResults, AttackerSettings, attacker_equivalents, attacker_results
+from ggdp.explorer.view import Download, View, choices, csv_of, group, quantity, svg_of
 from ggdp.explorer.views.noise import NEIGHBOURS, promise_form
+from ggdp.explorer.widgets import facts, headline, shown, text_table
 
 if TYPE_CHECKING:
     from htmltools import TagChild

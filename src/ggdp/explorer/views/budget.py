@@ -12,11 +12,9 @@ from shiny import ui
 from ggdp.explorer import settings as fields
 from ggdp.explorer.budget_results import BudgetResults, budget_results
 from ggdp.explorer.equivalents import Equivalents, goal_code
-from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import group, quantity, text
 from ggdp.explorer.table_form import privacy_form
-from ggdp.explorer.text_tables import facts, headline, text_table
-from ggdp.explorer.view import Download, View, csv_of
+from ggdp.explorer.view import Download, View, csv_of, group, quantity, text
+from ggdp.explorer.widgets import facts, headline, shown, text_table
 
 if TYPE_CHECKING:
     from htmltools import TagChild

@@ -10,15 +10,13 @@ from shiny import reactive, ui
 
 from ggdp.explorer import settings as fields
 from ggdp.explorer.equivalents import Equivalents
-from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import group, quantity
 from ggdp.explorer.releasing import Asked
+from ggdp.explorer.simulated_table import CheckResults, check_results
 from ggdp.explorer.source_input import file_form, file_server, required_source
 from ggdp.explorer.table_form import CountedFields, columns_form, in_step, unit_form
-from ggdp.explorer.table_results import CheckResults, check_results
-from ggdp.explorer.text_tables import headline, text_table
 from ggdp.explorer.typed_table import LABELS, PageError, TypedTable
-from ggdp.explorer.view import Download, View, svg_of
+from ggdp.explorer.view import Download, View, group, quantity, svg_of
+from ggdp.explorer.widgets import headline, shown, text_table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,16 +8,14 @@ from attrs import evolve
 from htmltools import Tag, TagList, tags
 from shiny import reactive, render, ui
 
-from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, quantity, when
 from ggdp.explorer.noise_results import NoiseResults, NoiseSettings, noise_equivalents, noise_results, plan_results
-from ggdp.explorer.text_tables import facts, headline, text_table
-from ggdp.explorer.view import Download, View, csv_of, svg_of
+from ggdp.explorer.view import Download, View, choices, csv_of, group, quantity, svg_of, when
+from ggdp.explorer.widgets import facts, headline, shown, text_table
 
 if TYPE_CHECKING:
     from htmltools import TagChild
 
-    from ggdp.explorer.promise import PromiseSettings
+    from ggdp.explorer.settings import PromiseSettings
     from ggdp.explorer.view import Visit
 
 __all__ = ["NEIGHBOURS", "NOISE", "promise_form"]

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from htmltools import Tag, TagList, tags
 
-from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices
 from ggdp.explorer.paper_results import PARTS, PaperResults, PaperSettings, paper_equivalents, paper_results
-from ggdp.explorer.view import Download, View, csv_of
+from ggdp.explorer.view import Download, View, choices, csv_of
+from ggdp.explorer.widgets import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

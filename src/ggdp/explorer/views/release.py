@@ -17,16 +17,13 @@ from shiny import reactive, ui
 
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
-from ggdp.explorer.background import INTERNAL
 from ggdp.explorer.equivalents import Equivalents
-from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, text
 from ggdp.explorer.releasing import Asked, Offer, Published, make_offer, publish
 from ggdp.explorer.source_input import file_form, file_server, required_source
 from ggdp.explorer.table_form import TableFields, columns_form, in_step, privacy_form, statistics_form, units_form
-from ggdp.explorer.text_tables import facts, text_table
 from ggdp.explorer.typed_table import LABELS, PageError, message_of
-from ggdp.explorer.view import Download, View
+from ggdp.explorer.view import INTERNAL, Download, View, choices, group, text
+from ggdp.explorer.widgets import facts, shown, text_table
 from ggdp.explorer.workers import StoppedError
 
 if TYPE_CHECKING:

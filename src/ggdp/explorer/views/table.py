@@ -10,14 +10,19 @@ from shiny import reactive, ui
 
 from ggdp.explorer import settings as fields
 from ggdp.explorer.equivalents import Equivalents
-from ggdp.explorer.figures import shown
-from ggdp.explorer.inputs import choices, group, quantity, when
-from ggdp.explorer.simulated_table import BUNDLED, MOST_ROWS, Simulation
+from ggdp.explorer.simulated_table import (
+    BUNDLED,
+    MOST_ROWS,
+    Simulation,
+    TableResults,
+    dots_results,
+    of_bundled,
+    table_results,
+)
 from ggdp.explorer.table_form import TableFields, columns_form, in_step, privacy_form, statistics_form, units_form
-from ggdp.explorer.table_results import TableResults, dots_results, of_bundled, table_results
-from ggdp.explorer.text_tables import facts, headline
 from ggdp.explorer.typed_table import in_words_of_the_page
-from ggdp.explorer.view import Download, View, csv_of, svg_of
+from ggdp.explorer.view import Download, View, choices, csv_of, group, quantity, svg_of, when
+from ggdp.explorer.widgets import facts, headline, shown
 
 if TYPE_CHECKING:
     from htmltools import TagChild
