@@ -1,13 +1,15 @@
 """Break ggdp in one place at a time, and demand that its tests notice: `python tests/sabotage/run.py`.
 
-For each sabotage the source and the tests are copied to a temporary folder, one text is replaced, and the tests named
-with it run on the copy. They must fail, as tests (exit code 1): a copy that cannot be imported proves nothing. First
-the same tests must pass on a copy as it is.
+For each sabotage the source and the tests are copied to a temporary folder, one function is changed, and the tests
+named with it run on the copy. They must fail, as tests (exit code 1): a copy that cannot be imported proves nothing.
+First the same tests must pass on a copy without a change. Changed modules are written from their syntax trees, without
+comments, and so they are in that copy.
 """
 
 # ruff: noqa: T201 - a script that says what it found
 
 import argparse
+import ast
 import os
 import shutil
 import subprocess
@@ -20,9 +22,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.sabotage.sabotages import SABOTAGES  # noqa: E402 - found from where the script stands, not from where it runs
+from tests.sabotage.sabotage import SOURCES, parsed, sabotages  # noqa: E402 - needs the path above
 
-COPIED = ("src", "tests", "pyproject.toml", "README.md")
+COPIED = ("src", "reproduction", "tests", "pyproject.toml", "README.md")
 
 PASSED, FAILED = 0, 1
 
@@ -33,7 +35,7 @@ def copied(folder):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
+        elif source.is_file():
             shutil.copy(source, folder / name)
 
 
@@ -41,7 +43,7 @@ def environment(folder):
     """The environment in which the copy is imported, whatever else is installed."""
     # Wide enough for how a test failed to stand behind its name.
     settings = {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "400", "HYPOTHESIS_PROFILE": "many"}
-    return {**os.environ, "PYTHONPATH": str(folder / "src"), **settings}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(str(folder / source) for source in SOURCES), **settings}
 
 
 def require_own_source(folder):
@@ -69,54 +71,60 @@ def failure(output):
     return lines[0].partition(" - ")[2][:60] if lines else ""
 
 
-def tried(sabotage):
-    """Return whether the tests notice a sabotage, how long that took, and what pytest said."""
+def tried(sabotage, file, text):
+    """Return whether the tests notice a changed file, how long that took, and what pytest said."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sabotage-") as name:
         folder = Path(name)
         copied(folder)
-        file = folder / "src" / "ggdp" / sabotage.file
-        text = file.read_text("utf-8")
-        if text.count(sabotage.old) != 1:
-            return False, 0.0, f"its text occurs {text.count(sabotage.old)} times in {sabotage.file}"
-        file.write_text(text.replace(sabotage.old, sabotage.new), "utf-8")
+        (folder / file).write_text(text, "utf-8")
         require_own_source(folder)
-        code, output = tested(folder, sabotage.tests)
+        code, output = tested(folder, sabotage.node_ids())
     said = failure(output) if code == FAILED else f"pytest exits with {code}\n{output}"
     return code == FAILED, time.monotonic() - begun, said
 
 
-def untouched(sabotages):
-    """Return pytest's exit code on a copy as it is, and what it said."""
+def untouched(chosen, files):
+    """Return pytest's exit code on a copy without a change, and what it said."""
     with tempfile.TemporaryDirectory(prefix="sabotage-") as name:
         folder = Path(name)
         copied(folder)
+        for file in files:
+            (folder / file).write_text(ast.unparse(parsed(file)), "utf-8")
         require_own_source(folder)
-        return tested(folder, sorted({test for sabotage in sabotages for test in sabotage.tests}))
+        return tested(folder, sorted({test for sabotage in chosen for test in sabotage.node_ids()}))
 
 
 def main():
     """Run the sabotages that were asked for; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true", help="only list them")
-    parser.add_argument("--only", metavar="TEXT", help="only those with this text in their name")
+    parser.add_argument(
+        "-k", dest="words", nargs="+", default=[], help="only those with these words in their name or function"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     asked = parser.parse_args()
-    chosen = [sabotage for sabotage in SABOTAGES if asked.only is None or asked.only in sabotage.name]
+    chosen = [
+        sabotage
+        for sabotage in sabotages()
+        if all(word in f"{sabotage.name} {sabotage.function}" for word in asked.words)
+    ]
     if not chosen:
-        parser.error(f"no sabotage has {asked.only!r} in its name")
+        parser.error(f"no sabotage has {' and '.join(asked.words)} in its name")
     if asked.list:
         for sabotage in chosen:
-            print(f"{sabotage.name:<58} {sabotage.file}")
+            print(f"{sabotage.name:<58} {sabotage.function}")
         return PASSED
-    code, output = untouched(chosen)
+    changes = [sabotage.applied() for sabotage in chosen]
+    code, output = untouched(chosen, {file for file, _ in changes})
     if code != PASSED:
         print(f"the tests do not pass on the source as it is: pytest exits with {code}\n{output}")
         return FAILED
     print(f"{output.strip().splitlines()[-1]} on the source as it is")
     survived = []
     with ThreadPoolExecutor(asked.jobs) as pool:
-        for sabotage, (noticed, seconds, said) in zip(chosen, pool.map(tried, chosen), strict=True):
+        results = pool.map(tried, chosen, *zip(*changes, strict=True))
+        for sabotage, (noticed, seconds, said) in zip(chosen, results, strict=True):
             how = f"noticed   {said}" if noticed else "SURVIVED"
             print(f"{seconds:5.1f} s  {sabotage.name:<58} {how}", flush=True)
             if not noticed:
