@@ -19,8 +19,6 @@ import threading
 
 from flint import arb, ctx
 
-__all__ = ["BALLS", "hull", "lower_float", "power", "upper_float", "working_precision"]
-
 # The precision of flint is one number for the whole process: without a lock one thread would set it for another.
 BALLS = threading.RLock()
 working_precision = ctx.workprec

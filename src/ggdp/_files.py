@@ -23,17 +23,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "MOST_JSON",
-    "MOST_TOML",
-    "cache_directory",
-    "parsed_json",
-    "read_file",
-    "read_json",
-    "read_toml",
-    "write_together",
-]
-
 # Bytes of a manifest or a plan, which name every declared level, and of a TOML file, which people write.
 MOST_JSON, MOST_TOML = 64 << 20, 8 << 20
 # What to do about a file that is no JSON, where a manifest is meant.

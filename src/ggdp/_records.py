@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from attrs import Attribute
 
-__all__ = ["checked"]
-
 Value = TypeVar("Value")
 Default = TypeVar("Default")
 

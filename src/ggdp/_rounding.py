@@ -15,8 +15,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["exact_text", "rounded_down_text", "rounded_text", "rounded_up", "rounded_up_text"]
-
 # Powers of ten of the first digit at which a number is written with an exponent: below, and from here.
 _TINY, _HUGE = -4, 15
 

@@ -9,20 +9,6 @@ from collections.abc import Iterable
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
-__all__ = [
-    "choice",
-    "covering",
-    "finite",
-    "integer",
-    "interval",
-    "intervals",
-    "non_empty",
-    "order",
-    "positive",
-    "probability",
-    "words",
-]
-
 
 def _one(named: dict[str, object]) -> tuple[str, object]:
     ((name, value),) = named.items()

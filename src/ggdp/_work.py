@@ -15,8 +15,6 @@ from ggdp.errors import SearchError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["spend", "spent_by", "within", "without_limit"]
-
 Result = TypeVar("Result")
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["NAMESPACE", "Signature", "checked_signature", "read_signers", "signature_file", "signed", "signing_key"]
-
 NAMESPACE = "ggdp-manifest"
 PASSPHRASE = "GGDP_SIGN_PASSPHRASE"
 _KIND = b"ssh-ed25519"

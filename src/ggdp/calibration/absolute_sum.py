@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.corner import Corner
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["absolute_sum_excess", "least_for_absolute_sum"]
-
 TOLERANCE = 1e-6
 # The scale on the fine grid is found to about this relative distance, by so many steps at most.
 CLOSE = 2e-9

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.absolute_sum import AbsoluteSumDelta
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["PlannedSum", "absolute_sum_layout", "estimate"]
-
 # What is cut off at the ends of a grid, relative to delta.
 NEGLIGIBLE = math.log(1e-10)
 NODES = 1200

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.bounded_vector import BoundedJointLoss, BoundedLoss, Coordinate
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["least_for_bounded", "least_for_bounded_joint"]
-
 _TOLERANCE = 1e-13
 
 

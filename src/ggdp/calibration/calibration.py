@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.requirements import Requirement
     from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 
-__all__ = ["Calibration", "Formula", "Method", "calibration_from", "calibration_of"]
-
 Method: TypeAlias = Literal["tight", "paper"]
 Formula: TypeAlias = Literal["tight", "paper", "exponential"]
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ggdp.calibration.calibration import Calibration
     from ggdp.privacy import Guarantee, Sensitivity
 
-__all__ = ["SWITCH", "remembered"]
-
 SWITCH = "GGDP_CACHE"
 # Counts up with every change of what a certificate holds or how a calibration is searched.
 VERSION = 3

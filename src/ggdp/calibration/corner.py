@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.corner import Corner, CornerDelta
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["GRID", "POINT", "corner_excess", "laid_out", "least_for_corner", "proved_near", "wavy_scale"]
-
 TOLERANCE = 1e-6
 # Bits of a proof, on a step of 2^-10: weights have 50, and come from masses that are differences divided by the step.
 PRECISION, COARSE = 80, 10

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ggdp.calibration.crossing_estimates import Floats
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Estimate", "estimate", "first_above", "spectrum_of"]
-
 # A loss that is a level but for its rounding is not above it.
 ROUNDING = 1e-14
 # How many knots on either side of epsilon show the density.

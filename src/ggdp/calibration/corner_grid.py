@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.corner import Corner
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["CornerGrid", "SizeGrid", "chernoff_ends", "corner_grid", "rounded_step", "smooth_length"]
-
 # Added variance relative to that of the sum: delta then rises by about 1e-4 of itself.
 ADDED_VARIANCE = 6e-5
 # How much more of it a rough layout adds; the scale is then about 1e-4 larger, at every order alike.

@@ -18,8 +18,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Floats", "crossings", "loss_estimates"]
-
 Floats: TypeAlias = "NDArray[np.float64]"
 
 # Points of the table on each side of a bend, from so close to it, relative to the whole range.

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from ggdp.calibration.calibration import Calibration
 
-__all__ = ["Utility", "exponential_calibration", "utility_sensitivity"]
-
 Utility: TypeAlias = Literal["exact", "lemma"]
 
 UTILITIES = ("exact", "lemma")

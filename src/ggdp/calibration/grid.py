@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.noise_law import Bounding
     from ggdp.proofs.requirements import Requirement
 
-__all__ = ["GRID_NOTE", "GridCalibration", "bounds_in_steps", "on_grid"]
-
 GRID_NOTE = "upper bound: on the grid the joint norm of the change is not used"
 
 

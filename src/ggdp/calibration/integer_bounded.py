@@ -32,8 +32,6 @@ from ggdp.proofs.integer_sums import log_tail_sum
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["scale_for_integer_bounded"]
-
 _PRECISION = 96
 _TOLERANCE = 1e-14
 # The worst place settles after a few rounds; what is found is proved in any case.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["least_for_integer_gaussian"]
-
 _PRECISION = 96
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.integer_shift import IntegerShiftDelta
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["least_for_integer_shift"]
-
 _PRECISIONS = (96, 192, 384, 768, 1536, 3072)
 # Enough for a breakpoint to the last digit where powers of k + D and k nearly cancel.
 _BREAKPOINT_PRECISION = 320

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.bound import Bound
     from ggdp.proofs.requirements import Requirement
 
-__all__ = ["calibrate", "in_floats", "least_law"]
-
 # Units of work of a calibration in all, and of the search for one requirement.
 MOST_WORK, SEARCH_WORK = 6e6, 5e6
 SEARCHES: dict[type[Bound], Callable[[Any, NoiseLaw, float], Proposal]] = {

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.total_loss import Loss
 
-__all__ = ["PlannedTotal", "planned_total", "planned_upper", "samples_of"]
-
 # Relative distance of the upper from the lower bound of delta that is aimed at.
 DISTANCE = 2.2e-5
 # Distance over theta (1 + theta) W.

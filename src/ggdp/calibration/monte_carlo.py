@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ggdp.calibration.crossing_estimates import Floats
     from ggdp.proofs.corner import Corner
 
-__all__ = ["MonteCarloScale", "scale_by_monte_carlo"]
-
 CONFIDENCE = 0.95
 CHUNK = 1 << 20
 BISECTIONS = 60

@@ -20,8 +20,6 @@ from ggdp.proofs.requirements import Question, require_integers
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import Support
 
-__all__ = ["calibration_of_law", "guarantee_of"]
-
 # A bound that is proved by a convolution is stated a little above what was found.
 _ABOVE = 1.0 + 1e-8
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from ggdp.calibration.calibration import Formula
     from ggdp.privacy import Sensitivity
 
-__all__ = ["classic_gaussian", "disjoint_scale", "formula_calibration", "paper_calibration", "truncated_scale"]
-
 _PRECISION = 192
 
 

@@ -16,8 +16,6 @@ from ggdp.proofs.profile import LEAST_EPSILON, Between, NoisyQuery, lower_delta,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["delta_between", "epsilon_above", "epsilon_between"]
-
 MOST_EPSILON = 1e8
 EXACT_TOLERANCE = 1e-13
 GRID_TOLERANCE = 1e-5

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Profiled"]
-
 
 class Profiled:
     """The part of a `Calibration` that answers what its noise keeps besides its goal."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
     from ggdp.proofs.radial import RadialDelta
 
-__all__ = ["least_for_radial"]
-
 TOLERANCE = 1e-10
 # The closed form in floats is this close in every case tried; a scale farther away is not looked for.
 WIDEST = 1e-3

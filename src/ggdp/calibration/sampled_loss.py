@@ -26,21 +26,6 @@ if TYPE_CHECKING:
     from ggdp.calibration.crossing_estimates import Floats
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = [
-    "FAR",
-    "Sample",
-    "clipped_at",
-    "ends_of",
-    "integer_tails_estimate",
-    "log_delta",
-    "log_moments",
-    "merged",
-    "saddle",
-    "sample_of",
-    "summed",
-    "survival_estimate",
-]
-
 # Noise beyond |x|^p = FAR has a probability below e^-FAR.
 FAR = 220.0
 SMALL_SCALE = 500.0

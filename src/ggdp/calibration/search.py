@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.enclosures import Enclosure
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Bracket", "Proposal", "bracketed", "log_excess", "passing_end", "proved_or_raised"]
-
 # Regula falsi with bisections halves a bracket at least every third step: enough for all floats.
 MAXIMUM_STEPS = 400
 # Steps from a guess to a bracket, the longest by a factor of 4: enough for all floats.

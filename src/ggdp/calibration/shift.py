@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.laplace import LaplaceLoss
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["laplace_scale", "least_for_laplace", "least_for_shift", "scale_for_shift"]
-
 _PRECISION = 96
 _TOLERANCE = 1e-14
 # Above t = z^p = 1/16 the search goes by t, below it by z itself, whose powers would be lost in an underflow.

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Spread", "spread"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ggdp.calibration.sampled_loss import Sample
     from ggdp.proofs.total_loss import CountedLoss
 
-__all__ = ["planned_sum"]
-
 # Relative distance of the upper from the lower bound of delta that is aimed at.
 DISTANCE = 2e-6
 # What is left out at high frequencies, relative to delta; and where one loss is followed further than the others.

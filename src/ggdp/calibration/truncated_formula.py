@@ -12,8 +12,6 @@ from ggdp._balls import BALLS, power, upper_float, working_precision
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["truncated_scale"]
-
 _PRECISION = 192
 
 

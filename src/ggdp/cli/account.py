@@ -12,8 +12,6 @@ from ggdp.cli.output import AsJson, print_json, print_table, say
 from ggdp.cli.verify import Signer, note_unknown_keys
 from ggdp.errors import ArgumentError
 
-__all__ = ["account"]
-
 # Where neither is asked for: the delta that most publications state.
 USUAL_DELTA = 1e-6
 

@@ -32,8 +32,6 @@ from ggdp.errors import ArgumentError, GgdpError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["app", "run"]
-
 # Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
 UsageError: Any = typer.BadParameter.__base__
 

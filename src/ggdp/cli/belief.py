@@ -11,8 +11,6 @@ from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
 from ggdp.cli.output import AsJson, print_json, print_table, say
 from ggdp.cli.query import Delta, Epsilon, NotionFlag, goal_of, numbers_of
 
-__all__ = ["belief"]
-
 
 def belief(
     epsilon: Epsilon,

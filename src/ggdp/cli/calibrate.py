@@ -26,8 +26,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
 
-__all__ = ["calibrate"]
-
 # The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 Method: TypeAlias = Literal["tight", "paper"]

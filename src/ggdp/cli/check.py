@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from ggdp.tables.check_result import ColumnCheck, RangeCheck, TableCheck, UnitCheck
     from ggdp.tables.check_text import TextCheck
 
-__all__ = ["check"]
-
 REGIMES = {
     "declared": "a release would publish every cell, including empty ones",
     "sparse": "too many cells to publish them all: a release needs --false-cells and omits small noisy counts",

@@ -21,30 +21,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.domain import Domain
 
-__all__ = [
-    "Bins",
-    "Delimiter",
-    "DomainFile",
-    "Encoding",
-    "Engine",
-    "Escape",
-    "Labels",
-    "Levels",
-    "Missing",
-    "NoQuotes",
-    "OptionalBy",
-    "Other",
-    "SourceArgument",
-    "StrictLines",
-    "TempDir",
-    "Unit",
-    "domain_of",
-    "marginals_of",
-    "named_as_flags",
-    "text_of",
-    "working",
-]
-
 # The words of `ggdp.tables.plan_table`, which is too heavy to load before it is needed.
 EngineName: TypeAlias = Literal["duckdb", "spark"]
 

@@ -20,8 +20,6 @@ from ggdp.signatures import signature_file
 if TYPE_CHECKING:
     from ggdp.tables.release import TableRelease
 
-__all__ = ["demo"]
-
 BY = ("smoking", "systolic_bp", "family_history")
 
 

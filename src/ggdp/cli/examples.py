@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["example"]
-
 
 def example(*lines: str) -> str:
     """Return the end of a help text: command lines that work in a clone of the repository."""

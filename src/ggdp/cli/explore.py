@@ -13,8 +13,6 @@ from ggdp.cli.columns import DomainFile  # noqa: TC001 - typer reads annotations
 from ggdp.cli.output import say
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
-__all__ = ["explore"]
-
 
 def explore(
     file: Annotated[

@@ -19,8 +19,6 @@ from ggdp.privacy import ApproxDP, PureDP
 if TYPE_CHECKING:
     from ggdp.ledger import ChargeRequest
 
-__all__ = ["ledger"]
-
 # The words of `ggdp.ledger.accounting`, which is too heavy to load before it is needed.
 _ACCOUNTINGS = ("sum", "renyi", "reserved")
 ExportFormat: TypeAlias = Literal["jsonl", "csv"]

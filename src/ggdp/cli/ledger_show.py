@@ -16,8 +16,6 @@ from ggdp.cli.pictures import require_picture, write_picture
 if TYPE_CHECKING:
     from ggdp.ledger import Entry
 
-__all__ = ["show"]
-
 SHOWN_ENTRIES = 20
 
 

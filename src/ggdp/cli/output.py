@@ -10,8 +10,6 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["AsJson", "print_json", "print_table", "printable", "say"]
-
 # A width in characters that no table has.
 _UNLIMITED = 1_000_000
 

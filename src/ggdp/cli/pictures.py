@@ -10,8 +10,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FORMATS", "require_picture", "write_picture"]
-
 FORMATS = (".png", ".pdf", ".svg")
 
 

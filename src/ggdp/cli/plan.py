@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from ggdp.planning import Choice, Plan
 
-__all__ = ["plan"]
-
 # The words of `ggdp.planning.measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
 DOTS_PER_INCH = 300

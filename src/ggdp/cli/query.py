@@ -13,20 +13,6 @@ from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
 
-__all__ = [
-    "Box",
-    "Delta",
-    "Epsilon",
-    "MaxCells",
-    "NeighboursFlag",
-    "NotionFlag",
-    "Size",
-    "SupportFlag",
-    "goal_of",
-    "numbers_of",
-    "sensitivity_of",
-]
-
 # The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
 Support: TypeAlias = Literal["real", "integer"]
 

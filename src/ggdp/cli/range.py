@@ -27,8 +27,6 @@ from ggdp.cli.query import Delta, Epsilon, NeighboursFlag, NotionFlag, goal_of
 from ggdp.cli.spending import Analyst, DryRun, LedgerUrl, Overwrite, fit_of, print_plan, print_warnings, releasing
 from ggdp.errors import PrivacyWarning
 
-__all__ = ["private_range"]
-
 
 def private_range(
     source: SourceArgument,

@@ -70,8 +70,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables import Table
 
-__all__ = ["release"]
-
 # The words of `ggdp.tables.request`, which is too heavy to load before it is needed.
 CountName: TypeAlias = Literal["units", "rows"]
 SHOWN_ROWS = 20

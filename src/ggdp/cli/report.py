@@ -11,8 +11,6 @@ from ggdp.cli.output import AsJson, print_json, say
 from ggdp.cli.verify import Signer, note_unknown_keys
 from ggdp.errors import ArgumentError
 
-__all__ = ["report"]
-
 
 def report(
     manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],

@@ -16,8 +16,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["reproduce"]
-
 # The words of `ggdp.paper.reproduction`, which is too heavy to load before it is needed.
 PartName: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
 REPORT = "report.html"

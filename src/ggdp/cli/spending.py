@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables import TablePlan
 
-__all__ = ["Analyst", "DryRun", "LedgerUrl", "Overwrite", "fit_of", "print_plan", "print_warnings", "releasing"]
-
 LedgerUrl = Annotated[
     str | None,
     typer.Option(

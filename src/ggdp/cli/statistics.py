@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from ggdp.tables.domain import Domain
     from ggdp.tables.statistics import Statistic
 
-__all__ = [
-    "MeanOf",
-    "PerUnit",
-    "QuantileOf",
-    "Range",
-    "SumOf",
-    "VarianceOf",
-    "Weight",
-    "flags_of",
-    "require_columns_or_statistics",
-    "statistics_of",
-    "weights_of",
-    "with_ranges",
-]
-
 # The words of `ggdp.tables.statistics`, which is too heavy to load before it is needed.
 PerUnitName: TypeAlias = Literal["sum", "mean", "min", "max"]
 

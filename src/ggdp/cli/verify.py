@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate
     from ggdp.signatures import Signature
 
-__all__ = ["Signer", "note_unknown_keys", "verify"]
-
 _NEITHER = "is neither a manifest nor a certificate of ggdp"
 _STATES = {"same": "unchanged", "changed": "CHANGED", "absent": "not found next to the manifest, not checked"}
 

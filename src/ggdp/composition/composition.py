@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from ggdp.privacy import Neighbours
 
-__all__ = ["Composition", "compose"]
-
 
 @frozen(repr=False)
 class Composition:

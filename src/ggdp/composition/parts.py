@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.signatures import Signature
 
-__all__ = ["Composable", "Part", "calibrated_losses", "guarantee_from", "manifest_in", "part_of_manifest", "parts_of"]
-
 _KINDS = (
     "must be a release, mechanism, calibration or guarantee, a manifest (a path or what json.load returns), or a pair "
     "(part, count)"

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.total_loss import Loss
 
-__all__ = ["TotalLoss"]
-
 # Masses of cells lose some 30 bits, and weights have 50.
 PRECISION = 112
 # Bounds that are closer than this, relative to delta, are good enough, or this for a delta below SMALL.

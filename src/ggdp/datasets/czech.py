@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from ggdp.datasets.table import CountTable, bundled
 
-__all__ = ["czech"]
-
 
 def czech() -> CountTable:
     """Return the table of the Czech autoworkers, 64 cells of six factors with two levels each.

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from ggdp.datasets.table import CountTable, bundled
 
-__all__ = ["mildew"]
-
 
 def mildew() -> CountTable:
     """Return the table of the mildew, 64 cells of six loci with two alleles each.

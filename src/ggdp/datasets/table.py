@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain, repeat
 
-__all__ = ["CountTable", "bundled"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountTable:

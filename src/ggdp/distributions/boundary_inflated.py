@@ -48,8 +48,6 @@ from ggdp.distributions.generalized_gaussian import Floats, GeneralizedGaussian,
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BoundaryInflatedGeneralizedGaussian", "boundary_inflated_moments", "worst_case"]
-
 
 def _boundary_inflated(p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
     """Return the moments for distances `low` and `high` to the bounds."""

@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     # Of order, scale and the distances to the lower and to the upper bound.
     Formula: TypeAlias = Callable[[float, float, Floats, Floats], "ErrorMoments"]
 
-__all__ = [
-    "BoundedLaw",
-    "ErrorMoments",
-    "WorstCase",
-    "bounded_arguments",
-    "inner",
-    "largest_errors",
-    "moments_at",
-    "over_locations",
-    "partial_means",
-    "partial_moment",
-    "within_floats",
-]
-
 # From this order on floats do not tell the law from the uniform one, and powers would leave them.
 UNIFORM = 1e17
 GRID = 65

@@ -41,19 +41,6 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "Floats",
-    "GeneralizedGaussian",
-    "Values",
-    "distance",
-    "elementwise",
-    "inside",
-    "levels",
-    "log_outside",
-    "outside",
-    "scaled_power",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 Values = TypeVar("Values", float, Floats)
 

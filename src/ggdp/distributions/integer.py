@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["IntegerGeneralizedGaussian"]
-
 # A float for a number, an array of the same shape for an array.
 FloatOrArray: TypeAlias = Any
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from ggdp.distributions.integer import IntegerGeneralizedGaussian
 
-__all__ = ["BoundedIntegerErrors", "running_sums", "weights", "worst_case"]
-
 # Weights beyond e^-_DEPTH are left out of a table, and no table has more entries than this.
 _DEPTH = 200.0
 _MOST_ENTRIES = 1 << 21

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from flint import arb
 
-__all__ = ["least_with_tail"]
-
 _PRECISIONS = (96, 192, 384, 768, 1536)
 # The float's guess is for these; beyond them the search goes on by doubling steps.
 _LEAST, _MOST = 1e-300, 0.49

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ggdp import _validate
 
-__all__ = ["location", "order", "scale"]
-
 
 def order(order: float) -> float:
     """Return the order of a law, at least 1."""

@@ -48,8 +48,6 @@ from ggdp.distributions.generalized_gaussian import Floats, Values, distance, el
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["TruncatedGeneralizedGaussian", "truncated_moments", "worst_case"]
-
 
 def _truncated(p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
     """Return the moments for distances `low` and `high` to the bounds."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ggdp.mechanisms import Mechanism
 
 
-__all__ = ["BudgetResults", "budget_results"]
-
 # Entries that the page lists; the file has all.
 _ENTRIES = 20
 

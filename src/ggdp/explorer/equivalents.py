@@ -11,8 +11,6 @@ from htmltools import Tag, tags
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Equivalents", "command", "goal_code", "shown_equivalents", "written"]
-
 
 @frozen(kw_only=True)
 class Equivalents:

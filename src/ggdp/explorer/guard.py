@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["COOKIE", "Guard", "is_loopback"]
-
 COOKIE = "ggdp-token"
 # An address of IPv6 in brackets, or a name or an address of IPv4; and perhaps a port.
 _HOST = re.compile(r"(?:\[([0-9a-f]*:[0-9a-f:.]*)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE)

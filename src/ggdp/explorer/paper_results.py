@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ggdp.paper.results import Results
 
-__all__ = ["PARTS", "PaperResults", "PaperSettings", "ShownFigure", "paper_equivalents", "paper_results"]
-
 PARTS = {
     "figures": "Figures of Sections 2 and 3",
     "mildew": "Counts of mildew strands",

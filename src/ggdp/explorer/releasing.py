@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.budgets import Balance
     from ggdp.tables import TablePlan
 
-__all__ = [
-    "Asked",
-    "Offer",
-    "Published",
-    "ReleaseDesk",
-    "balance_in_words",
-    "make_offer",
-    "publish",
-    "read_safely",
-    "with_cap",
-]
-
 # Rows that the page shows; the files have all.
 _SHOWN_ROWS = 200
 

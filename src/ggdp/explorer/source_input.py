@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ggdp.explorer.views.cells_per_unit import CellsPerUnitSettings
     from ggdp.explorer.views.release import ReleaseSettings
 
-__all__ = ["file_form", "file_server", "required_source"]
-
 _LINES = {"quoted": "quoted fields may contain line ends", "strict": "strict: each line is one record"}
 
 

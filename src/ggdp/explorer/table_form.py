@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 
     from ggdp.explorer.view import Visit
 
-__all__ = [
-    "CountedFields",
-    "TableFields",
-    "columns_form",
-    "in_step",
-    "privacy_form",
-    "statistics_form",
-    "unit_form",
-    "units_form",
-]
-
 
 @frozen(kw_only=True)
 class CountedFields:

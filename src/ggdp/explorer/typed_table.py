@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ggdp.tables import TablePlan
     from ggdp.tables.domain import Domain
 
-__all__ = ["LABELS", "PageError", "TypedTable", "in_words_of_the_page", "message_of"]
-
 # Labels of the fields, by the flags that they stand for.
 LABELS = {
     "--by": "Count by",

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-__all__ = ["StoppedError", "Worker", "keep_loaded"]
-
 _T = TypeVar("_T")
 # How many calls that nobody waits for are remembered; more than one can hardly be queued in a process.
 _REMEMBERED = 64

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.ledger.ledger_terms import LedgerTerms
 
-__all__ = ["Accounts", "State"]
-
 
 @dataclass(frozen=True, slots=True)
 class State:

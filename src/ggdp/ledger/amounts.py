@@ -21,8 +21,6 @@ from fractions import Fraction
 
 from ggdp._rounding import exact_text
 
-__all__ = ["PLACES", "Amount", "typed"]
-
 PLACES = 40
 _UNITS = 10**PLACES
 _WRITTEN = re.compile(rf"[0-9]+(\.[0-9]{{1,{PLACES}}})?")

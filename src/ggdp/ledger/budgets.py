@@ -13,8 +13,6 @@ from ggdp.privacy import ApproxDP, PureDP
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ROUNDING", "Balance", "Budget"]
-
 # A budget of 1 is kept up to 1 + 2^-49.
 ROUNDING = 1 + Fraction(1, 2**49)
 

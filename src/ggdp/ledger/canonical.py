@@ -8,8 +8,6 @@ from typing import Any
 
 from ggdp.errors import TamperingError
 
-__all__ = ["canonical", "digest_of", "parsed"]
-
 
 def canonical(plain: object) -> str:
     r"""Return plain values as JSON with sorted keys and no spaces, in ASCII.

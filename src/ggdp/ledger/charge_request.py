@@ -17,8 +17,6 @@ from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 if TYPE_CHECKING:
     from ggdp.privacy import Neighbours
 
-__all__ = ["Asked", "ChargeRequest", "Chargeable", "charge_request_of", "planned_request"]
-
 
 def _guarantee(guarantee: Guarantee) -> Guarantee:
     if not isinstance(guarantee, PureDP | ProbabilisticDP | ApproxDP):

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.ledger import Ledger
     from ggdp.sampling import Source
 
-__all__ = ["PendingCharge", "require_apart_from_ledger"]
-
 
 def require_apart_from_ledger(ledger: Ledger | str | os.PathLike[str] | None, **outputs: Sequence[Path]) -> None:
     """Raise if an output is the file of a ledger or its journal, by whatever name; the error names its argument."""

@@ -14,8 +14,6 @@ from ggdp.ledger.schema import records, terms, versions
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["file_damage", "server_damage"]
-
 _TABLES = (terms.name, records.name, versions.name)
 # What is true of a table that another one was made of behind the back of the ledger, by what it is called.
 _ON_SERVER = sa.text("""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.proofs.total_loss import CountedLoss
 
-__all__ = ["Entry", "EntryReference", "Head", "Kind", "Record", "chained", "kept_hash"]
-
 Kind: TypeAlias = Literal["charge", "publication", "reservation"]
 # Bare, or as a head is printed.
 _HEAD = re.compile(r"\s*([0-9a-f]{64})(?: \(record [0-9]+\))?\s*")

@@ -14,8 +14,6 @@ from ggdp.ledger.entries import Record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FORMATS", "exported", "plain"]
-
 FORMATS = ("jsonl", "csv")
 
 

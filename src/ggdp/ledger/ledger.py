@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.charge_request import Asked, ChargeRequest
     from ggdp.privacy import ApproxDP, Neighbours, PureDP
 
-__all__ = ["Ledger", "ledger_of"]
-
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 

@@ -17,8 +17,6 @@ from ggdp.privacy.neighbours import validated_neighbours
 if TYPE_CHECKING:
     from ggdp.privacy import ApproxDP, Neighbours, PureDP
 
-__all__ = ["FORMAT", "LedgerTerms", "new_terms"]
-
 # What the hashes cover; a number of its own, so that another schema can still hold records of this one.
 FORMAT = 1
 

@@ -15,8 +15,6 @@ from ggdp.ledger.schema import VERSIONS
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["SCRIPTS", "known_versions", "migrate"]
-
 SCRIPTS = Path(__file__).parent / "migrations"
 _ALEMBIC = threading.Lock()
 

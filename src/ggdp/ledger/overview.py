@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.ledger.ledger import Ledger
 
-__all__ = ["NOTE", "costs", "overview"]
-
 NOTE = (
     "The composed total holds only for noise that was fixed beforehand, as where laws are reserved; the others always."
 )

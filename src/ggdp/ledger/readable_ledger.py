@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.ledger_terms import LedgerTerms
     from ggdp.privacy import Neighbours
 
-__all__ = ["ReadableLedger", "WhatIf"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from ggdp.ledger.entries import Record
 
-__all__ = ["ReservedLaw", "law_in_words", "reserved_laws", "times"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservedLaw:

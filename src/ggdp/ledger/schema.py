@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from sqlalchemy import CheckConstraint, Column, Integer, MetaData, Table, Text, UniqueConstraint
 
-__all__ = ["APPLICATION", "METADATA", "SCHEMA", "VERSIONS", "records", "terms", "versions"]
-
 # The identifier of the newest migration (`ggdp.ledger.migrations`), and the table that Alembic keeps it in.
 SCHEMA = "0001"
 VERSIONS = "ggdp_ledger_version"

@@ -43,8 +43,6 @@ from ggdp.ledger.store_errors import Stage, explained
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Rows", "Store"]
-
 # Seconds that a writer waits for others.
 PATIENCE = 60
 _COLUMNS = [terms.c[part.name] for part in fields(LedgerTerms)]

@@ -10,8 +10,6 @@ from ggdp.errors import LedgerError
 if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
 
-__all__ = ["Stage", "explained"]
-
 Stage: TypeAlias = Literal["create", "read", "commit"]
 
 # By the beginning of SQLite's name of the error.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.ledger_terms import LedgerTerms
     from ggdp.ledger.store import Rows
 
-__all__ = ["LedgerTransaction", "now", "require_identity", "require_seen"]
-
 
 def now() -> str:
     """Return the time in UTC, as records have it."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.entries import Head, Record
     from ggdp.ledger.ledger_terms import LedgerTerms
 
-__all__ = ["require_chain", "require_head"]
-
 
 def require_head(terms: LedgerTerms, head: Head, last: Record | None) -> None:
     """Raise unless the head is the last record, whose hash covers the terms; the rest is not looked at."""

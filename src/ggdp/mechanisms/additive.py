@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
-__all__ = ["Mechanism"]
-
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
 _INTEGERS = Grid(step=1.0)

@@ -15,8 +15,6 @@ from ggdp.sampling.selection import MOST_CANDIDATES
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_mask", "labels_of", "require_mask", "scalar_array"]
-
 
 def labels_of(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:
     """Return the labels of candidates as an immutable sequence."""

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ExponentialMechanism", "pure", "selection_probabilities"]
-
 _PRECISION = 128
 
 # The name of the mechanism and its source, and how the sensitivity of its utility begins.

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration
 
-__all__ = ["kind_of"]
-
 _PAPER = "Liu, arXiv 1602.06028 v5"
 
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from ggdp.mechanisms.quantile_parts import CellValues
     from ggdp.sampling.entropy import Source
 
-__all__ = ["critical_values", "interval_ends"]
-
 MISSES = 0.025
 _LARGEST_SCALE = 8.0
 _ROUNDING_MISSES = 0.0005

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["MOST_ROWS", "CellValues", "Part", "drawn_positions", "drawn_steps"]
-
 # Errors then stay below 2^62 with b S of at most 2^26.
 MOST_ROWS = 1 << 36
 

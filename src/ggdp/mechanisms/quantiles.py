@@ -65,8 +65,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["CellValues", "QuantileDraws", "QuantilePlan"]
-
 MOST_STEPS = 1 << 31
 # Fractions over one denominator, of at most six decimal digits.
 MOST_DENOMINATOR = 10**6

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
 
-__all__ = ["RESPONSE", "RandomisedResponse"]
-
 # The name of the mechanism, its source, and its sensitivity in words.
 RESPONSE = (
     "randomised response",

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.privacy.grid import Grid
 
-__all__ = ["Saturation", "add_clamped", "add_saturating", "saturation_of"]
-
 # Sums that are looked at together.
 BLOCK = 1 << 18
 _FAR = 1 << 62

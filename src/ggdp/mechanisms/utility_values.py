@@ -14,8 +14,6 @@ from ggdp.privacy.values import exact_numbers, refused
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["finite_numbers", "unread"]
-
 _FINITE = (
     "must be finite: a NaN or infinite utility would let the data decide which candidates are possible, "
     "which can reveal a person with certainty; exclude candidates publicly, with excluded="

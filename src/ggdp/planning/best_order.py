@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.proofs.noise_law import Support
 
-__all__ = ["estimated_best", "plan"]
-
 LAPLACE, GAUSSIAN = USUAL
 NAMES = {LAPLACE: "laplace", GAUSSIAN: "gaussian"}
 # By support, and whether a scale takes a convolution.

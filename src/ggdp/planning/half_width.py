@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Sensitivity
     from ggdp.proofs.noise_law import Support
 
-__all__ = ["calibration_for_half_width"]
-
 RESOLUTION = Resolution(points=25, finer=1, valleys=2, splits=2, width=1e-2)
 LAPLACE = 1.0
 MOST_EPSILON = 1e6

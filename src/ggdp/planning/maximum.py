@@ -20,8 +20,6 @@ import numpy as np
 
 from ggdp.distributions.generalized_gaussian import outside
 
-__all__ = ["expected_maximum"]
-
 # t = exp(pi/2 sinh u): from t = 1e-19 to beyond where any float number of cells has a largest error.
 LOWEST, HIGHEST = -4.1, 3.2
 FIRST_INTERVALS = 256

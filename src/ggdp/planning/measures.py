@@ -25,8 +25,6 @@ from ggdp.proofs.noise_law import NoiseLaw
 if TYPE_CHECKING:
     from ggdp.privacy import Sensitivity
 
-__all__ = ["MEASURES", "Measure", "MeasureName", "checked_measure"]
-
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
 MEASURES = ("mean-abs", "rmse", "quantile", "max")
 HIGHEST_LEVEL = 1.0 - 1e-12

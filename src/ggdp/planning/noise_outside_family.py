@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ggdp.planning.measures import Measure
     from ggdp.privacy import Guarantee, Sensitivity
 
-__all__ = ["Outside", "noise_outside"]
-
 # Gains below this are not worth a line.
 NOTEWORTHY = 1.0 - 1e-4
 SHARES = np.linspace(0.0, 1.0, 201)[1:-1]

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from ggdp.planning.measures import Measure
     from ggdp.planning.noise_outside_family import Outside
 
-__all__ = ["Choice", "Plan"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:

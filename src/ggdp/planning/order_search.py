@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["HIGHEST_ORDER", "LOWEST_ORDER", "USUAL", "Resolution", "Trial", "least_error"]
-
 LOWEST_ORDER, HIGHEST_ORDER = 1.0, 50.0
 # Laplace and Gaussian noise: preferred where they are as good as any other.
 USUAL = (1.0, 2.0)

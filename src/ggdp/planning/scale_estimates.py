@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.proofs.noise_law import Support
 
-__all__ = ["Scales", "is_convolved", "scale_finder"]
-
 Scales: TypeAlias = Callable[[float, Callable[[], float]], float]
 Convolved: TypeAlias = CornerDelta | AbsoluteSumDelta
 # Of log b, which need be known only well enough to tell which order is best.

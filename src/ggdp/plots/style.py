@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from ggdp.tables.column import Level
+    from ggdp.tables.column_checks import Level
 
 
 _T = TypeVar("_T")

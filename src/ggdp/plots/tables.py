@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from ggdp.tables.column import Level
+    from ggdp.tables.column_checks import Level
     from ggdp.tables.release import Table
     from ggdp.tables.statistics.published import PublishedStatistic
 

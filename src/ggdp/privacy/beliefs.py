@@ -53,8 +53,6 @@ from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.privacy.guarantees import ApproxDP, Guarantee, ProbabilisticDP, PureDP
 
-__all__ = ["Belief", "belief"]
-
 _BITS = 106
 
 

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MOST_STEPS", "Grid"]
-
 # How many steps there are at least in the sensitivity of a coordinate.
 FINENESS = 1024
 # Sensitivities in steps are kept in floats, which are exact up to it.

@@ -27,8 +27,6 @@ from ggdp import _validate
 from ggdp._rounding import rounded_up_text
 from ggdp.privacy.neighbours import Neighbours, neighbours_or_none
 
-__all__ = ["ApproxDP", "Guarantee", "Notion", "ProbabilisticDP", "PureDP"]
-
 Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
 
 _RANK: dict[str, int] = {"pure": 0, "probabilistic": 1, "approximate": 2}

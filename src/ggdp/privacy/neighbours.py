@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from ggdp import _validate
 
-__all__ = ["NEIGHBOURS", "Neighbours", "neighbours_or_none", "validated_neighbours"]
-
 Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
 
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)

@@ -13,8 +13,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["norm_by_hoelder", "norm_of", "norm_order"]
-
 # More than twice the bits of a float: a norm is off by less than an ulp.
 _PRECISION = 128
 

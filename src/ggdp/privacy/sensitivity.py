@@ -34,8 +34,6 @@ from ggdp.privacy.norms import norm_by_hoelder, norm_of, norm_order
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Kind", "Sensitivity"]
-
 Kind: TypeAlias = Literal["cells", "box", "norm"]
 
 

@@ -16,8 +16,6 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LARGEST", "LEAST", "exact_numbers", "refused", "refused_type"]
-
 # The ends of int64, where indices saturate.
 LEAST, LARGEST = -(2**63), 2**63 - 1
 # Floats hold every integer up to it.

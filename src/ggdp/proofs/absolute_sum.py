@@ -71,8 +71,6 @@ from ggdp.proofs.survival import survivals
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["AbsoluteSumDelta", "inner_points", "is_halved", "spread_of_shares"]
-
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
 # Steps from 0 to t, of which the knots of a grid are only the last ones.

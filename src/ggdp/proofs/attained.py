@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ggdp.privacy.sensitivity import Sensitivity
 
-__all__ = ["ATTAINED", "attained_norm", "is_reached", "joint_binds", "most_l1"]
-
 # A norm that is rounded up by some ulps is attained to within this share.
 ATTAINED = 1.0 - 2.0**-40
 

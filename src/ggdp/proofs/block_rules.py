@@ -26,8 +26,6 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpq
 
-__all__ = ["Rule", "counting_rule", "gauss_rule"]
-
 
 class Rule(NamedTuple):
     """Points between -1 and 1, their weights, the degree, and the measure plus the sum of the absolute weights."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import AbsoluteSumLayout, CornerLayout
     from ggdp.proofs.noise_law import NoiseLaw, Support
 
-__all__ = ["Bound", "Quantity", "require_unbounded"]
-
 Quantity: TypeAlias = Literal["delta", "epsilon"]
 
 

@@ -35,8 +35,6 @@ from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_pr
 from ggdp.proofs.enclosures import Enclosure, enclosed
 from ggdp.proofs.survival import survival
 
-__all__ = ["loss_of_boundary_inflated", "loss_of_truncated", "lost_bits"]
-
 # More than enough for a maximum to 1e-12 in every case tried; beyond it the wider enclosure holds all the same.
 _MOST_BOXES = 6_000
 _RELATIVE_WIDTH = 1e-12

@@ -27,8 +27,6 @@ from ggdp.proofs.integer_bounded import (
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["BoundedJointLoss", "BoundedLoss", "Coordinate"]
-
 # Width of the bounds, sensitivity, and how many coordinates share the two.
 Coordinate: TypeAlias = tuple[float, float, int]
 

@@ -16,8 +16,6 @@ from ggdp.proofs.shift import ShiftDelta
 if TYPE_CHECKING:
     from ggdp.proofs.bound import Bound
 
-__all__ = ["BOUNDS"]
-
 BOUNDS: dict[str, type[Bound]] = {
     bound.name: bound
     for bound in (

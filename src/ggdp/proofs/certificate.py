@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.bound import Bound
     from ggdp.proofs.enclosures import Enclosure
 
-__all__ = ["Certificate", "certify", "require_proved", "verify"]
-
 # How much smaller than the certified scale the one is that is proved to fail.
 FACTORS = (1.0 - 1e-9, 1.0 - 1e-6)
 ARITHMETIC = f"Arb ball arithmetic, python-flint {flint.__version__}"

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.layouts import Window
 
-__all__ = ["GridLaw", "sum_of"]
-
 # Units of work of a point of a transform.
 _POINT = 1.5
 

@@ -30,8 +30,6 @@ from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["largest_sum", "left_to_finite", "shift_between", "with_infinite"]
-
 _PRECISION = 128
 
 

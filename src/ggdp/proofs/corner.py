@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Corner", "CornerDelta", "require_corner", "require_whole"]
-
 # Distinct sizes, and how many coordinates move by each.
 Corner: TypeAlias = tuple[tuple[float, int], ...]
 

@@ -22,8 +22,6 @@ from ggdp._work import spend
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["POWERS", "at_least", "at_most", "crossing_estimate", "crossing_estimates", "loss", "loss_estimate"]
-
 # Newton's method takes about five steps from a nearby start; bisection, where it is not taken, halves 60 times.
 _MOST_STEPS = 200
 _RELATIVE_WIDTH = 1e-14

@@ -43,8 +43,6 @@ from ggdp.proofs.renyi import renyi_of_shift
 if TYPE_CHECKING:
     from ggdp.proofs.profile import Between, NoisyQuery
 
-__all__ = ["concentrated_between", "renyi_between"]
-
 _PRECISION = 128
 THETAS = (0.3, 0.6, 0.9, 0.99, 0.999)
 FARTHEST = 2.0**12

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ggdp.privacy.sensitivity import Sensitivity
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["dominating_losses"]
-
 
 def dominating_losses(law: NoiseLaw, query: Sensitivity, guarantee: Guarantee) -> tuple[CountedLoss, ...]:
     """Return losses that together dominate a query with noise; the guarantee is what is proved of it."""

@@ -14,8 +14,6 @@ from ggdp._work import spend
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["EXACT", "PRECISIONS", "Enclosure", "accurate", "enclosed", "narrowest"]
-
 # The precision of a comparison of rational numbers.
 EXACT = 0
 # 96 bits are enough for most proofs; each next precision is tried where the ball is still too wide.

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.profile import Between
     from ggdp.proofs.total_loss import CoordinateLoss
 
-__all__ = ["enumerated_between"]
-
 _PRECISION = 192
 # More combinations of one half of the losses than these are left to a grid.
 _MOST = 1 << 13

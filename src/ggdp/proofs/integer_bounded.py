@@ -57,13 +57,6 @@ from ggdp._balls import BALLS, hull, power, working_precision
 from ggdp.proofs.enclosures import Enclosure, enclosed
 from ggdp.proofs.integer_sums import log_tail_sum, tail_sum, weights
 
-__all__ = [
-    "TruncatedLosses",
-    "loss_of_integer_boundary_inflated",
-    "loss_of_integer_truncated",
-    "slope_precision",
-]
-
 # Up to this width every s is looked at, which takes less time than splitting blocks.
 _SHORT = 256
 # More than enough in every case tried; beyond it the wider enclosure holds all the same.

@@ -54,8 +54,6 @@ from ggdp.proofs.enclosures import Enclosure
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.shift import ShiftDelta
 
-__all__ = ["ROUNDINGS", "IntegerGaussianDelta", "comparison"]
-
 # Widths of the randomised rounding that are tried; at the last the factors are 1 to more digits than a float has.
 ROUNDINGS = (0.5, 0.65, 0.8, 0.95, 1.1, 1.25, 1.5, 2.0)
 

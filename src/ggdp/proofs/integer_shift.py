@@ -48,8 +48,6 @@ from ggdp.proofs.shift import NOTIONS, Notion
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["IntegerShiftDelta", "delta_at_integer_threshold", "integer_threshold", "least_threshold"]
-
 Threshold: TypeAlias = tuple[int, int | None]
 # Two sides that agree to so many bits are taken for a tie, and the enclosure then holds the deltas of both answers.
 _TIE_PRECISIONS = (128, 256, 512, 1024)

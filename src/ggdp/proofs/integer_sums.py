@@ -46,8 +46,6 @@ from ggdp.proofs.survival import survivals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["log_tail_sum", "normaliser", "partial_sum", "tail", "tail_sum", "tail_sums", "weight", "weights"]
-
 _BLOCK = 64
 _CACHED_BLOCKS = 64
 # Terms that cost about as much as one use of the Euler-Maclaurin formula.

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import LossLayout
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["KNOT", "integer_tail", "laid_coordinate", "laid_response"]
-
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
 # Near order 1 no noise of any weight has a loss as low as the lowest knots: it is cut off here instead.

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import SumLayout
     from ggdp.proofs.total_loss import CountedLoss
 
-__all__ = ["laid_sum"]
-
 # Factors of the weights are integers times 2^-_BITS.
 _BITS = 96
 

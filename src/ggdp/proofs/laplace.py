@@ -25,8 +25,6 @@ from ggdp.proofs.enclosures import Enclosure, enclosed
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["LaplaceLoss"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceLoss(Bound):

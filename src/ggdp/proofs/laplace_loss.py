@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import LossLayout
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["laid_laplace"]
-
 # On the integers fewer losses than these are laid one by one.
 _MANY = 4096
 # Scale times step, at least the root of 2, from which on d' - d is at most h^2 / 8, which bounds what a split adds to a

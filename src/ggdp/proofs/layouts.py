@@ -12,8 +12,6 @@ from typing import Any, Self
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 
-__all__ = ["AbsoluteSumLayout", "CornerLayout", "LossLayout", "OtherLayout", "SumLayout", "Window"]
-
 # Limits on the work that a certificate from elsewhere can ask for.
 MOST_POINTS = 1 << 20
 MOST_KNOTS = 1 << 18

@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.loss_distribution import LossDistribution, Split
 
-__all__ = ["delta_above", "delta_below", "smoothings"]
-
 # So many multiples of s away from x the functions phi and b are bounded rather than computed.
 FAR = 60
 # At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.

@@ -40,17 +40,6 @@ from ggdp._balls import upper_float
 from ggdp._work import spend
 from ggdp.errors import CertificateError
 
-__all__ = [
-    "GeometricMasses",
-    "LossDistribution",
-    "Masses",
-    "Slack",
-    "added",
-    "coarser",
-    "repeated",
-    "tilted",
-]
-
 # Weights have 50 bits: what rounding up adds to a sum of a thousand losses is a share of 1e-5 or less.
 BITS = 50
 ONE = 1 << BITS

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import CoordinateLoss, Loss
     from ggdp.proofs.transform_blocks import Line
 
-__all__ = ["transform"]
-
 
 def transform(loss: Loss, line: Line) -> Transform:
     """Enclose M at all points of a line, which lies to the right of -1/2."""

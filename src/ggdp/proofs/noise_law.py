@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias, get_args
 
 from ggdp import _validate
 
-__all__ = ["BOUNDINGS", "SUPPORTS", "Bounding", "NoiseLaw", "Support"]
-
 Support: TypeAlias = Literal["real", "integer"]
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 

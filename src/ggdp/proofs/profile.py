@@ -58,18 +58,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.enclosures import Enclosure
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = [
-    "LEAST_EPSILON",
-    "Between",
-    "LayOut",
-    "NoisyQuery",
-    "delta_of_pure",
-    "epsilon_of_pure",
-    "lower_delta",
-    "pure_between",
-    "upper_delta",
-]
-
 Between: TypeAlias = tuple[float, float]
 # Chooses a layout for a corner and the precision of its proof; nothing of it is trusted.
 LayOut: TypeAlias = Callable[[CornerDelta, "NoiseLaw"], tuple[CornerDelta, int]]

@@ -38,8 +38,6 @@ from ggdp.proofs.enclosures import Enclosure, enclosed
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["RadialDelta"]
-
 # Roots beyond it are not looked for: the bound is then the trivial one, 1.
 _FARTHEST = 1e100
 

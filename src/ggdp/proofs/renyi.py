@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["renyi_of_pure", "renyi_of_shift"]
-
 PRECISIONS = (96, 160, 256, 448)
 RELATIVE_WIDTH = 1e-9
 # Terms and integrals are followed until they are this many bits below the largest.

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate
     from ggdp.proofs.noise_law import Bounding, Support
 
-__all__ = ["Question", "Requirement", "paired", "proved_guarantee", "require_integers"]
-
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
 # The loss of wider bounds is not computed in a reasonable time.

@@ -37,8 +37,6 @@ from ggdp.proofs.survival import survival
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["NOTIONS", "Notion", "ShiftDelta", "delta_at_threshold", "upper_threshold"]
-
 Notion: TypeAlias = Literal["approximate", "probabilistic"]
 NOTIONS = ("approximate", "probabilistic")
 

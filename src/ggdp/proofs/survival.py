@@ -22,8 +22,6 @@ from flint import acb, arb, arb_poly, arb_series, ctx
 from ggdp._balls import hull, power
 from ggdp._work import spend
 
-__all__ = ["survival", "survivals"]
-
 # rho is 2^6 times r: each further coefficient adds six bits.
 _BITS_EACH = 6
 # A block costs about as much as this share of its number of coefficients in incomplete gamma functions.

@@ -32,8 +32,6 @@ from flint import acb, arb, ctx, fmpq
 
 from ggdp._balls import power
 
-__all__ = ["BeyondPrecisionError", "height", "tilted_integral", "tilted_sum"]
-
 # rho is 2^3: each further coefficient adds three bits.
 _BITS_EACH = 3
 _RHO = 2**_BITS_EACH

@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.layouts import LossLayout
     from ggdp.proofs.loss_distribution import LossDistribution, Masses
 
-__all__ = [
-    "CoordinateLoss",
-    "CountedLoss",
-    "LaidLoss",
-    "Loss",
-    "ResponseLoss",
-    "finite_losses",
-    "infinite_between",
-    "total_loss",
-]
-
 _PRECISION = 128
 # The cells of the largest table, each of them in 10^9 releases.
 MOST_LOSSES = 10**27

@@ -40,8 +40,6 @@ from ggdp.proofs.integer_sums import normaliser
 if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
 
-__all__ = ["Line", "Transform", "summed_transform"]
-
 # Errors are about 2^-46, so that those of ten thousand losses are not seen in a delta of eight digits; those of a block
 # are smaller.
 _BITS = 46

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import Loss
     from ggdp.proofs.transform_blocks import Transform
 
-__all__ = ["Range", "TiltedLoss", "decay", "high_frequencies", "is_smooth"]
-
 # Frequencies are looked at in so many ranges whose ends have this ratio, and all beyond them together.
 _RATIO, _RANGES = 1.12, 100
 # Logarithm of a bound that need not be smaller; a bound of |phi_i|^2 is not taken as smaller than this.

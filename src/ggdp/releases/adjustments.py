@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from ggdp.releases.error_law import ErrorLaw
 
-__all__ = ["clip", "drop", "numbers_of", "redraw", "round_values"]
-
 Chosen: TypeAlias = Literal["by-values", "publicly"]
 
 _WHOLE = Grid(step=1.0)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.releases.mechanism_record import MechanismRecord
 
-__all__ = ["charge_of"]
-
 
 def charge_of(record: MechanismRecord, guarantee: Guarantee) -> ChargeRequest:
     """Return what a release of a mechanism asks a ledger for, without the certificate, which its noise implies."""

@@ -15,8 +15,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CLIPPED_WITHIN", "Coordinate", "checked_bounds", "places"]
-
 _FARTHEST = 1 << 61
 _HALF = Fraction(1, 2)
 # A bound lies within so many steps of the one it was rounded to.

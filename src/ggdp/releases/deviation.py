@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     # Of mean and standard deviation around i, and of the two ends of i - s.
     Measure = Callable[[Floats, Floats, Floats, Floats], Floats]
 
-__all__ = ["BoundedDeviation"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundedDeviation:

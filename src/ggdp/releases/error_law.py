@@ -64,8 +64,6 @@ if TYPE_CHECKING:
 
     Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
-__all__ = ["ErrorLaw"]
-
 _RAW = "must be values as they were released"
 
 

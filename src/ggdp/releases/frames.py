@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from ggdp.releases.release import Release
 
-__all__ = ["columns", "needed", "to_arrow", "to_pandas", "to_polars"]
-
 
 def columns(release: Release) -> dict[str, NDArray[Any]]:
     """Return the columns of a release, each a flat array."""

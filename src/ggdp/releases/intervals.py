@@ -61,17 +61,6 @@ if TYPE_CHECKING:
 
     Range: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 
-__all__ = [
-    "TruncatedTest",
-    "indices_behind",
-    "indices_within",
-    "noise_half_width",
-    "outward",
-    "saturating_ends",
-    "simultaneous_half_width",
-    "truncated_test",
-]
-
 # What lies beyond e^-80 is below 1e-34 of Z, and a is above 1e-16.
 _DEPTH = 80.0
 _MOST_BLOCKS = 1 << 20

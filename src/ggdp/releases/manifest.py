@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.release import Release
 
-__all__ = ["SCHEMA", "Wording", "manifest_of", "manifest_schema"]
-
 SCHEMA = "ggdp-release-manifest/1"
 # Errors of whole numbers that are smaller are said to be below it.
 _NO_ERROR = 0.001

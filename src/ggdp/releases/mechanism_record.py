@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.threshold import Threshold
 
-__all__ = ["LEVEL", "MechanismRecord", "NoiseRecord", "SelectionRecord"]
-
 # The default level of intervals.
 LEVEL = 0.95
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.mechanism_record import MechanismRecord
 
-__all__ = ["Interval", "Release", "adjusted", "charged_to", "released"]
-
 # More than twice the bits of a float.
 _PRECISION = 128
 

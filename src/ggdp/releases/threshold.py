@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from ggdp.releases.error_law import Ends, ErrorLaw
     from ggdp.releases.mechanism_record import NoiseRecord
 
-__all__ = ["Threshold", "thresholded", "thresholded_intervals"]
-
 
 def _value(value: int) -> int:
     return _validate.integer(value=value, at_least=1)

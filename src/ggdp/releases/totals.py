@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["fit_total", "normalise", "project"]
-
 # Floats hold every whole number up to it, and sums of two such fit in 64 bits.
 _MOST_FITTED = 2**53
 

@@ -26,8 +26,6 @@ from attrs import field, frozen
 from ggdp._files import read_toml
 from ggdp.errors import ArgumentError
 
-__all__ = ["CURATOR_TYPES", "NO_ANSWERS", "QUESTIONS", "SECTORS", "Deployment", "read_deployment"]
-
 # The questions of the pyramid that only the publisher can answer, in the pyramid's order.
 QUESTIONS = {
     "parameters": "Who chose epsilon and delta, and why is what they allow acceptable here?",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["Drawn", "Sampler", "drawn", "shape_of"]
-
 # From here on a second thread gains more than it costs. Memory is what limits several, so more than a few gain nothing.
 _MANY = 1 << 24
 _MOST_THREADS = 4

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["Binomial"]
-
 Enclosure: TypeAlias = "Callable[[], arb]"
 
 _MOST_TRIALS = 10**18

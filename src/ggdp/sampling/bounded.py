@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from ggdp.sampling.inversion import Cumulative
     from ggdp.sampling.table import Table
 
-__all__ = ["FARTHEST", "BoundaryInflatedIntegerNoise", "TruncatedIntegerNoise"]
-
 _CHUNK = 1 << 15
 # A wider table takes seconds to build.
 _MOST_THRESHOLDS = 1 << 19

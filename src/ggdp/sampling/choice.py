@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ggdp.sampling.rejection import Envelope
     from ggdp.sampling.table import Table
 
-__all__ = ["WIDEST", "refuse_too_far", "sampler_from", "sampler_of", "sampler_within"]
-
 # Beyond this many thresholds on a side a table takes longer to build than is worth it.
 _MOST_THRESHOLDS = 1 << 15
 # A draw of 2^63 is then 256 scales out, which has a probability below e^-256.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ggdp.sampling.batch import Sampler
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ConditionalNoise"]
-
 
 def _threshold(threshold: int) -> int:
     return _validate.integer(threshold=threshold, at_least=-(1 << 62))

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
     from numpy.typing import NDArray
 
-__all__ = [
-    "SECURE",
-    "SecureSource",
-    "SeededSource",
-    "Source",
-    "checked_source",
-    "fill",
-    "is_private",
-    "random_bits",
-    "random_words",
-]
-
 _KEY_BYTES = 32
 _COUNTER_BYTES = 16
 _SEED_BYTES = 64

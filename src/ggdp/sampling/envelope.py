@@ -43,8 +43,6 @@ from ggdp.sampling.table import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["envelope"]
-
 _SLOT_BITS = 16
 _BLOCK_BITS = 9
 _WORD = 64

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["Cumulative", "inverted"]
-
 Cumulative: TypeAlias = "Callable[[int], arb]"
 
 _WORD = 64

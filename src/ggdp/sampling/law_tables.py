@@ -30,8 +30,6 @@ from ggdp.sampling.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["bracketed", "precision_from", "reach", "tail_law", "thresholds_needed", "whole_law", "window", "window_law"]
-
 _SPARE_BITS = 40
 _TERMS_BEYOND = 48
 _LOG_2 = math.log(2.0)

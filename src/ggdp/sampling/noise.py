@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.batch import Sampler
 
-__all__ = ["IntegerNoise"]
-
 
 @frozen(kw_only=True)
 class IntegerNoise(Drawn):

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ROUNDING", "Envelope", "far_sum", "weight"]
-
 # Fewer draws are all compared.
 FEW = 64
 ROUNDING = 2.0**-29

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["TOLERANCE", "Runs", "drawn_candidates"]
-
 TOLERANCE = 2.0**-36
 
 # All units of all cells are at most about 2^62.

@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["ERROR", "MOST_CANDIDATES", "MOST_RATE", "Weights", "decayed", "selected"]
-
 MOST_CANDIDATES = 1 << 31
 # Rates beyond it, or below its inverse, could leave the range of floats.
 MOST_RATE = Fraction(2) ** 1000

@@ -17,8 +17,6 @@ from ggdp.sampling.batch import shape_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["simulated_not_private"]
-
 
 def simulated_not_private(
     law: GeneralizedGaussian, size: int | tuple[int, ...], *, generator: np.random.Generator

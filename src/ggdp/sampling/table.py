@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from ggdp.sampling.entropy import Source
     from ggdp.sampling.inversion import Cumulative
 
-__all__ = ["BATCH", "CHUNK", "FEW", "UNDECIDED", "Table"]
-
 FEW = 512
 # Draws at a time: bits, draws and guide then stay in a core's own cache.
 CHUNK = 1 << 15

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling.entropy import Source
 
-__all__ = ["distinct_integers", "uniform_integers"]
-
 _WORD = 64
 
 

@@ -14,8 +14,6 @@ from ggdp.tables.noisy_counts import adjusted_counts
 if TYPE_CHECKING:
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["release_of_zeros", "table_charge_request"]
-
 
 def table_charge_request(plan: TablePlan) -> ChargeRequest:
     """Return what a run of a plan asks for."""

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from ggdp.tables.request import Regime
     from ggdp.tables.statistics.statistic import PerUnit, Statistic
 
-__all__ = ["check_table"]
-
 _FEW = 5
 # A larger share of clamped values is worth a thought.
 _MANY_CLAMPED = 0.05

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["max_cells_choices", "quantiles"]
-
 _QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
 

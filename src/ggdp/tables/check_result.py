@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from ggdp.tables.check_text import TextCheck
     from ggdp.tables.request import Regime
 
-__all__ = ["NOTICE", "ColumnCheck", "MarginalCheck", "RangeCheck", "TableCheck", "UnitCheck"]
-
 NOTICE = "NOT PRIVATE: computed from the data without noise. Do not publish it, or anything chosen by it."
 
 

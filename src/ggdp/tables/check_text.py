@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.files import Files
     from ggdp.tables.engines.text_files import TextFormat
 
-__all__ = ["TextCheck", "text_check"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCheck:

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ggdp.tables.range_release import RangeRelease
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["RangePlan", "plan_range", "private_range"]
-
 SHARE = 0.01
 
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.periods import Edge
 
-__all__ = ["Column", "Kind", "Level"]
-
 Kind: TypeAlias = Literal["text", "integer", "boolean", "date", "bins", "open"]
 
 

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.periods import Edge
 
-__all__ = [
-    "Level",
-    "checked_edges",
-    "checked_labels",
-    "checked_levels",
-    "checked_role",
-    "kind_of",
-    "number_text",
-    "plain_value",
-]
-
 Level: TypeAlias = str | int | bool | date
 
 _MOST_EDGES = 10_001

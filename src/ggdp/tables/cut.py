@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from ggdp.tables.noise import NoiseFor
     from ggdp.tables.request import TableRequest
 
-__all__ = ["CELL_LEVEL", "CUT_LEVEL", "CutCount", "CutPlan", "joint", "plan_cut", "rest_of_goal"]
-
 # Of the 5 % that an interval may miss, nearly 4 are for the noise of the cell and 1 for that of the units cut.
 CELL_LEVEL = 0.9601
 CUT_LEVEL = 0.9801

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.impossible import Pattern
 
-__all__ = ["MOST_CELLS", "Domain"]
-
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
 _KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step")

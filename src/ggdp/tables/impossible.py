@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST_PATTERNS", "Pattern", "agreeing", "possible_cells"]
-
 Pattern: TypeAlias = tuple[tuple[int, int], ...]
 
 MOST_PATTERNS = 500

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ggdp.tables.cut import CutCount
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["allowance", "level_of", "table_intervals"]
-
 
 def table_intervals(
     plan: TablePlan, table: int, noisy: NDArray[np.int64], cut: Sequence[CutCount] = ()

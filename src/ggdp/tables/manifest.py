@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["table_manifest"]
-
 _DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
 
 

@@ -75,8 +75,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases import Release
 
-__all__ = ["contradiction", "in_own_words"]
-
 Item = TypeVar("Item")
 
 # Errors are computed in floats, whose last digits another machine may round differently.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ggdp.planning.order_search import Trial
     from ggdp.privacy import Guarantee, Sensitivity
 
-__all__ = ["NoiseFor", "table_mechanism", "table_noise"]
-
 LAPLACE = 1.0
 # What pure DP may cost in error before approximate DP is taken.
 WORTH = 1.01

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from ggdp.tables.request import Regime
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["adjusted_counts", "release_counts", "require_size"]
-
 _KEY_WORDS = 4
 # Up to this many cells of a table that Spark counts are drawn by the driver.
 MOST_ON_DRIVER = 5_000_000

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ggdp.tables.release import Table, TableRelease
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["plan_as_html", "release_as_html"]
-
 _SHOWN_ROWS = 10
 
 

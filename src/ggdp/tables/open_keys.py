@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling import Source
 
-__all__ = ["kept_keys"]
-
 
 def kept_keys(
     counts: NDArray[np.int64], *, order: float, scale: float, threshold: int, source: Source | None = None

@@ -33,8 +33,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["EVERY", "ISO", "Edge", "checked_times", "expanded", "instant", "instant_of_value", "is_time", "time_text"]
-
 Edge: TypeAlias = "float | date"
 
 EVERY = ("day", "week", "month", "quarter", "year")

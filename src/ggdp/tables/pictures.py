@@ -14,8 +14,6 @@ from ggdp.tables.writing import numbered, require_free
 if TYPE_CHECKING:
     from ggdp.tables.release import TableRelease
 
-__all__ = ["picture", "picture_files", "require_pictures"]
-
 _FORMATS = (".png", ".pdf", ".svg")
 _DOTS_PER_INCH = 200
 # Written into files of these formats unless it is taken out.

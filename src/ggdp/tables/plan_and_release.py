@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ggdp.tables.request import Counting
     from ggdp.tables.statistics.statistic import PerUnit, Statistic
 
-__all__ = ["plan_table", "release_table"]
-
 
 def plan_table(
     by: str | Sequence[str] | Sequence[Sequence[str]] | None,

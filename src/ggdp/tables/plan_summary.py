@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["TITLE", "as_text", "summary_rows"]
-
 TITLE = "no data read, no budget spent"
 _REGIMES = {
     "declared": "declared: every cell is published, including empty ones",

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from ggdp.tables.release import TableRelease
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = [
-    "EDGES",
-    "LARGEST",
-    "SMALLEST",
-    "RangeRelease",
-    "checked_path",
-    "json_path",
-    "kept_buckets",
-    "noise_level",
-    "range_of",
-]
-
 # The largest is that of the ends of a `ValueRange`.
 SMALLEST, LARGEST = -32, 62
 _POWERS = tuple(2.0**k for k in range(SMALLEST, LARGEST + 1))

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.published import PublishedStatistic
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["ArrowViews", "Table", "TableRelease", "tables_of", "tables_with_statistics"]
-
 _SHOWN_ROWS = 5
 
 

@@ -42,7 +42,6 @@ from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines.text_files import TextFormat
 from ggdp.tables.request_rules import (
-    COVERS,
     check_cut,
     check_order,
     check_regime,
@@ -57,8 +56,6 @@ from ggdp.tables.statistics.statistic import checked_per_unit, checked_statistic
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.tables.statistics.statistic import PerUnit, Statistic
-
-__all__ = ["AUTO", "COUNTS", "COVERS", "MOST_IN_MEMORY", "Counting", "Regime", "TableRequest"]
 
 Regime: TypeAlias = Literal["declared", "sparse", "open", "mixed"]
 Counting: TypeAlias = Literal["units", "rows"]

@@ -18,18 +18,6 @@ from ggdp.tables.value_range import FEW_STEPS, MOST_STEPS
 if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
 
-__all__ = [
-    "COVERS",
-    "check_cut",
-    "check_order",
-    "check_regime",
-    "check_rows",
-    "check_statistics",
-    "check_total",
-    "check_units",
-    "too_many_cells",
-]
-
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
 COVERS = "covers"
 # Columns of counts that are published.

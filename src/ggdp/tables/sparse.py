@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling import Source
 
-__all__ = ["sparse_cells"]
-
 # False cells are about as many as expected; this many more than requested never occur.
 _MARGIN = 2
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.column import Column
 
-__all__ = ["NUMBER", "STARTS", "formula_warning"]
-
 # What a formula begins with; the last four are the wide forms of the first, which some spreadsheets accept.
 STARTS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 # A number is none, though it begins with a sign.

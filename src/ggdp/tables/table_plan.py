@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
 
-__all__ = ["TablePlan", "plan_request", "plan_with_noise"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TablePlan:

@@ -70,17 +70,6 @@ from ggdp.proofs.integer_sums import tail
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
 
-__all__ = [
-    "MOST_CELLS",
-    "MOST_FALSE_CELLS",
-    "key_delta",
-    "key_threshold",
-    "noise_share",
-    "open_guarantee",
-    "sparse_threshold",
-    "threshold_share",
-]
-
 MOST_CELLS = 10**18
 # All of them are held in memory at once.
 MOST_FALSE_CELLS = 10**7

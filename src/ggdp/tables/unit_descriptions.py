@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
 
-__all__ = ["counted", "covered", "limits", "number_of", "protected_unit", "table_properties", "units_noun"]
-
 
 def number_of(number: int, noun: str) -> str:
     """Return a number with its noun.

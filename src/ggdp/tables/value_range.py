@@ -22,8 +22,6 @@ from attrs import field, frozen
 
 from ggdp.errors import ArgumentError
 
-__all__ = ["FEW_STEPS", "MOST_STEPS", "ValueRange"]
-
 # Steps are 32-bit numbers; of at most FEW_STEPS squares are added up too.
 MOST_STEPS, FEW_STEPS = 2**31, 2**20
 # Whole ends that are at least so far apart are cut into steps of 1; others into at least FINE steps.

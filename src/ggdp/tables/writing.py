@@ -42,20 +42,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.release import Table, TableRelease
 
-__all__ = [
-    "FORMATS",
-    "as_csv",
-    "contents",
-    "digests",
-    "numbered",
-    "put",
-    "require_apart",
-    "require_free",
-    "require_writable",
-    "targets",
-    "write",
-]
-
 FORMATS = (".csv", ".parquet")
 MANIFEST = ".manifest.json"
 # Lines that are made at once, so that a large table does not need its text twice.

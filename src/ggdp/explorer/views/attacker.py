@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ggdp.explorer.view import Visit
 
-__all__ = ["ATTACKER"]
-
 _HEADER = ("Before", "After, at least", "After, at most", "Best guess right")
 
 

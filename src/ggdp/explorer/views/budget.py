@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ggdp.explorer.view import Visit
 
-__all__ = ["BUDGET", "BudgetSettings", "without_password"]
-
 _HEADER = ("entry", "time (UTC)", "analyst", "guarantee", "published")
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Visit
 
-__all__ = ["CELLS_PER_UNIT", "CellsPerUnitSettings"]
-
 _WARNING = (
     "For the steward alone: this looks at the data without noise. Do not publish it, do not show it to anybody who may "
     "not see the data, and choose no published number by it."

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ggdp.explorer.settings import PromiseSettings
     from ggdp.explorer.view import Visit
 
-__all__ = ["NEIGHBOURS", "NOISE", "promise_form"]
-
 PROMISES = {
     "approximate": "Epsilon, but for a small slack delta (approximate)",
     "pure": "Epsilon, always (pure)",

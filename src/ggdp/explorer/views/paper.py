@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ggdp.explorer.view import Visit
     from ggdp.paper.results import Claim
 
-__all__ = ["PAPER"]
-
 _ABOUT = (
     "The noise of ggdp comes from F. Liu, “Generalized Gaussian Mechanism for Differential Privacy” (arXiv "
     "1602.06028). Its figures are computed here and now, and each claim that can be measured gets a verdict."

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ggdp.explorer.uploads import Source
     from ggdp.explorer.view import Shared, Visit
 
-__all__ = ["RELEASE", "ReleaseSettings"]
-
 _NEIGHBOURS = {"add-remove": "differ by one added or removed", "replace-one": "differ by one replaced"}
 _NEGATIVE = {"no": "published as they are", "yes": "published as 0"}
 _STOPPED = "The release was stopped before its end. If the ledger has a new entry, that charge stays"

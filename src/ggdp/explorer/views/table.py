@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ggdp.explorer.typed_table import TypedTable
     from ggdp.explorer.view import Visit
 
-__all__ = ["TABLE", "TableSettings"]
-
 _DATA = {
     "simulated": "a simulated table",
     "czech": "Czech autoworkers, public",

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.ledger.accounting.protocol import Accounting
 from ggdp.ledger.accounting.sums import SumAccounting
 from ggdp.ledger.amounts import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ggdp.ledger.accounting.protocol import Accounting
     from ggdp.ledger.budgets import Budget
-
-__all__ = ["ACCOUNTINGS", "Accounting", "accounting_of", "checked_accounting", "chosen_parameters"]
 
 ACCOUNTINGS = ("sum", "renyi", "reserved")
 _REFUSED = (

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
 
-__all__ = ["Accounting", "Charge", "Totals"]
-
 Charge: TypeAlias = dict[str, Any]
 Totals: TypeAlias = dict[str, Any]
 

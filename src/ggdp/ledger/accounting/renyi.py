@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.proofs.total_loss import Loss
 
-__all__ = ["RenyiAccounting", "epsilon_of", "limits_of", "orders_for"]
-
 NUMBER = 8
 NARROWEST, WIDEST = 1.1, 20.0
 # Decimal places of divergences: what is lost by rounding 10,000 of them is still below 1e-15.

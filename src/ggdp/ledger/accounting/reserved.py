@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.budgets import Budget
     from ggdp.ledger.charge_request import ChargeRequest
 
-__all__ = ["ReservedAccounting", "composition_of"]
-
 
 def composition_of(parts: Iterable[tuple[ChargeRequest, int]]) -> Composition:
     """Return the total of releases, each so many times."""

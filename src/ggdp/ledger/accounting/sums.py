@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from ggdp.ledger.budgets import Balance
     from ggdp.ledger.charge_request import ChargeRequest
 
-__all__ = ["SumAccounting", "cost"]
-
 _PRECISION = 192
 # An epsilon and the loss that it was proved of differ by less than this share.
 _SAME = Fraction(1, 10**12)

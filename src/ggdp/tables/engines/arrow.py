@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["ARROW", "ArrowTable"]
-
 
 class _Arrow(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - an Arrow table

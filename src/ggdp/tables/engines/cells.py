@@ -43,21 +43,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.protocol import Dialect, Engine
 
-__all__ = [
-    "CELL",
-    "COUNT",
-    "MarginalQuery",
-    "cells",
-    "clamped_totals",
-    "crowded",
-    "kept_cells",
-    "kept_keys",
-    "keys",
-    "step_counts",
-    "value_codes",
-    "writable",
-]
-
 COUNT, CELL = "count", "cell"
 _FIRST_DAY, _LAST_DAY = date.min, date.max
 # What rows are grouped by where no column is.

@@ -49,19 +49,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.engines.frames import Frame
 
-__all__ = [
-    "ROWS",
-    "SCORE",
-    "UNIT",
-    "PairValue",
-    "UnitLimits",
-    "crowded",
-    "kept_by_rank",
-    "kept_in_memory",
-    "pairs",
-    "subkey",
-]
-
 UNIT, ROWS, SCORE = "u", "n_rows", "score"
 
 

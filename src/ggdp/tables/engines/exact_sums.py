@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.statistics.sum_groups import Measure
 
-__all__ = ["SummedMeasure", "integers"]
-
 _BASE, _BASE_OF_SQUARES = 1 << 16, 1 << 10
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["FileFormat", "Files", "found_files", "require_columns", "require_one_schema"]
-
 FileFormat: TypeAlias = Literal["csv", "tsv", "json", "parquet"]
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.protocol import Dialect
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = [
-    "Frame",
-    "collected",
-    "declared_columns",
-    "framed",
-    "joined",
-    "quietly",
-    "readable",
-    "require_one_declaration",
-    "safe_name",
-    "with_kinds",
-]
-
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Answer = TypeVar("Answer")
 

@@ -76,19 +76,6 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.engines.protocol import Dialect
 
-__all__ = [
-    "NOWHERE",
-    "NUMBER",
-    "binned",
-    "canonical",
-    "is_missing",
-    "kind_of",
-    "require_countable",
-    "require_unit",
-    "unit_value",
-    "unparsable",
-]
-
 # The code of rows that are not counted.
 NOWHERE = -1
 # Text that is a number.

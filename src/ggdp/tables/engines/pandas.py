@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["PandasFrame"]
-
 _NUMBER = re.compile(NUMBER)
 
 

@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.cells import MarginalQuery
     from ggdp.tables.engines.files import Files
 
-__all__ = ["counted_cells"]
-
 # Rows that are worked on at once: their numbers fit in the cache of a processor.
 _BATCH = 1 << 17
 # Bytes of a column that are read at once.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["POLARS", "PolarsFrame"]
-
 # Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.
 OLDEST = (1, 36)
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["Dialect", "Engine"]
-
 
 class Dialect(Protocol):
     """A library that evaluates frames. A class that derives from it overrides only what is different there.

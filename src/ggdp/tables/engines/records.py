@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LONGEST", "Layout", "first_record", "records"]
-
 # Longer records have no fields. It is part of every request: a larger one would need as much memory for one record.
 LONGEST = 1 << 24
 _QUOTE, _RETURN = b'"\r'

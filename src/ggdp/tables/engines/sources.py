@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.protocol import Engine
     from ggdp.tables.engines.text_files import TextFormat
 
-__all__ = ["CountQuery", "Counted", "MeasuredCells", "SteppedCells", "TableSource", "open_source"]
-
 # The library of a frame, by what narwhals calls it.
 _LIBRARIES = {
     "pandas": "pandas",

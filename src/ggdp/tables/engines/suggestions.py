@@ -14,8 +14,6 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["headers_in_errors", "missing_column", "no_such_file", "require_local", "unknown_format"]
-
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 # What pandas or pyarrow read, and how.

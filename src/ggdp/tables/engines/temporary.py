@@ -21,8 +21,6 @@ from pathlib import Path
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["TEMP_DIR", "chosen_directory", "private_directory"]
-
 # The environment variable that names the directory.
 TEMP_DIR = "GGDP_TEMP_DIR"
 _PREFIX = "ggdp-"

@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import IO
 
-__all__ = [
-    "Found",
-    "Header",
-    "TextFormat",
-    "fields_found",
-    "json_line_batches",
-    "read_header",
-    "record_batches",
-    "text_format",
-    "valid_text",
-]
-
 _TEXT = pa.string_view()
 # Bytes that are read at a time. Nothing depends on it but speed.
 CHUNK = 1 << 22

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.engines.protocol import Dialect
 
-__all__ = ["require_exact_times", "time_conditions"]
-
 # Microseconds of a unit. Nanoseconds are compared with whole microseconds, which are ticks of theirs.
 _TICKS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
 _DAY = 86_400_000_000

@@ -56,16 +56,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.statistics.sum_groups import Measure
 
-__all__ = [
-    "array_steps",
-    "known_name",
-    "number_name",
-    "require_numbers",
-    "stepped",
-    "unit_value_of",
-    "value_name",
-]
-
 _KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
 _NUMBER = rf"^{NUMBER}\z"
 # Integers that 64 bits with a sign hold, and ends of ranges for which floats find the same steps.

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from ggdp.distributions.generalized_gaussian import Floats
 
-__all__ = ["LARGEST_ORDER", "magnitude_quantiles"]
-
 # Beyond it the law is as good as uniform, and the transforms would be long; `weighted_noise` bounds larger orders.
 LARGEST_ORDER = 100.0
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.noisy_sums import ColumnSums
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
-__all__ = ["count_estimate", "count_weights", "single_sum_estimate", "sum_estimate", "sum_weights"]
-
 # Far above every count, and far inside of int64.
 _MOST = 2.0**62
 

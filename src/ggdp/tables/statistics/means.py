@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.noisy_sums import ColumnSums, Estimate
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
-__all__ = ["mean_estimate", "mean_parts"]
-
 # Sums of floats of few terms are within this of their terms.
 ROUNDING = 2.0**-49
 

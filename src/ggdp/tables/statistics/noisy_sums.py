@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from ggdp.distributions.generalized_gaussian import Floats
 
-__all__ = ["ColumnSums", "Estimate"]
-
 # Coordinates of a pair and of a triple, with the one for units without a value.
 PAIR, TRIPLE = 3, 4
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ggdp.distributions.generalized_gaussian import Floats
 
-__all__ = ["ConcaveFunctions", "Points", "outer_root"]
-
 # One function for each entry: values at points, of the functions with these numbers.
 ConcaveFunctions: TypeAlias = "Callable[[Floats, NDArray[np.intp]], Floats]"
 

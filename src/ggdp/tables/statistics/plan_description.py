@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = [
-    "column_descriptions",
-    "count_half_width",
-    "half_width_rows",
-    "half_widths",
-    "noise_sentences",
-    "split_described",
-    "statistic_sentences",
-]
-
 _NAMES = {Mean: "mean", Sum: "sum", Variance: "variance", Quantile: "quantile"}
 _RULES = {
     "sum": "the sum of its values",

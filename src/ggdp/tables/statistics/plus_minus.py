@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ggdp.distributions.generalized_gaussian import Floats
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
-__all__ = ["SIZES", "count_half_width", "ratio_half_widths", "single_sum_half_width", "sum_half_width"]
-
 SIZES = (10, 100, 1_000, 10_000)
 
 # Enough means, and variances for each, to find the largest half-width up to a few per cent.

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.sum_groups import SumGroup
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = [
-    "PublishedStatistic",
-    "in_requested_order",
-    "noise_of",
-    "published_count",
-    "published_statistics",
-    "shown_estimate",
-]
-
 
 class PublishedStatistic(NamedTuple):
     """A statistic of each cell, with its 95 % interval; a value that is NaN is null."""

@@ -14,8 +14,6 @@ from ggdp.tables.statistics.noisy_sums import Estimate
 if TYPE_CHECKING:
     from ggdp.distributions.generalized_gaussian import Floats
 
-__all__ = ["checked_range", "in_range", "scaled"]
-
 
 def checked_range(bounds: tuple[float, float]) -> tuple[float, float]:
     """Return the ends of a public range, whose width is a float above 0."""

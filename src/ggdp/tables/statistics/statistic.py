@@ -18,20 +18,6 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "Mean",
-    "PerUnit",
-    "Quantile",
-    "Statistic",
-    "Sum",
-    "Variance",
-    "checked_per_unit",
-    "checked_statistics",
-    "described",
-    "published_names",
-    "statistic_from",
-]
-
 PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 _MOST_QUANTILES = 99
 # Of `ggdp.mechanisms.quantiles`; names of published columns have as many digits.

@@ -39,16 +39,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.tables.request import TableRequest
 
-__all__ = [
-    "GRID",
-    "PlannedQuantiles",
-    "StatisticsPlan",
-    "measure_of",
-    "plan_statistics",
-    "statistics_mechanism",
-    "statistics_noise",
-]
-
 GRID = Grid(step=1.0 / STEPS_OF_A_UNIT)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.mechanisms.quantiles import CellValues
+from ggdp.mechanisms.quantile_parts import CellValues
 from ggdp.mechanisms.saturation import add_saturating
 from ggdp.releases.release import released
 from ggdp.sampling import IntegerNoise
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.statistics_plan import PlannedQuantiles
     from ggdp.tables.statistics.sum_groups import SumGroup
     from ggdp.tables.table_plan import TablePlan
-
-__all__ = ["drawn_quantiles", "noisy_sums", "sums_of_table"]
 
 
 def noisy_sums(

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.statistic import PerUnit
     from ggdp.tables.value_range import ValueRange
 
-__all__ = ["STEPS_OF_A_UNIT", "CellSums", "GroupKind", "Measure", "SumGroup"]
-
 GroupKind: TypeAlias = Literal["count", "sum", "pair", "triple"]
 
 # Rounding adds at most two of them to what a unit moves: a share of 2e-6.

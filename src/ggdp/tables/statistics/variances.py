@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from ggdp.tables.statistics.outer_roots import ConcaveFunctions
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
-__all__ = ["MEAN_SHARE", "variance_estimate", "variance_parts"]
-
 MEAN_SHARE = 0.06
 # Largest variance of values in [0, 1].
 MOST = 0.25

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from ggdp.distributions.generalized_gaussian import Floats
 
-__all__ = ["MARGIN", "WeightedNoise", "standard_half_widths"]
-
 MARGIN = 1e-6
 
 _LINE = 256

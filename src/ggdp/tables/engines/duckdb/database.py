@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.engines.frames import Frame
 
-__all__ = ["NO_STATISTICS", "Stream", "connected", "evaluated", "is_alive"]
-
 # Those that use statistics of a source, or let a source use them.
 NO_STATISTICS = (
     "statistics_propagation",

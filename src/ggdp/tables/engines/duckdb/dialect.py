@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines.frames import Frame
 
-__all__ = ["DUCKDB", "coded_cells"]
-
 # No text of a domain is split by it: levels are separated by a character that none of them holds.
 _SEPARATORS = [chr(code) for code in (31, 30, 29, 28, *range(0xE000, 0xE100))]
 

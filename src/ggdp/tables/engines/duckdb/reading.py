@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.engines.files import Files
 
-__all__ = [
-    "json_problems",
-    "json_rows",
-    "most_bytes",
-    "parquet",
-    "parquet_rows",
-    "require_all_rows",
-    "require_readable",
-    "text_rows",
-    "text_stream",
-]
-
 _LINE = pa.schema([("line", pa.string_view())])
 _OBJECT = "CASE WHEN json_valid(line) THEN CASE WHEN json_type(line) = 'OBJECT' THEN line END END"
 # A byte-order mark may begin any line, since files with one may have been joined. A blank line is not a row.

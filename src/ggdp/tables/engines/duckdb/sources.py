@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.protocol import Dialect
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["DuckdbFiles", "DuckdbRelation", "IbisTable"]
-
 # Rows of a relation that are handed over at once.
 _BATCH = 1 << 17
 # A marginal of more cells may have as many groups.

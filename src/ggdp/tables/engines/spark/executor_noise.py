@@ -27,7 +27,8 @@ from ggdp.errors import ArgumentError, GgdpError
 from ggdp.mechanisms.saturation import add_saturating
 from ggdp.sampling import SeededSource
 from ggdp.sampling.entropy import checked_source
-from ggdp.tables.request import COUNTS, COVERS
+from ggdp.tables.request import COUNTS
+from ggdp.tables.request_rules import COVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from ggdp.sampling import IntegerNoise, Source
 
     Integers: TypeAlias = NDArray[np.int64]
-
-__all__ = ["NoiseTask", "noised"]
 
 # Rows that are drawn and handed to the writer together.
 _BATCH = 1 << 16

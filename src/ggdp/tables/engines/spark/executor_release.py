@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
     from ggdp.sampling import Source
 
-__all__ = ["WrittenCells", "digests", "release_cells", "require_committer"]
-
 _WRITER = {
     "compression": "snappy",
     "maxRecordsPerFile": "0",

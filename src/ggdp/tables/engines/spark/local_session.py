@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["quiet", "session"]
-
 _LEAST_JAVA = 17
 _OWN = {
     "spark.master": "local[*]",

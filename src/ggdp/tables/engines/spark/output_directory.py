@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ggdp.tables.engines.spark.executor_noise import NoiseTask
 
-__all__ = ["free", "hidden", "publish", "tidied"]
-
 _PART = re.compile(r"part-(\d{5,})-.*\.parquet")
 
 

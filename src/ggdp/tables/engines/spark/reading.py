@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ggdp.tables.column import Column
     from ggdp.tables.engines.files import Files
 
-__all__ = ["read_parquet", "read_text", "readable", "require_readable", "require_told_apart"]
-
 # More tasks for one frame of text files would only wait.
 _MOST_TASKS = 1024
 # Rows of a JSON file that are handed over at once.

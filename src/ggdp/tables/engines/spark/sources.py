@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ggdp.tables.engines.frames import Frame
     from ggdp.tables.engines.sources import CountQuery
 
-__all__ = ["SPARK", "SparkFiles", "SparkFrame"]
-
 
 class _Spark(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of PySpark

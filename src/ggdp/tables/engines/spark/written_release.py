@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
 
-__all__ = ["ExecutorRelease", "WrittenRelease", "release_on_executors"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WrittenRelease(ArrowViews):
