@@ -28,6 +28,26 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "BudgetExceededError",
+    "CertificateError",
+    "DatasetError",
+    "EntropyError",
+    "GgdpError",
+    "LedgerError",
+    "MissingExtraError",
+    "OutOfMemoryError",
+    "PrivacyWarning",
+    "SearchError",
+    "SourceError",
+    "TamperingError",
+    "UnattainableError",
+    "UnprovedError",
+]
+
+
 # A longer representation of a value is shortened.
 _LONGEST = 160
 
