@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import ggdp
 from ggdp.mechanisms import CellValues, QuantilePlan
-from ggdp.mechanisms.quantile_parts import Part, drawn_steps
+from ggdp.mechanisms.quantiles import Part, drawn_steps
 from ggdp.sampling.entropy import SECURE
 from pages import row, table
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import ggdp
 from ggdp.calibration.grid import GridCalibration
-from ggdp.mechanisms.exponential import ExponentialMechanism
+from ggdp.mechanisms.exponential_mechanism import ExponentialMechanism
 from ggdp.releases import clip, drop, normalise, project, round_values
 from ggdp.sampling import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
 from ratios import extra, ratio, timed_in_turn

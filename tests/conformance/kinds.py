@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 import ggdp
-from ggdp.calibration.exponential import exponential_calibration
+from ggdp.calibration.exponential_scale import exponential_calibration
 from ggdp.calibration.grid import on_grid
 from ggdp.calibration.paper import classic_gaussian
 from ggdp.mechanisms import Mechanism

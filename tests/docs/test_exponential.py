@@ -10,7 +10,7 @@ from scipy import optimize, special
 
 import ggdp
 from ggdp.calibration import exponential_calibration
-from ggdp.mechanisms.exponential import selection_probabilities
+from ggdp.mechanisms.exponential_mechanism import selection_probabilities
 
 PAGES = ("explanation/theory/exponential.md",)
 PURE, ONE, TEN = ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), [(0, 10)]

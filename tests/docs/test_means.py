@@ -15,8 +15,7 @@ from scipy.optimize import brentq
 import ggdp
 from ggdp._rounding import rounded_up_text
 from ggdp.cli.app import run
-from ggdp.tables.statistics.plan_description import noise_of
-from ggdp.tables.statistics.plus_minus import ratio_half_widths
+from ggdp.tables.statistics.margins import noise_of, ratio_margins
 
 PAGES = ("tutorials/mean-incomes.md", "how-to/choose-a-range.md", "how-to/units.md", "reference/statistics.md")
 ROOT = Path(__file__).parents[2]
@@ -69,7 +68,7 @@ def test_noise_is_less_than_sampling_errors_from_so_many_people_on(says):
     noise = noise_of(planned(1.0, INCOME))
 
     def excess(people):
-        (half,) = ratio_half_widths("mean", (2**20, 3), (0.0, 100_000.0), noise, sizes=[people])
+        (half,) = ratio_margins("mean", (2**20, 3), (0.0, 100_000.0), noise, sizes=[people])
         return half - sampling(people)
 
     says("means-equal", brentq(excess, 20, 500))

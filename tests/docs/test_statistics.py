@@ -9,9 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 import ggdp
-from ggdp.tables.statistics.noisy_sums import ColumnSums
+from ggdp.tables.statistics.estimates import MEAN_SHARE, ColumnSums, variance_parts
 from ggdp.tables.statistics.sum_groups import _ROUNDED, STEPS_OF_A_UNIT
-from ggdp.tables.statistics.variances import MEAN_SHARE, variance_parts
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 PAGES = ["explanation/theory/statistics.md"]

@@ -13,7 +13,7 @@ from tests.ledger.books import balance
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, SourceError
-from ggdp.mechanisms import additive, randomised_response, utility_values
+from ggdp.mechanisms import additive, exponential_mechanism, randomised_response
 from ggdp.releases import clip, manifest_schema
 from ggdp.tables import noisy_counts, table_plan
 from ggdp.tables.engines import sources
@@ -330,7 +330,7 @@ def looked_at(monkeypatch, path):
         monkeypatch.setattr(module, name, spy)
 
     spying_on(additive, "exact_numbers")
-    spying_on(utility_values, "exact_numbers")
+    spying_on(exponential_mechanism, "exact_numbers")
     spying_on(randomised_response, "selected")
     return seen
 

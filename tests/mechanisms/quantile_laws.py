@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from mpmath import mp, mpf
 
-from ggdp.mechanisms import quantile_parts, quantiles
+from ggdp.mechanisms import quantiles
 from ggdp.mechanisms.quantiles import CellValues
 
 DIGITS = 50
@@ -54,7 +54,7 @@ def library_law(plan, rows, monkeypatch):
                 run, place = left.pop(0)
                 return np.array([run]), np.array([place])
 
-            monkeypatch.setattr(quantile_parts, "drawn_candidates", follow)
+            monkeypatch.setattr(quantiles, "drawn_candidates", follow)
             try:
                 law[tuple(plan.draw(values).values[0].tolist())] += mass
             except _UnvisitedError as stopped:

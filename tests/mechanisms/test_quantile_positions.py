@@ -9,9 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ggdp.mechanisms import quantile_parts, quantiles
-from ggdp.mechanisms.quantile_parts import CellValues
-from ggdp.mechanisms.quantiles import QuantilePlan
+from ggdp.mechanisms import quantiles
+from ggdp.mechanisms.quantiles import CellValues, QuantilePlan
 
 S = 1 << 20
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -55,7 +54,7 @@ def rows_before(rows, low, position):
 
 def asked_of(plan, rows, at, monkeypatch):
     """The arguments of the three draws of a plan whose first one is a position."""
-    calls, steps = [], quantile_parts.drawn_steps
+    calls, steps = [], quantiles.drawn_steps
 
     def first(*arguments):
         calls.append(arguments)
@@ -83,7 +82,7 @@ def offered(draw, arguments, monkeypatch):
             return np.array([run]), np.array([place])
 
         with monkeypatch.context() as patched:
-            patched.setattr(quantile_parts, "drawn_candidates", script)
+            patched.setattr(quantiles, "drawn_candidates", script)
             return int(draw(*arguments)[0])
 
     candidate(0, 0)
@@ -110,7 +109,7 @@ def assert_rate(runs, q, relation, *, first):
 def test_each_of_four_million_positions_has_the_error_of_its_definition(name, fractions, relation, monkeypatch):
     rows, q = dict(enumerate(DATA[name])), fractions[1]
     (arguments, *_) = asked_of(plan_of(fractions, relation), rows, 0, monkeypatch)
-    runs, candidate = offered(quantile_parts.drawn_positions, arguments, monkeypatch)
+    runs, candidate = offered(quantiles.drawn_positions, arguments, monkeypatch)
     before = np.concatenate(([0], np.cumsum(np.repeat(np.array(DATA[name]), S))))
     expected = np.abs(q.denominator * before[:-1] - q.numerator * before[-1])
     found = np.full(4 * S, -1)
@@ -141,7 +140,7 @@ def test_steps_of_halves_that_were_cut_at_any_position_have_the_errors_of_their_
         for cut in {cut for cut in cuts if 0 <= cut < end}:
             halves = zip(inner, ((0, cut), (cut, end)), asked_of(plan, rows, cut, monkeypatch)[1:], strict=True)
             for q, (low, high), arguments in halves:
-                runs, candidate = offered(quantile_parts.drawn_steps, arguments, monkeypatch)
+                runs, candidate = offered(quantiles.drawn_steps, arguments, monkeypatch)
                 total, size = rows_before(rows, low, high), 0
                 for run in np.flatnonzero(runs.sizes).tolist():
                     size += int(runs.sizes[run])

@@ -22,8 +22,7 @@ from tests.mechanisms.quantile_laws import (
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms import quantiles
-from ggdp.mechanisms.quantile_intervals import _histogram, boundaries
-from ggdp.mechanisms.quantiles import CellValues, QuantilePlan
+from ggdp.mechanisms.quantiles import CellValues, QuantilePlan, _histogram, boundaries
 from ggdp.sampling.entropy import SECURE, SeededSource
 
 QUARTILES = (0.25, 0.5, 0.75)

@@ -10,7 +10,7 @@ import pytest
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import selection_probabilities
-from ggdp.mechanisms.exponential import _rate
+from ggdp.mechanisms.exponential_mechanism import _rate
 from ggdp.sampling import SeededSource
 from ggdp.sampling.selection import Weights
 

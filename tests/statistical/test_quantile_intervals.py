@@ -12,9 +12,8 @@ from tests.mechanisms.quantile_laws import values_of
 from tests.statistical.budget import compares
 from tests.statistical.fit import kolmogorov_critical
 
-from ggdp.mechanisms import quantile_intervals
-from ggdp.mechanisms.quantile_parts import Part, drawn_positions
-from ggdp.mechanisms.quantiles import CellValues, QuantilePlan
+from ggdp.mechanisms import quantiles
+from ggdp.mechanisms.quantiles import CellValues, Part, QuantilePlan, drawn_positions
 from ggdp.sampling.entropy import SECURE
 
 STEPS = 1000
@@ -51,7 +50,7 @@ def misses(case, size):
 def test_intervals_of_quantiles_cover_and_those_without_critical_values_do_not(case, size, allowance, monkeypatch):
     assert misses(case, size) <= binom.isf(allowance.level(), size, MISSES)
     # A test without noise to allow for is wrong half of the time; one in six is enough to be seen.
-    monkeypatch.setattr(quantile_intervals, "critical_values", lambda _q, buckets, _scale: np.zeros(buckets - 1))
+    monkeypatch.setattr(quantiles, "critical_values", lambda _q, buckets, _scale: np.zeros(buckets - 1))
     found = misses(case, size)
     assert binom.cdf(binom.isf(1e-12, size, MISSES), size, 1 / 6) <= allowance.level()
     assert found > binom.isf(1e-12, size, MISSES)
@@ -118,7 +117,7 @@ def test_intervals_of_quantiles_by_halves_cover_in_cells_of_any_size(case, size,
     found = misses_by_halves(case, size)
     assert found <= binom.isf(allowance.level(), size, MISSES)
     # One in six is enough to be seen; the rarest, ten equal rows, is at 23%.
-    monkeypatch.setattr(quantile_intervals, "critical_values", lambda _q, buckets, _scale: np.zeros(buckets - 1))
+    monkeypatch.setattr(quantiles, "critical_values", lambda _q, buckets, _scale: np.zeros(buckets - 1))
     assert binom.cdf(binom.isf(1e-12, size, MISSES), size, 1 / 6) <= allowance.level()
     assert misses_by_halves(case, size) > binom.isf(1e-12, size, MISSES)
 

@@ -7,7 +7,7 @@ from tests.statistical import laws
 from tests.statistical.budget import compares, share
 from tests.statistical.fit import assert_fits, assert_seen, weakest
 
-from ggdp.tables.sparse import sparse_cells
+from ggdp.tables.thresholds import sparse_cells
 
 FAST = 300_000
 CLASSES = 16

@@ -10,8 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import ggdp
-from ggdp.releases.adjustments import clip, drop, round_values
-from ggdp.releases.totals import fit_total, normalise, project
+from ggdp.releases.adjustments import clip, drop, fit_total, normalise, project, round_values
 
 __all__ = ["MECHANISMS", "SELECTIONS", "TABLES", "manifest_of_kind"]
 

@@ -1,7 +1,7 @@
 """From a goal to a certified scale."""
 
 from ggdp.calibration.calibration import Calibration
-from ggdp.calibration.exponential import exponential_calibration, utility_sensitivity
+from ggdp.calibration.exponential_scale import exponential_calibration, utility_sensitivity
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.calibration.least_scale import calibrate
 from ggdp.calibration.monte_carlo import scale_by_monte_carlo

@@ -230,7 +230,7 @@ def _order(text: str) -> Any:  # noqa: ANN401 - the request says what it may be
 
 
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:
-    from ggdp.tables.statistics.published import shown_estimate
+    from ggdp.tables.statistics.released_statistics import shown_estimate
 
     first = table.to_arrow().slice(0, SHOWN_ROWS).to_pylist()
     names = [statistic.name for statistic in table.statistics]

@@ -27,7 +27,7 @@ _KINDS = (
     "must be a release, mechanism, calibration or guarantee, a manifest (a path or what json.load returns), or a pair "
     "(part, count)"
 )
-# `ggdp.releases.manifest` writes it, which is above this package.
+# `ggdp.releases.release_manifest` writes it, which is above this package.
 SCHEMA = "ggdp-release-manifest/1"
 # Beyond this no composition keeps anything.
 MOST_TIMES = 10**9

@@ -7,7 +7,7 @@ g        step of the grid, for real values
 =======  ======================================================================
 
 ==================  ===========================================================================
-integer             s + K, saturating at the ends of int64 (`ggdp.mechanisms.saturation`)
+integer             s + K, saturating at the ends of int64 (`ggdp.mechanisms.certified_noise`)
 real                g (index(s) + K), the sum saturating, the product rounded beyond 2^53 steps
 bounded             a draw of the bounded integer law around s or index(s), clamped to the bounds
 ==================  ===========================================================================
@@ -20,6 +20,15 @@ References
 ----------
 Liu, arXiv 1602.06028 v5, Eqn GGD (the law on the reals), Def. 5 and 6 (bounded). Mironov, "On Significance of
 the Least Significant Bits For Differential Privacy", CCS 2012.
+
+Names of the kinds of additive noise, and their sources in the literature.
+
+Names and items follow from what was calibrated: the order, the goal, how the scale was found, and what keeps
+the output in bounds. They are for readers: nothing is computed from them.
+
+References
+----------
+Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5.
 """
 
 from __future__ import annotations
@@ -37,14 +46,12 @@ from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.composition.parts import calibrated_losses
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import PendingCharge
-from ggdp.mechanisms.kinds import kind_of
-from ggdp.mechanisms.saturation import Saturation, add_clamped, add_saturating, saturation_of
+from ggdp.mechanisms.certified_noise import Saturation, add_clamped, add_saturating, saturation_of
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
-from ggdp.releases.charge_description import charge_of
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
-from ggdp.releases.release import Release, charged_to, released
+from ggdp.releases.release import Release, charge_of, charged_to, released
 from ggdp.sampling.bounded import FARTHEST
 from ggdp.sampling.choice import WIDEST
 from ggdp.sampling.entropy import checked_source, is_private
@@ -60,6 +67,65 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
+
+
+_PAPER = "Liu, arXiv 1602.06028 v5"
+
+
+def kind_of(calibration: Calibration) -> tuple[str, str]:
+    """Return the name of a calibration's mechanism and its source.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> one = ggdp.Sensitivity.histogram()
+    >>> kind_of(ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), one, order=2))
+    ('analytic Gaussian', 'Balle and Wang, ICML 2018, Theorem 8')
+    >>> kind_of(ggdp.calibrate(ggdp.ProbabilisticDP(0.5, 0.01), one, order=2, method="paper"))[1]
+    'Liu, arXiv 1602.06028 v5, Lemma 10'
+    """
+    family = {1.0: "Laplace", 2.0: "Gaussian"}.get(calibration.order, "generalized Gaussian")
+    if calibration.order == 2.0 and calibration.support == "integer" and calibration.bounding is None:
+        family = "discrete Gaussian"
+    if calibration.method == "exponential":
+        equation = "explp0" if calibration.bounds is None else "explp1"
+        return "Exponential mechanism, generalized Gaussian form", f"{_PAPER}, Eqn {equation} and Lemma 9"
+    if calibration.bounding is not None:
+        return f"{calibration.bounding} {family}", f"{_PAPER}, {_definition(calibration)}"
+    bound, paper = calibration.certificate.bound.name, calibration.method == "paper"
+    if bound == "laplace":
+        return family, f"{_PAPER}, Claim 4"
+    one_shift = bound in ("shift", "integer-shift")
+    if calibration.goal.notion == "probabilistic":
+        item = "Lemma 10" if calibration.order == 2.0 and one_shift else _corollary(calibration)
+        return family, f"{_PAPER}, {item}" + ("" if paper else f" ({_sharpness(calibration)})")
+    if calibration.order == 2.0 and paper:
+        return "classic Gaussian", f"{_PAPER}, Eqn privacybook; Dwork and Roth 2014, Theorem 3.22"
+    if calibration.order == 2.0 and one_shift:
+        if bound == "integer-shift":
+            return "discrete Gaussian", "Canonne, Kamath and Steinke, NeurIPS 2020 (the noise); least scale for aDP"
+        return "analytic Gaussian", "Balle and Wang, ICML 2018, Theorem 8"
+    if paper:
+        return family, f"{_PAPER}, {_corollary(calibration)}; pDP implies aDP"
+    return family, f"{_PAPER}, Section 2.3 (the noise); the scale for aDP is ours ({_sharpness(calibration)})"
+
+
+def _definition(calibration: Calibration) -> str:
+    if calibration.bounding == "truncated":
+        return "Definition 5 (" + ("Eqns b1 and b2" if calibration.method == "paper" else _sharpness(calibration)) + ")"
+    return "Definition 6 (" + ("scale of Eqn b2" if calibration.method == "paper" else _sharpness(calibration)) + ")"
+
+
+def _corollary(calibration: Calibration) -> str:
+    return "Corollary 8" if calibration.sensitivity.moving == 1 else "Corollary 7"
+
+
+def _sharpness(calibration: Calibration) -> str:
+    """Return how sharp the scale of a calibration is, in words."""
+    if any(note.startswith("upper bound") for note in calibration.notes):
+        return "an upper bound"
+    return "least scale, to within 1e-4" if calibration.certificate.bound.name == "corner" else "least scale"
+
 
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
@@ -200,7 +266,7 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee of a release, including saturation at 64 bits (`ggdp.mechanisms.saturation`).
+        """The guarantee of a release, including saturation at 64 bits (`ggdp.mechanisms.certified_noise`).
 
         For probabilistic DP values are clamped to 2^62 in absolute value on the integers, and to 2^52 steps of the
         grid; where even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP

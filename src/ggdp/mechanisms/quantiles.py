@@ -9,7 +9,7 @@ eps           what a cell may cost; a share of it is for the ends of intervals
 ============  =========================================================================================================
 
 One quantile is a step t, drawn with a probability proportional to exp(-eps x_t / (2 c)), x_t the error of the step in
-rows (`ggdp.mechanisms.quantile_parts`): by how many rows the number below t is too large, or that at or below t too
+rows (`ggdp.mechanisms.quantiles`): by how many rows the number below t is too large, or that at or below t too
 small. As eps grows it is a step with at most q n rows below it and at least q n at or below it: the usual definition.
 
 Several are drawn in one of two ways, whichever has the smaller error for cells of 1,000 rows, by the request alone.
@@ -30,13 +30,69 @@ so that a loss is at most epsilon (x + y)/2: the average of two averages over pa
 is a row less in one and one more in the other, each of which costs at most eps: here c is at least max(q, 1 - q).
 
 Claim (intervals). An interval holds all q-quantiles of its cell with a probability of at least 95 %, whatever the data
-are: `ggdp.mechanisms.quantile_intervals`, which spends its share of eps on a noisy histogram around the values.
+are: `ggdp.mechanisms.quantiles`, which spends its share of eps on a noisy histogram around the values.
 
 References
 ----------
 Smith, STOC 2011; Kaplan, Schnapp and Stemmer, "Differentially Private Approximate Quantiles", ICML 2022, Algorithm 1;
 Drechsler, Globus-Harris, McMillan, Sarathy and Smith, "Nonparametric Differentially Private Confidence Intervals for
 the Median", JSSAM 2022. Holohan et al., diffprivlib, issue 107, for what underflow does.
+
+Parts of the values of many cells, and the candidates for a quantile of each part.
+
+==========  ======================================================================================================
+N           the last public step; values are steps 0, 1, ..., N
+S           positions of a step: position p is in step p // S, and E rows of one step lie evenly on its S positions
+part        the positions from lo to hi - 1 of a cell, and the rows on them, or the shares of rows
+n           rows of the part, in units of 1/S row
+B           rows of the part before a position, in units of 1/S row
+q = a/b     the quantile that is looked for in the part
+==========  ======================================================================================================
+
+A whole step t has the error max(0, B(first of t) - q n, q n - B(after t)): 0 exactly for the steps with at most q n
+rows below and at least q n rows at or below, which is the usual definition of a quantile. A position p has the error
+|B(p) - q n|. Positions are for parts that are to be split: p splits the rows of its step as well, so
+that ties do not push the quantiles of the two halves aside.
+
+Claim. One row more, of which the share x lies in the part, moves no error by more than x max(q, 1 - q). Proof: it adds
+x to n, and between 0 and x to B; so it moves B - q n by something between -q x and (1 - q) x; and the maximum of 0 and
+several numbers, or an absolute value, moves no more than they do. One row of which the share y lies in the part that
+replaces one of share x moves B - q n by at most max(q x + (1 - q) y, (1 - q) x + q y).
+
+References
+----------
+Smith, STOC 2011; Kaplan, Schnapp and Stemmer, "Differentially Private Approximate Quantiles", ICML 2022.
+
+Intervals of quantiles: a noisy histogram whose buckets grow with the distance from the released quantiles.
+
+==========  ======================================================================================================
+v           the released quantiles of a cell
+x           a boundary: L(x) rows are below it
+J           number of buckets; j of them are below a boundary
+b           scale of the integer Laplace noise of a bucket: 1/eps' for add-remove, 2/eps' for replace-one
+Z(x)        (1 - q) L(x) - q (n - L(x)), negative where fewer than q n rows are below x
+z           the critical value of a boundary: its noisy Z is above the true one by more than z with at most 2.5 %
+==========  ======================================================================================================
+
+Boundaries are 1, 2, 4, ... steps away from each released quantile, on both sides, as far as the middle between two
+of them. The buckets between them are a histogram on public boundaries: one row is in one bucket. The lower end starts
+at the first step and moves to the next boundary as long as that one's noisy Z is below -z; the upper end comes from
+the other side, as long as it is above z.
+
+Claim. An interval holds all q-quantiles of its cell with a probability of at least 95 %, whatever the data are, and
+whatever was released before. Proof: the lower end is wrong only if it reached a boundary x with L(x) >= q n, so only if
+the noisy Z of the *first* such boundary was below -z. Which one that is does not depend on the noise of the histogram,
+and its true Z is at least 0: the probability is at most 2.5 %. All quantiles are at least as large as a boundary with
+L(x) < q n. The upper end is alike: at x with L(x) > q n all quantiles are at most x - 1. So no count is needed, and
+nothing is lost by looking at many boundaries. It is conservative as far as boundaries are coarse (a factor of 2 in the
+distance from the released quantile) and as Z is above 0 at the first boundary that is wrong.
+
+Critical values. The noise of Z is (1 - q) A - q B, with A and B sums of j and J - j noises; their masses come from a
+Fourier transform, cut where less than 1e-12 is left. For a scale b above 8 they come from that of 8: integer Laplace
+noise is the difference of two exponentials rounded down, so it differs from real noise of the same scale by independent
+numbers of mean 0 between -1 and 1, whose weighted sum is above r = sqrt(2 log(2000) sum of the squared weights) with a
+probability of at most 0.05 % (Hoeffding); and real noise scales. So (b/8) (z + r) + r, with z the value for the scale 8
+at 2.4 %, is wide enough: about a fifth wider than it need be.
 """
 
 from __future__ import annotations
@@ -46,24 +102,355 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.mechanisms.quantile_intervals import interval_ends
-from ggdp.mechanisms.quantile_parts import CellValues, Part, drawn_positions, drawn_steps
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.sampling import IntegerNoise
 from ggdp.sampling.entropy import checked_source
+from ggdp.sampling.runs import Runs, drawn_candidates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.sampling.entropy import Source
+
+
+# Errors then stay below 2^62 with b S of at most 2^26.
+MOST_ROWS = 1 << 36
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CellValues:
+    """The values of the cells of a table: which steps occur in each cell, and how often. Made by `CellValues.of`.
+
+    Attributes
+    ----------
+    starts : array of int64
+        The values of cell c are those from ``starts[c]`` to ``starts[c + 1] - 1``; a cell may have none.
+    steps : array of int64
+        Steps that occur, in increasing order within a cell.
+    rows : array of int64
+        How many rows have each of them.
+    """
+
+    starts: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, cell: NDArray[np.int64], step: NDArray[np.int64], rows: NDArray[np.int64], *, cells: int) -> Self:
+        """Return the values of `cells` cells, from flat arrays sorted by cell and step, without repetition.
+
+        Raises
+        ------
+        ArgumentError
+            If the arrays are not like that; the message has no value.
+
+        Examples
+        --------
+        >>> values = CellValues.of(np.array([0, 0, 2]), np.array([3, 7, 5]), np.array([1, 10, 2]), cells=3)
+        >>> values.starts.tolist()
+        [0, 2, 2, 3]
+        """
+        count = _validate.integer(cells=cells, at_least=1)
+        for name, array in (("cell", cell), ("step", step), ("rows", rows)):
+            if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.shape != np.shape(cell):
+                raise ArgumentTypeError(name, type(array).__name__, "must be a flat array of int64, as long as cell")
+        rising = (np.diff(cell) > 0) | ((np.diff(cell) == 0) & (np.diff(step) > 0))
+        inside = not cell.size or (cell[0] >= 0 and cell[-1] < count)
+        if cell.ndim != 1 or not bool(rising.all()) or not inside:
+            raise ArgumentError("cell", "these", "must be sorted by cell and step, each pair once, below `cells`")
+        if cell.size and not (bool((step >= 0).all()) and bool((rows >= 1).all())):
+            raise ArgumentError("step", "these", "steps must be at least 0 and rows at least 1")
+        starts = np.searchsorted(cell, np.arange(count + 1))
+        if float(rows.astype(np.float64).sum()) >= MOST_ROWS:
+            raise ArgumentError("rows", "these", "must be fewer than 2^36 together")
+        return cls(starts.astype(np.int64), step, rows)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return int(self.starts.size - 1)
+
+    def slice(self, first: int, last: int) -> CellValues:
+        """Return the values of the cells from `first` to `last` - 1."""
+        inside = slice(int(self.starts[first]), int(self.starts[last]))
+        return CellValues(self.starts[first : last + 1] - self.starts[first], self.steps[inside], self.rows[inside])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Part:
+    """A range of positions in each of some cells, and the steps that occur there.
+
+    Attributes
+    ----------
+    low, high : array of int64
+        The positions of cell c are those from ``low[c]`` to ``high[c] - 1``; there may be none.
+    cell, step, rows : array of int64
+        The steps that occur, sorted by cell and step: where, which, and how many rows have them in all.
+    positions : int
+        S, the positions of a step.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    step: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    positions: int
+
+    @classmethod
+    def whole(cls, values: CellValues, steps: int, positions: int) -> Part:
+        """Return all positions of all cells."""
+        cells = values.cells
+        cell = np.repeat(np.arange(cells), np.diff(values.starts))
+        high = np.full(cells, (steps + 1) * positions)
+        return cls(np.zeros(cells, dtype=np.int64), high, cell, values.steps, values.rows, positions)
+
+    def split(self, at: NDArray[np.int64]) -> tuple[Part, Part]:
+        """Return the parts before a position of each cell, and from it on."""
+        first = self.step * self.positions
+        before, after = first < at[self.cell], first + self.positions > at[self.cell]
+        left = Part(self.low, at, self.cell[before], self.step[before], self.rows[before], self.positions)
+        right = Part(at, self.high, self.cell[after], self.step[after], self.rows[after], self.positions)
+        return left, right
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Masses:
+    """Rows of a part in units of 1/S row: before and at each step that occurs, before the end of each cell."""
+
+    before: NDArray[np.int64]
+    at: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, part: Part) -> _Masses:
+        first = np.maximum(part.step * part.positions, part.low[part.cell])
+        last = np.minimum((part.step + 1) * part.positions, part.high[part.cell])
+        at = part.rows * np.maximum(last - first, 0)
+        ends = np.concatenate(([0], np.cumsum(at)))
+        bounds = np.searchsorted(part.cell, np.arange(part.low.size + 1))
+        return cls(ends[:-1] - ends[bounds[:-1]][part.cell], at, np.diff(ends[bounds]))
+
+
+def drawn_steps(
+    part: Part,
+    above: NDArray[np.int64],
+    below: NDArray[np.int64],
+    rate: Fraction,
+    divisors: NDArray[np.int64],
+    source: Source,
+) -> NDArray[np.int64]:
+    """Return a step of the part of each cell, near its quantile above/below, by the errors of whole steps.
+
+    A step whose error is x rows has a weight of exp(-rate below x / divisor).
+    """
+    positions = part.positions
+    masses = _Masses.of(part)
+    target = above * masses.total
+    far = below[part.cell] * masses.before - target[part.cell]
+    errors = np.maximum(np.maximum(far, -far - below[part.cell] * masses.at), 0)
+    # Where nothing is left of a part its end is the quantile.
+    first = part.low // positions
+    last = np.maximum((part.high - 1) // positions, first)
+    slots, ends = _slots(part.cell, part.low.size)
+    starts, gaps = _gaps(part.step, part.step + 1, first, last + 1, slots, ends)
+    sizes = np.zeros((gaps.size, 2), dtype=np.int64)
+    sizes[:, 0], sizes[slots, 1] = gaps, 1
+    all_errors = np.zeros_like(sizes)
+    all_errors[slots, 0], all_errors[slots, 1] = np.abs(far), errors
+    all_errors[ends, 0] = np.abs((below - above) * masses.total)
+    runs = _runs(sizes, all_errors, np.zeros_like(sizes), ends, rate, divisors * positions)
+    chosen, place = drawn_candidates(runs, source)
+    slot, kind = np.divmod(chosen, 2)
+    return np.where(kind == 0, starts[slot] + place, starts[slot] + gaps[slot])
+
+
+def drawn_positions(
+    part: Part,
+    above: NDArray[np.int64],
+    below: NDArray[np.int64],
+    rate: Fraction,
+    divisors: NDArray[np.int64],
+    source: Source,
+) -> NDArray[np.int64]:
+    """Return a position of the part of each cell, near its quantile above/below, by the errors of positions.
+
+    A position whose error is x rows has a weight of exp(-rate below x / divisor).
+    """
+    masses = _Masses.of(part)
+    target = above * masses.total
+    first = np.maximum(part.step * part.positions, part.low[part.cell])
+    last = np.minimum((part.step + 1) * part.positions, part.high[part.cell])
+    slots, ends = _slots(part.cell, part.low.size)
+    starts, gaps = _gaps(first, last, part.low, np.maximum(part.high, part.low + 1), slots, ends)
+    # The first so many positions of a step have fewer than q n rows before them, and errors that fall.
+    growth = below[part.cell] * part.rows
+    needed = target[part.cell] - below[part.cell] * masses.before
+    falling = np.clip(-(-needed // growth), 0, last - first)
+    sizes = np.zeros((gaps.size, 3), dtype=np.int64)
+    sizes[:, 0], sizes[slots, 1], sizes[slots, 2] = gaps, falling, last - first - falling
+    errors, growths = np.zeros_like(sizes), np.zeros_like(sizes)
+    errors[slots, 0], errors[ends, 0] = np.abs(needed), np.abs((below - above) * masses.total)
+    errors[slots, 1], errors[slots, 2] = needed - growth * (falling - 1), growth * falling - needed
+    growths[slots, 1] = growths[slots, 2] = growth
+    runs = _runs(sizes, np.where(sizes > 0, errors, 0), growths, ends, rate, divisors * part.positions)
+    chosen, place = drawn_candidates(runs, source)
+    slot, kind = np.divmod(chosen, 3)
+    after = starts[slot] + gaps[slot]
+    middle = after + sizes[slot, 1]
+    return np.choose(kind, [starts[slot] + place, middle - 1 - place, middle + place])
+
+
+def _slots(cell: NDArray[np.int64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the slot of each step that occurs, and that of the end of each cell, in their order."""
+    return np.arange(cell.size) + cell, np.searchsorted(cell, np.arange(cells), side="right") + np.arange(cells)
+
+
+def _gaps(
+    first: NDArray[np.int64],
+    after: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the gap before each slot starts, and how long it is; steps that occur are from first to after."""
+    total = slots.size + ends.size
+    starts, stops = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
+    stops[slots], stops[ends] = first, high
+    starts[slots + 1] = after
+    starts[np.append(0, ends[:-1] + 1)] = low
+    return starts, stops - starts
+
+
+def _runs(
+    sizes: NDArray[np.int64],
+    errors: NDArray[np.int64],
+    growth: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    rate: Fraction,
+    divisors: NDArray[np.int64],
+) -> Runs:
+    """Return the runs of slots, several in each."""
+    starts = np.append(0, ends + 1) * sizes.shape[1]
+    return Runs(starts, sizes.reshape(-1), errors.reshape(-1), growth.reshape(-1), rate, divisors)
+
+
+MISSES = 0.025
+_LARGEST_SCALE = 8.0
+_ROUNDING_MISSES = 0.0005
+# Covers the roundings of floats, and what is cut off.
+_SLACK = 1e-9
+_HALVINGS = 10
+_KEY = 33
+
+
+def interval_ends(
+    cells: CellValues,
+    values: NDArray[np.int64],
+    fractions: tuple[Fraction, ...],
+    steps: int,
+    scale: float,
+    source: Source,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lower and upper ends of each cell and quantile, given the released values, by one noisy histogram."""
+    bounds = boundaries(values, steps)
+    counts = _histogram(cells, bounds, steps)
+    counts += IntegerNoise(order=1, scale=scale).sample(counts.shape, source=source)
+    below = np.cumsum(counts[:, :-1], axis=1).astype(np.float64)
+    total = counts.sum(axis=1, keepdims=True).astype(np.float64)
+    lower, upper = np.empty_like(values), np.empty_like(values)
+    everywhere = np.pad(bounds, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1)))
+    for i, q in enumerate(fractions):
+        balance = below - float(q) * total
+        critical = critical_values(float(q), counts.shape[1], scale)
+        passed = np.logical_and.accumulate(balance < -critical, axis=1).sum(axis=1)
+        lower[:, i] = np.take_along_axis(everywhere, passed[:, None], axis=1)[:, 0]
+        passed = np.logical_and.accumulate((balance > critical)[:, ::-1], axis=1).sum(axis=1)
+        last = everywhere.shape[1] - 1
+        upper[:, i] = np.take_along_axis(everywhere, last - passed[:, None], axis=1)[:, 0] - 1
+    return lower, upper
+
+
+def boundaries(values: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
+    """Return the boundaries of each cell in increasing order, from 1 to `steps`; their number is public."""
+    rungs = 1 << np.arange(max(steps.bit_length(), 1))
+    middles = (values[:, 1:] + values[:, :-1] + 1) // 2
+    first, last = np.zeros((values.shape[0], 1), dtype=np.int64), np.full((values.shape[0], 1), steps + 1)
+    low = np.concatenate((first, middles), axis=1)
+    high = np.concatenate((middles, last), axis=1)
+    # From v down to v - 1, v - 3, ...: also v itself and v + 1, the two sides of the step that was released.
+    down = np.maximum(values[:, :, None] + 1 - rungs[::-1], low[:, :, None])
+    up = np.minimum(values[:, :, None] + rungs, high[:, :, None])
+    found = np.concatenate((down, up), axis=2).reshape(values.shape[0], -1)
+    bounded: NDArray[np.int64] = np.clip(found, 0, steps + 1)
+    return bounded
+
+
+def _histogram(cells: CellValues, bounds: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
+    """Return how many rows of each cell are between its boundaries."""
+    cell = np.repeat(np.arange(cells.cells), np.diff(cells.starts))
+    below = np.concatenate(([0], np.cumsum(cells.rows)))
+    keys = (np.arange(cells.cells)[:, None] << _KEY) + np.pad(
+        bounds, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1))
+    )
+    return np.diff(below[np.searchsorted((cell << _KEY) + cells.steps, keys)], axis=1)
+
+
+@lru_cache(maxsize=64)
+def critical_values(q: float, buckets: int, scale: float) -> NDArray[np.float64]:
+    """Return the critical value of each boundary between so many buckets."""
+    fine, j = min(scale, _LARGEST_SCALE), np.arange(1, buckets)
+    misses = MISSES if scale == fine else MISSES - 2.0 * _ROUNDING_MISSES
+    found = np.array([_critical(q, below, buckets - below, fine, misses) for below in j.tolist()])
+    if scale > fine:
+        squares = (1.0 - q) ** 2 * j + q**2 * (buckets - j)
+        rounding = np.sqrt(-2.0 * math.log(_ROUNDING_MISSES) * squares)
+        found = scale / fine * (found + rounding) + rounding
+    found.setflags(write=False)
+    return found
+
+
+def _critical(q: float, below: int, above: int, scale: float, misses: float) -> float:
+    """Return z with P((1 - q) A - q B > z) of at most `misses`, not much above the least."""
+    place, mass = _sum_of_noise(below, scale)
+    other, chance = _sum_of_noise(above, scale)
+    # P(B < x), by the number of places below x.
+    cumulative = np.concatenate(([0.0], np.cumsum(chance)))
+    ratio = math.exp(-1.0 / scale)
+    deviation = math.sqrt(2.0 * ratio) / (1.0 - ratio) * math.hypot((1.0 - q) * below**0.5, q * above**0.5)
+    low, high = 0.0, 4.0 * deviation
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        reach = np.ceil(((1.0 - q) * place - middle) / q).astype(np.int64) - other[0]
+        missed = float(mass @ cumulative[np.clip(reach, 0, other.size)])
+        low, high = (low, middle) if missed <= misses - _SLACK else (middle, high)
+    return high * (1.0 + _SLACK)
+
+
+@lru_cache(maxsize=512)
+def _sum_of_noise(count: int, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the places and masses of a sum of integer Laplace noises, but for 1e-12."""
+    reach = 45.0 * scale + 10.0 * scale * math.sqrt(2.0 * count) + 50.0
+    size = 1 << math.ceil(math.log2(2.0 * reach))
+    ratio = math.exp(-1.0 / scale)
+    angles = 2.0 * np.pi / size * np.arange(size // 2 + 1)
+    transform = (1.0 - ratio) ** 2 / (1.0 - 2.0 * ratio * np.cos(angles) + ratio**2)
+    masses = np.fft.fftshift(np.fft.irfft(transform**count, size))
+    kept = np.flatnonzero(masses > 1e-16)
+    inside = slice(int(kept[0]), int(kept[-1]) + 1)
+    return np.arange(-size // 2, size // 2)[inside], np.maximum(masses[inside], 0.0)
+
 
 MOST_STEPS = 1 << 31
 # Fractions over one denominator, of at most six decimal digits.

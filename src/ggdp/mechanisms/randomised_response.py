@@ -25,11 +25,9 @@ from attrs import field, frozen
 
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import PendingCharge
-from ggdp.mechanisms.candidates import labels_of, scalar_array
-from ggdp.mechanisms.exponential import pure
-from ggdp.releases.charge_description import charge_of
+from ggdp.mechanisms.exponential_mechanism import labels_of, pure, scalar_array
 from ggdp.releases.mechanism_record import SelectionRecord
-from ggdp.releases.release import Release, charged_to, released
+from ggdp.releases.release import Release, charge_of, charged_to, released
 from ggdp.sampling.entropy import checked_source, is_private
 from ggdp.sampling.selection import MOST_RATE, Weights, selected
 

@@ -47,7 +47,7 @@ from ggdp.plots.style import (
 )
 from ggdp.tables import unit_descriptions as words
 from ggdp.tables.release import TableRelease
-from ggdp.tables.statistics.published import shown_estimate
+from ggdp.tables.statistics.released_statistics import shown_estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from ggdp.tables.column_checks import Level
     from ggdp.tables.release import Table
-    from ggdp.tables.statistics.published import PublishedStatistic
+    from ggdp.tables.statistics.released_statistics import PublishedStatistic
 
 
 # With the counts in it, a heat map has at most so many rows, and half as many columns.

@@ -1,13 +1,10 @@
 """What is published: noisy values with the guarantee they carry."""
 
-from ggdp.releases.adjustment_steps import Adjustment
-from ggdp.releases.adjustments import clip, drop, redraw, round_values
+from ggdp.releases.adjustments import Adjustment, clip, drop, fit_total, normalise, project, redraw, round_values
 from ggdp.releases.error_law import ErrorLaw
-from ggdp.releases.manifest import manifest_schema
-from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
+from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord, Threshold
 from ggdp.releases.release import Interval, Release
-from ggdp.releases.threshold import Threshold
-from ggdp.releases.totals import fit_total, normalise, project
+from ggdp.releases.release_manifest import manifest_schema
 
 __all__ = [
     "Adjustment",

@@ -6,7 +6,7 @@ g        step of the grid, 1 on the integers
 K        the integer noise
 m        the noisy index: index(s) + K, saturated at the ends of int64, or a draw within the bounds
 y        what is released: g m, rounded beyond 2^53 steps, and clipped to the bounds
-h        half-width in steps, `ggdp.releases.intervals`
+h        half-width in steps, `ggdp.releases.integer_intervals`
 =======  ==========================================================================================
 
 Intervals are functions of the released values, so they cost no privacy. They cover the true value before it was
@@ -22,13 +22,31 @@ taken, which is an interval since both ends rise with m.
 Bias and errors are functions of a hypothetical true value, or the largest over all of them. A bias that is evaluated
 at the real true value, and published, gives that value away: they are for studying a mechanism, and for stating its
 worst case.
+
+Bounds of a release, coordinate by coordinate: in steps of the grid, and in the unit of the data.
+
+A bound that is not a point of the grid was rounded to one; released values are clipped to the bound itself. On the
+integers the two are the same, and only the integers are used, since floats do not hold all of them beyond 2^53.
+
+Deviation of a released value from a hypothetical true value, including rounding and clipping, in steps.
+
+=======  ==================================================================================
+i        index of the true value s, clamped to the bounds in steps
+m        noisy index
+e(m)     how far the float of m is moved when it is clipped to bounds that are off the grid
+=======  ==================================================================================
+
+The error is (m - i) + e(m) + (i - s). The first part has the moments of `ggdp.distributions.integer_bounded`, the
+second is 0 but at an output or two next to a bound, the third is at most half a step and not random. On the integers
+only the first is there. These are floats: they describe and prove nothing.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -42,9 +60,7 @@ from ggdp.distributions.integer_bounded import BoundedIntegerErrors
 from ggdp.errors import ArgumentError
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import LARGEST, LEAST, exact_numbers
-from ggdp.releases.coordinates import Coordinate, checked_bounds, places
-from ggdp.releases.deviation import BoundedDeviation
-from ggdp.releases.intervals import (
+from ggdp.releases.integer_intervals import (
     indices_behind,
     indices_within,
     noise_half_width,
@@ -54,15 +70,148 @@ from ggdp.releases.intervals import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from ggdp.distributions.generalized_gaussian import Floats
-    from ggdp.releases.deviation import Measure
-    from ggdp.releases.intervals import Range
+    from ggdp.releases.integer_intervals import Range
 
-    Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+
+_FARTHEST = 1 << 61
+_HALF = Fraction(1, 2)
+# A bound lies within so many steps of the one it was rounded to.
+CLIPPED_WITHIN = 2
+
+
+class Coordinate(NamedTuple):
+    """Bounds of one coordinate, in steps and in the unit of the data."""
+
+    indices: tuple[int, int]
+    bounds: tuple[float, float]
+
+    @property
+    def width(self) -> int:
+        """Width in steps."""
+        return self.indices[1] - self.indices[0]
+
+
+def checked_bounds(
+    index_bounds: object, bounds: object, step: float | None
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[float, float], ...]]:
+    """Return bounds in steps and in the unit of the data, as many of each; the latter from the former by default."""
+    indices = tuple(_indices(pair) for pair in _validate.non_empty(index_bounds=index_bounds))
+    unit = Fraction(step or 1)
+    if bounds is None:
+        return indices, tuple((float(low * unit), float(high * unit)) for low, high in indices)
+    given = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
+    if len(given) != len(indices) or not all(
+        _matches(pair, ends, step) for pair, ends in set(zip(indices, given, strict=True))
+    ):
+        raise ArgumentError("bounds", bounds, "do not match index_bounds, in steps")
+    return indices, given
+
+
+def _matches(indices: tuple[int, int], bounds: tuple[float, float], step: float | None) -> bool:
+    """Return whether bounds may have been rounded to these indices.
+
+    Rounding is by half a step at most; the upper index may be one more, to allow for the sensitivity.
+    """
+    if step is None:
+        return bounds == indices
+    lower, upper = (Fraction(end) / Fraction(step) - index for end, index in zip(bounds, indices, strict=True))
+    return abs(lower) <= _HALF and -1 - _HALF <= upper <= _HALF
+
+
+def _indices(pair: object) -> tuple[int, int]:
+    ends = _validate.non_empty(index_bounds=pair)
+    if len(ends) != 2:
+        raise ArgumentError("index_bounds", pair, "must be pairs (lower, upper)")
+    low, high = (_validate.integer(index_bounds=end, at_least=-_FARTHEST) for end in ends)
+    if not low < high <= _FARTHEST:
+        expected = "the lower end must be below the upper end, and both at most 2^61 in absolute value"
+        raise ArgumentError("index_bounds", pair, expected)
+    return low, high
+
+
+def places(name: str, shape: tuple[int, ...], coordinates: list[Coordinate]) -> Iterator[tuple[Any, Coordinate]]:
+    """Yield where in an array of this shape the values with the same bounds are, and these.
+
+    One coordinate stands for all values; several follow the last axis.
+    """
+    if len(coordinates) == 1:
+        yield ..., coordinates[0]
+        return
+    if shape[-1:] != (len(coordinates),):
+        expected = f"there are bounds for {len(coordinates)} coordinates, by the last axis"
+        raise ArgumentError(name, f"of shape {shape}", expected)
+    columns: dict[Coordinate, list[int]] = {}
+    for k, coordinate in enumerate(coordinates):
+        columns.setdefault(coordinate, []).append(k)
+    for coordinate, where in columns.items():
+        yield (..., where), coordinate
+
+
+# Of mean and standard deviation around i, and of the two ends of i - s.
+Measure: TypeAlias = "Callable[[Floats, Floats, Floats, Floats], Floats]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedDeviation:
+    """The error of one coordinate with bounds.
+
+    Attributes
+    ----------
+    errors : BoundedIntegerErrors
+        Moments of the bounded integer noise.
+    first, last : int
+        Bounds in steps.
+    lower, upper : float
+        Bounds of the output, in steps too but anywhere.
+    rounding : float
+        The most that rounding moves a true value: 1/2, or 0 on the integers.
+    """
+
+    errors: BoundedIntegerErrors
+    first: int
+    last: int
+    lower: float
+    upper: float
+    rounding: float
+
+    def around(self, index: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of the output less the index of the true value, within the bounds."""
+        below = index - self.first
+        found = self.errors.moments(below)
+        mean, variance = found.bias, found.variance
+        for m, moved in self._clipped():
+            # Mean and variance of X + e, where e is `moved` at one value of X, of probability q.
+            q = self.errors.mass(below, m - self.first)
+            variance = variance + moved * q * (2.0 * (m - index - mean) + moved * (1.0 - q))
+            mean = mean + moved * q
+        return mean, np.sqrt(np.maximum(variance, 0.0))
+
+    def _clipped(self) -> list[tuple[int, float]]:
+        """Return the indices whose float is clipped, and how far."""
+        near = {self.first + k for k in range(CLIPPED_WITHIN)} | {self.last - k for k in range(CLIPPED_WITHIN)}
+        moves = {m: min(max(float(m), self.lower), self.upper) - m for m in sorted(near)}
+        return [(m, moved) for m, moved in moves.items() if moved != 0.0 and self.first <= m <= self.last]
+
+    def largest(self, measure: Measure) -> float:
+        """Return the largest of a measure over all true values within the bounds."""
+
+        def at(below: NDArray[np.int64]) -> Floats:
+            index = below + self.first
+            # Of the values that are rounded to this index, those within the bounds.
+            most = np.minimum(index - self.lower, self.rounding)
+            least = np.maximum(index - self.upper, -self.rounding)
+            mean, deviation = self.around(index)
+            return np.where(most >= least, measure(mean, deviation, least, most), -math.inf)
+
+        return self.errors.largest(at)
+
+
+Ends: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
 
 _RAW = "must be values as they were released"
 
@@ -142,7 +291,7 @@ class ErrorLaw:
         Notes
         -----
         Claim: before the noise is drawn, the interval will cover the true value with at least the level, whatever the
-        true value is. The proofs are in this module and in `ggdp.releases.intervals`. Rounding: outwards.
+        true value is. The proofs are in this module and in `ggdp.releases.integer_intervals`. Rounding: outwards.
 
         Examples
         --------

@@ -1,19 +1,64 @@
-"""Records of the mechanism that made a release; nothing in them depends on the data."""
+"""Records of the mechanism that made a release; nothing in them depends on the data.
+
+Releases that omit the cells below a threshold, and intervals for the cells they show.
+
+=======  ==========================================================================================================
+c, y     true count of a cell, at least 0, and its noisy count c + K; K integer noise, T(k) = P(K >= k)
+tau      the threshold: the cell is shown if y >= tau
+a        1 - level
+h        least integer with 2 T(h + 1) <= a, the half-width of an interval where nothing is left out
+L        beyond which a noisy count rules out an empty cell: tau + h, and in a sparse table of N cells also h_N
+h_N      least integer with (1 - 2 T(h_N + 1))^N >= level: noise of all N cells is within it, with that level
+=======  ==========================================================================================================
+
+What is shown was chosen by its noise: of the empty cells in a table none is shown but for noise of at least tau, and
+[y - h, y + h] covers none of them if h < tau. So an interval is [y - h, y + h] where y > L, and [min(y - h, 0), y + h]
+where it is not.
+
+Claim. Whatever c >= 0 is, the interval covers it with a probability of at least the level given that the cell is
+shown. Proof. It lies below c (c > y + h) only if K < -h, and above c (c < y - h) only if K > h and y > L, as c >= 0.
+
+- c >= tau + h. All that is left out has K < tau - c <= -h. With u = P(K < tau - c) left out, misses have a probability
+  of at most (2 T(h + 1) - u) / (1 - u) <= 2 T(h + 1) <= a.
+- tau <= c < tau + h. What is shown has K >= tau - c > -h, so that only K > h misses: T(h + 1) <= a/2, over
+  P(K >= tau - c) >= T(0) > 1/2.
+- c < tau. With t = tau - c >= 1, what is shown has K >= t > -h, and misses have c + K > tau + h, that is
+  K >= t + h + 1. The noise is log-concave, so that T is, and T(t + h + 1) / T(t) does not rise with t; at t = 0 it is
+  T(h + 1) / T(0) < (a/2) / (1/2).
+
+Any larger L only widens intervals. With h_N in it there is more in a sparse table: with a probability of at least the
+level no empty cell of all N is shown with an interval that excludes 0. Of unknown keys none that is shown is empty.
+A sum that is cut off at the ends of 64 bits is never farther from c than the sum itself, and on its side of c.
+
+Given which cells are shown their noise is independent, so that intervals of level^(1/n) cover n shown cells together,
+and any that are chosen among them.
+
+Rounding: outwards; h and h_N are decided in balls.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ggdp._rounding import rounded_text
+import numpy as np
+from attrs import evolve, field, frozen
+
+from ggdp import _validate
+from ggdp._records import checked
+from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError
+from ggdp.privacy.values import LARGEST
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.releases.integer_intervals import noise_half_width, simultaneous_half_width
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ggdp.calibration import Certificate
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.releases.error_law import ErrorLaw
-    from ggdp.releases.threshold import Threshold
+    from ggdp.releases.error_law import Ends, ErrorLaw
+
 
 # The default level of intervals.
 LEVEL = 0.95
@@ -153,3 +198,104 @@ class SelectionRecord:
 
 
 MechanismRecord: TypeAlias = NoiseRecord | SelectionRecord
+
+
+def _value(value: int) -> int:
+    return _validate.integer(value=value, at_least=1)
+
+
+@frozen(kw_only=True)
+class Threshold:
+    """A threshold: cells with a noisy count at or above it are shown.
+
+    Parameters
+    ----------
+    value : int
+        The least noisy count that is shown, at least 1.
+    cells : int, optional
+        In a sparse table the number of declared cells; None where keys are not public.
+    false_cells : float, optional
+        In a sparse table how many empty cells are shown on average, at most; None where keys are not public.
+
+    Examples
+    --------
+    >>> print(Threshold(value=31, cells=19_440_000_000_000, false_cells=1))
+    cells with a noisy count of at least 31, of 19,440,000,000,000
+    >>> print(Threshold(value=15))
+    keys with a noisy count of at least 15
+    """
+
+    value: int = field(converter=_value)
+    cells: int | None = checked(_validate.integer, default=None, at_least=1)
+    false_cells: float | None = checked(_validate.positive, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if (self.cells is None) != (self.false_cells is None):
+            raise ArgumentError("false_cells", self.false_cells, "needs declared cells: pass cells as well")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the threshold as plain values, ready for JSON."""
+        return {"value": self.value, "cells": self.cells, "false_cells": self.false_cells}
+
+    def last_maybe_empty(self, law: ErrorLaw, level: float) -> int:
+        """Return L, the largest noisy count whose interval is made to hold 0."""
+        last = self.value + noise_half_width(law.order, law.scale, level)
+        if self.cells is not None:
+            last = max(last, simultaneous_half_width(law.order, law.scale, level, self.cells))
+        return min(last, LARGEST)
+
+    def in_words(self) -> str:
+        """Return one or two sentences on what is omitted, for readers."""
+        if self.cells is None or self.false_cells is None:
+            return (
+                "The keys are not public: a key is shown only if it occurs and its noisy count is at least "
+                f"{self.value:,}. A key that is not shown may still occur."
+            )
+        return (
+            f"Of {self.cells:,} cells, those with a noisy count below {self.value:,} are omitted; the expected number "
+            f"of empty cells among those shown is at most {rounded_up_text(self.false_cells)}."
+        )
+
+    def __str__(self) -> str:
+        shown = "keys" if self.cells is None else "cells"
+        total = "" if self.cells is None else f", of {self.cells:,}"
+        return f"{shown} with a noisy count of at least {self.value:,}{total}"
+
+
+def thresholded(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
+    """Return the record of a mechanism with a threshold after it.
+
+    Probabilistic DP does not survive a threshold, so that nothing is clamped for its sake.
+    """
+    return replace(record, law=evolve(record.law, clamp=None), threshold=threshold)
+
+
+def thresholded_intervals(law: ErrorLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
+    """Return intervals for the true counts of cells that are shown.
+
+    Parameters
+    ----------
+    law : ErrorLaw
+        Noise on the integers without bounds.
+    threshold : Threshold
+        Cells with a noisy count at or above it are shown.
+    noisy : array_like of int
+        Noisy counts of the cells that are shown.
+    level : float
+        Above 0 and below 1.
+
+    Notes
+    -----
+    Claim: each covers its true count with a probability of at least the level given that the cell is shown; proved in
+    the module. Rounding: outwards.
+
+    Examples
+    --------
+    >>> from ggdp.releases.error_law import ErrorLaw
+    >>> law, noisy = ErrorLaw(order=1, scale=1.0), np.array([15, 18, 19])
+    >>> [ends.tolist() for ends in thresholded_intervals(law, Threshold(value=15), noisy, 0.95)]
+    [[0, 0, 16], [18, 21, 22]]
+    """
+    lower, upper = law.intervals(noisy, level)
+    empty_too = np.asarray(noisy) <= threshold.last_maybe_empty(law, level)
+    return np.where(empty_too, np.minimum(lower, 0), lower), upper

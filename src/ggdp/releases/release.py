@@ -5,12 +5,27 @@ public facts. Only a mechanism can attach a guarantee (`released`), and only the
 `ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
 `attrs.evolve`, has none. A copy and an unpickled release keep it, as their values are those of the original and
 cannot be written to either.
+
+Releases as tables, one row per value.
+
+===============  ==============================================================================
+axis_0, ...      where the value is, for values of more than one axis
+place            where the value was in the flat array, where cells were left out
+value            what is published
+noisy            the raw noisy value, before any adjustment
+lower, upper     95 % interval for the true value, from the raw noisy value
+===============  ==============================================================================
+
+The values of a selection are names, with no noise on them: their table has the column ``value`` alone.
+
+What a ledger records of a release before there is one: the mechanism, and the statement of the manifest.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,11 +35,10 @@ from flint import arb
 
 from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
-from ggdp.errors import ArgumentError
-from ggdp.releases import frames
-from ggdp.releases.manifest import manifest_of
-from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
-from ggdp.releases.threshold import thresholded_intervals
+from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.ledger.charge_request import ChargeRequest
+from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, thresholded_intervals
+from ggdp.releases.release_manifest import manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +52,10 @@ if TYPE_CHECKING:
     from ggdp.ledger import EntryReference
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.proofs.total_loss import CountedLoss
-    from ggdp.releases.adjustment_steps import Adjustment
+    from ggdp.releases.adjustments import Adjustment
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.mechanism_record import MechanismRecord
+
 
 # More than twice the bits of a float.
 _PRECISION = 128
@@ -158,7 +173,7 @@ class Release:
         it: recentred on an adjusted value they would not cover. Where cells were left out by a look at the noisy
         values, they are made to cover all cells together, so that they cover the chosen ones too. Where cells below a
         threshold were left out, each covers given that its cell is shown, and holds 0 unless the noisy count is so
-        large that an empty cell is ruled out (`ggdp.releases.threshold`).
+        large that an empty cell is ruled out (`ggdp.releases.mechanism_record`).
 
         Parameters
         ----------
@@ -234,15 +249,15 @@ class Release:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame with a row for each value, its raw noisy value and its 95 % interval."""
-        return frames.to_pandas(self)
+        return to_pandas(self)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a polars frame with a row for each value, its raw noisy value and its 95 % interval."""
-        return frames.to_polars(self)
+        return to_polars(self)
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table with a row for each value, its raw noisy value and its 95 % interval."""
-        return frames.to_arrow(self)
+        return to_arrow(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return manifest, values and raw noisy values as one JSON document; labels that JSON has no form for as text.
@@ -379,3 +394,60 @@ def _restored(
 def _with_guarantee(release: Release, guarantee: Guarantee | None) -> Release:
     object.__setattr__(release, "guarantee", guarantee)
     return release
+
+
+def columns(release: Release) -> dict[str, NDArray[Any]]:
+    """Return the columns of a release, each a flat array."""
+    found: dict[str, NDArray[Any]] = {}
+    if release.places is not None:
+        found["place"] = release.places
+    if release.values.ndim > 1:
+        places = np.indices(release.values.shape).reshape(release.values.ndim, -1)
+        found = {f"axis_{axis}": place for axis, place in enumerate(places)}
+    found["value"] = _plain(release.values.reshape(-1))
+    if isinstance(release.mechanism, NoiseRecord):
+        lower, upper = release.interval()
+        found |= {"noisy": release.noisy.reshape(-1), "lower": lower.reshape(-1), "upper": upper.reshape(-1)}
+    return found
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values as they are, or as text where they are labels of a kind that not every table has."""
+    return values if values.dtype.kind in "biufU" else np.array([str(label) for label in values.tolist()])
+
+
+def to_pandas(release: Release) -> pd.DataFrame:
+    """Return the columns of a release as a pandas frame."""
+    return needed("pandas").DataFrame({name: column.copy() for name, column in columns(release).items()})
+
+
+def to_polars(release: Release) -> pl.DataFrame:
+    """Return the columns of a release as a polars frame."""
+    return needed("polars").DataFrame(columns(release))
+
+
+def to_arrow(release: Release) -> pa.Table:
+    """Return the columns of a release as an Arrow table."""
+    return needed("pyarrow").table(columns(release))
+
+
+def needed(name: str) -> Any:  # noqa: ANN401 - a module
+    """Return a module that a frame needs; the error says how to install it."""
+    try:
+        return import_module(name)
+    except ImportError:
+        message = f"this needs {name}: pip install {name}"
+        raise MissingExtraError(message) from None
+
+
+def charge_of(record: MechanismRecord, guarantee: Guarantee) -> ChargeRequest:
+    """Return what a release of a mechanism asks a ledger for, without the certificate, which its noise implies."""
+    # The statement does not depend on the values: that of a release of none of them is the same.
+    empty = released(np.empty(0, dtype=np.int64), record, guarantee)
+    mechanism = {name: value for name, value in record.to_dict().items() if name != "certificate"}
+    return ChargeRequest(
+        guarantee=guarantee,
+        losses=record.losses,
+        request={"sensitivity": record.sensitivity, **mechanism},
+        statement=empty.manifest["statement"],
+    )

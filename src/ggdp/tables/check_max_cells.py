@@ -22,7 +22,7 @@ import numpy as np
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.tables.noise import LAPLACE, table_noise
+from ggdp.tables.table_noise import LAPLACE, table_noise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

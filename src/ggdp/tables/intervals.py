@@ -2,8 +2,8 @@
 
 Claim. Each covers what `ggdp.tables.unit_descriptions.covered` says, or the true count where that says nothing, with a
 probability of at least 95 %, given that the cell is shown where cells are left out. Proof: `ggdp.releases.error_law`
-for complete tables, `ggdp.releases.threshold` for others, `ggdp.tables.cut` where units beyond `max_cells` are counted.
-Ends below 0 can be set to 0, since no count is negative; they are wherever the counts are.
+for complete tables, `ggdp.releases.mechanism_record` for others, `ggdp.tables.units_over_limit` where units beyond
+`max_cells` are counted. Ends below 0 can be set to 0, since no count is negative; they are wherever the counts are.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.mechanisms.saturation import add_saturating
-from ggdp.releases.mechanism_record import LEVEL
-from ggdp.releases.threshold import thresholded_intervals
-from ggdp.tables.cut import CELL_LEVEL
+from ggdp.mechanisms.certified_noise import add_saturating
+from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
+from ggdp.tables.units_over_limit import CELL_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from ggdp.tables.cut import CutCount
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.units_over_limit import CutCount
 
 
 def table_intervals(

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ggdp.releases.manifest import Wording, manifest_of
+from ggdp.releases.release_manifest import Wording, manifest_of
 from ggdp.tables import unit_descriptions as words
 from ggdp.tables.column import Column
 from ggdp.tables.request_rules import COVERS
-from ggdp.tables.statistics.plan_description import (
+from ggdp.tables.statistics.margins import (
     column_descriptions,
     noise_sentences,
     split_described,
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ggdp.releases import Release
-    from ggdp.tables.cut import CutCount
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.units_over_limit import CutCount
 
 _DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
 

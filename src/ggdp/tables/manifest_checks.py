@@ -41,10 +41,10 @@ from ggdp.calibration.grid import GRID_NOTE, bounds_in_steps
 from ggdp.composition.parts import calibrated_losses, guarantee_from
 from ggdp.errors import CertificateError, GgdpError
 from ggdp.ledger import EntryReference
-from ggdp.mechanisms.exponential import SELECTION, UTILITY
-from ggdp.mechanisms.kinds import kind_of
+from ggdp.mechanisms.additive import kind_of
+from ggdp.mechanisms.certified_noise import saturation_of
+from ggdp.mechanisms.exponential_mechanism import SELECTION, UTILITY
 from ggdp.mechanisms.randomised_response import RESPONSE
-from ggdp.mechanisms.saturation import saturation_of
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.bounded_vector import BoundedLoss
@@ -53,13 +53,11 @@ from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.enclosures import EXACT
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.requirements import Question
-from ggdp.releases.adjustment_steps import Adjustment
-from ggdp.releases.adjustments import clip, round_values
+from ggdp.releases.adjustments import Adjustment, clip, fit_total, normalise, project, round_values
 from ggdp.releases.error_law import ErrorLaw
-from ggdp.releases.manifest import manifest_of, manifest_schema
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
 from ggdp.releases.release import adjusted, charged_to, released
-from ggdp.releases.totals import fit_total, normalise, project
+from ggdp.releases.release_manifest import manifest_of, manifest_schema
 from ggdp.tables.charge import release_of_zeros
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import TableRequest

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp.errors import ArgumentError, SourceError
-from ggdp.releases.adjustments import clip
+from ggdp.releases.adjustments import clip, fit_total
 from ggdp.releases.release import charged_to, released
-from ggdp.releases.totals import fit_total
 from ggdp.sampling.entropy import is_private, random_words
-from ggdp.tables.cut import joint
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.cells import crowded
 from ggdp.tables.engines.spark.written_release import ExecutorRelease, WrittenRelease, release_on_executors
-from ggdp.tables.open_keys import kept_keys
 from ggdp.tables.release import TableRelease, tables_of, tables_with_statistics
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 from ggdp.tables.request_rules import too_many_cells
-from ggdp.tables.sparse import sparse_cells
-from ggdp.tables.statistics.statistics_release import drawn_quantiles, noisy_sums
+from ggdp.tables.statistics.released_statistics import drawn_quantiles, noisy_sums
+from ggdp.tables.thresholds import kept_keys, sparse_cells
+from ggdp.tables.units_over_limit import joint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +37,12 @@ if TYPE_CHECKING:
     from ggdp.ledger.charging import PendingCharge
     from ggdp.releases import Release
     from ggdp.sampling import Source
-    from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines import Counted, TableSource
     from ggdp.tables.engines.exact_sums import SummedMeasure
     from ggdp.tables.request import Regime
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.units_over_limit import CutCount
 
 _KEY_WORDS = 4
 # Up to this many cells of a table that Spark counts are drawn by the driver.

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ggdp.tables.plan_summary import TITLE, summary_rows
-from ggdp.tables.statistics.published import shown_estimate
+from ggdp.tables.statistics.released_statistics import shown_estimate
 from ggdp.tables.unit_descriptions import number_of
 
 if TYPE_CHECKING:

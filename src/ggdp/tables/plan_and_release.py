@@ -272,7 +272,7 @@ def release_table(
     each table or none, whatever it holds; a unit is counted in at most `max_cells` cells of each, chosen from its own
     rows alone, and adds at most 1, or `max_rows_per_cell`, to each of them; so counts move as
     `TableRequest.sensitivity` says, and the noise is proved for that. A unit that is in more cells than are counted
-    moves one more number by 1 (`ggdp.tables.cut`).
+    moves one more number by 1 (`ggdp.tables.units_over_limit`).
 
     Examples
     --------

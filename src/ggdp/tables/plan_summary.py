@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.tables.statistics.plan_description import half_width_rows
+from ggdp.tables.statistics.margins import half_width_rows
 from ggdp.tables.unit_descriptions import covered, number_of, protected_unit
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError
-from ggdp.releases.intervals import simultaneous_half_width
+from ggdp.releases.integer_intervals import simultaneous_half_width
 from ggdp.signatures import signature_file
 from ggdp.tables.value_range import FEW_STEPS, ValueRange
 

@@ -23,13 +23,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp.errors import ArgumentError
-from ggdp.releases.frames import needed
+from ggdp.releases.release import needed
 from ggdp.tables.intervals import table_intervals
 from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import COUNTS
 from ggdp.tables.request_rules import COVERS
-from ggdp.tables.statistics.published import in_requested_order, published_count, published_statistics, shown_estimate
-from ggdp.tables.statistics.statistics_release import sums_of_table
+from ggdp.tables.statistics.released_statistics import (
+    in_requested_order,
+    published_count,
+    published_statistics,
+    shown_estimate,
+    sums_of_table,
+)
 from ggdp.tables.unit_descriptions import covered, number_of
 
 if TYPE_CHECKING:
@@ -47,11 +52,11 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases import Release
-    from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
     from ggdp.tables.request import TableRequest
-    from ggdp.tables.statistics.published import PublishedStatistic
+    from ggdp.tables.statistics.released_statistics import PublishedStatistic
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.units_over_limit import CutCount
 
 _SHOWN_ROWS = 5
 

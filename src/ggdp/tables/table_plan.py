@@ -12,21 +12,18 @@ from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
-from ggdp.releases.mechanism_record import LEVEL
-from ggdp.releases.threshold import Threshold, thresholded
+from ggdp.releases.mechanism_record import LEVEL, Threshold, thresholded
 from ggdp.sampling.entropy import checked_source
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.charge import table_charge_request
-from ggdp.tables.cut import CutPlan, joint, plan_cut, rest_of_goal
-from ggdp.tables.noise import LAPLACE, table_mechanism
 from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.pictures import picture, picture_files, require_pictures
 from ggdp.tables.plan_summary import as_text
 from ggdp.tables.release import TableRelease
 from ggdp.tables.request import AUTO
-from ggdp.tables.statistics.plan_description import count_half_width, half_widths, split_described
-from ggdp.tables.statistics.plus_minus import SIZES
+from ggdp.tables.statistics.margins import SIZES, count_half_width, half_widths, split_described
 from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_mechanism
+from ggdp.tables.table_noise import LAPLACE, table_mechanism
 from ggdp.tables.thresholds import (
     key_delta,
     key_threshold,
@@ -36,6 +33,7 @@ from ggdp.tables.thresholds import (
     threshold_share,
 )
 from ggdp.tables.unit_descriptions import table_properties
+from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
 from ggdp.tables.writing import contents, digests, put, require_apart, require_writable, targets
 
 if TYPE_CHECKING:
@@ -47,9 +45,9 @@ if TYPE_CHECKING:
     from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.sampling import Source
     from ggdp.tables.engines.spark.written_release import WrittenRelease
-    from ggdp.tables.noise import NoiseFor
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
+    from ggdp.tables.table_noise import NoiseFor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

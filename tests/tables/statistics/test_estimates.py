@@ -17,8 +17,8 @@ from ggdp.tables.statistics import (
     sum_estimate,
     variance_estimate,
 )
-from ggdp.tables.statistics.outer_roots import Points, outer_root
-from ggdp.tables.statistics.plus_minus import count_half_width, ratio_half_widths, sum_half_width
+from ggdp.tables.statistics.estimates import Points, outer_root
+from ggdp.tables.statistics.margins import count_margin, ratio_margins, sum_margin
 
 UNIT = 10_000
 noisy = st.integers(-(2**62), 2**62) | st.integers(-100_000, 100_000)
@@ -136,11 +136,11 @@ def test_outer_roots_of_many_functions_are_each_found_from_any_guess(bend):
 def test_half_widths_before_the_data_are_those_of_the_intervals():
     noise = WeightedNoise(order=1.5, scale=9000.0)
     count = count_estimate([ColumnSums(sums=[[0, 0, 0]], unit=UNIT)], noise)
-    assert count.upper[0] == math.floor(count_half_width([(UNIT, 3)], noise))
+    assert count.upper[0] == math.floor(count_margin([(UNIT, 3)], noise))
     total = sum_estimate(ColumnSums(sums=[[0, 0, 0]], unit=UNIT), (1.0, 4.0), noise)
-    assert total.upper[0] == pytest.approx(sum_half_width([(UNIT, 3)], (1.0, 4.0), noise))
+    assert total.upper[0] == pytest.approx(sum_margin([(UNIT, 3)], (1.0, 4.0), noise))
     for statistic, kind in (("mean", (UNIT, 3)), ("mean", (UNIT, 4)), ("variance", (UNIT, 4))):
-        halves = ratio_half_widths(statistic, kind, (0.0, 10.0), noise)
+        halves = ratio_margins(statistic, kind, (0.0, 10.0), noise)
         assert halves == sorted(halves, reverse=True)
         assert halves[2] == pytest.approx(10.0 * halves[3], rel=0.1)
 

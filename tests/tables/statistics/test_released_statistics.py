@@ -19,7 +19,7 @@ from ggdp.cli.app import run
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.mechanisms.quantiles import CellValues, QuantilePlan
 from ggdp.sampling import IntegerNoise
-from ggdp.tables.statistics import statistics_release
+from ggdp.tables.statistics import released_statistics
 
 GOAL = ggdp.PureDP(5.0)
 DOMAIN = {
@@ -222,7 +222,7 @@ def test_neighbours_that_release_the_same_sums_release_the_same_files(
     """With noise that leads to the same noisy sums, all that is written and printed is the same, byte by byte."""
     rows = [("a", 30, "10", "p1"), ("a", 60, "-3", "p2"), ("b", 10, "0", "p1")]
     true = []
-    steps = statistics_release._steps
+    steps = released_statistics._steps
 
     def seen(*arguments):
         true.append(steps(*arguments))
@@ -242,7 +242,7 @@ def test_neighbours_that_release_the_same_sums_release_the_same_files(
         del bits
         return draw(plan, CellValues.of(nothing, nothing, nothing, cells=3), ggdp.SeededSource(seed=4))
 
-    monkeypatch.setattr(statistics_release, "_steps", seen)
+    monkeypatch.setattr(released_statistics, "_steps", seen)
     monkeypatch.setattr(IntegerNoise, "sample", sample)
     monkeypatch.setattr(QuantilePlan, "draw", drawn)
     outcomes = []

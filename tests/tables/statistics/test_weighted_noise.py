@@ -158,7 +158,7 @@ def test_levels_out_of_reach_are_refused(level):
 def test_scipy_is_loaded_when_it_is_used():
     code = (
         "import importlib, sys, types; import ggdp; before = 'scipy' in sys.modules; "
-        "import ggdp.tables.statistics.plus_minus; assert ('scipy' in sys.modules) == before"
+        "import ggdp.tables.statistics.margins; assert ('scipy' in sys.modules) == before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

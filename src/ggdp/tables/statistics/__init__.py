@@ -1,10 +1,15 @@
 """Means, sums, variances and quantiles beside the counts of a table, from noisy sums and by private selection."""
 
-from ggdp.tables.statistics.estimates import count_estimate, single_sum_estimate, sum_estimate
-from ggdp.tables.statistics.means import mean_estimate
-from ggdp.tables.statistics.noisy_sums import ColumnSums, Estimate
+from ggdp.tables.statistics.estimates import (
+    ColumnSums,
+    Estimate,
+    count_estimate,
+    mean_estimate,
+    single_sum_estimate,
+    sum_estimate,
+    variance_estimate,
+)
 from ggdp.tables.statistics.statistic import Mean, Quantile, Statistic, Sum, Variance
-from ggdp.tables.statistics.variances import variance_estimate
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 __all__ = [

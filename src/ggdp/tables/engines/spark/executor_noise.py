@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, GgdpError
-from ggdp.mechanisms.saturation import add_saturating
+from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.sampling import SeededSource
 from ggdp.sampling.entropy import checked_source
 from ggdp.tables.request import COUNTS

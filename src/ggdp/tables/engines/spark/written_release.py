@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.releases import Release
     from ggdp.sampling import Source
-    from ggdp.tables.cut import CutCount
     from ggdp.tables.domain import Domain
     from ggdp.tables.engines import CountQuery, TableSource
     from ggdp.tables.engines.spark.executor_release import WrittenCells
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.units_over_limit import CutCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

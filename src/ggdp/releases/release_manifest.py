@@ -18,9 +18,10 @@ from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ggdp.releases.adjustment_steps import Adjustment
+    from ggdp.releases.adjustments import Adjustment
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.release import Release
+
 
 SCHEMA = "ggdp-release-manifest/1"
 # Errors of whole numbers that are smaller are said to be below it.

@@ -20,9 +20,9 @@ Roth 2014, Theorem 3.16). Rounding: the sum up, and what is left of the goal's e
 Claim (coverage). With a probability of at least 95 %, y - h <= c <= y + h + max(0, z + g), given that the cell is shown
 where cells are left out by a threshold. Proof. A unit that is in at most M cells is counted in all of them; one that is
 in more is missing from a cell at most once. So b <= c <= b + K. With at least CELL_LEVEL b is in [y - h, y + h] (given
-that the cell is shown: `ggdp.releases.threshold`). The noise of z is symmetric and independent of the cells', so that
-K > z + g has a probability of at most (1 - CUT_LEVEL) / 2, whatever is shown; and K >= 0. Both fail with at most
-(1 - CELL_LEVEL) + (1 - CUT_LEVEL) / 2 <= 0.05.
+that the cell is shown: `ggdp.releases.mechanism_record`). The noise of z is symmetric and independent of the cells',
+so that K > z + g has a probability of at most (1 - CUT_LEVEL) / 2, whatever is shown; and K >= 0. Both fail with at
+most (1 - CELL_LEVEL) + (1 - CUT_LEVEL) / 2 <= 0.05.
 
 Where rows are counted no such number helps: a unit may lose any number of rows.
 """
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ggdp._rounding import rounded_up
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.tables.noise import LAPLACE
+from ggdp.tables.table_noise import LAPLACE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     from ggdp.mechanisms import Mechanism
     from ggdp.privacy import Guarantee
     from ggdp.sampling import Source
-    from ggdp.tables.noise import NoiseFor
     from ggdp.tables.request import TableRequest
+    from ggdp.tables.table_noise import NoiseFor
+
 
 # Of the 5 % that an interval may miss, nearly 4 are for the noise of the cell and 1 for that of the units cut.
 CELL_LEVEL = 0.9601

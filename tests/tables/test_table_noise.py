@@ -10,12 +10,11 @@ from functools import cache
 import pytest
 
 import ggdp
-from ggdp.calibration import calibration_cache
-from ggdp.calibration.calibration_cache import SWITCH, remembered
-from ggdp.tables import noise
+from ggdp.tables import table_noise
+from ggdp.tables.table_noise import SWITCH, remembered
 
 # The search itself, once for each question.
-_found = cache(noise._found)
+_found = cache(table_noise._found)
 GOAL = ggdp.ApproxDP(1.0, 1e-3)
 QUERIES = {
     "two cells": (ggdp.Sensitivity.histogram(max_cells=2), 3.0),
@@ -113,7 +112,7 @@ def test_a_directory_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
 
 
 def test_old_files_are_removed(monkeypatch, directory):
-    monkeypatch.setattr(calibration_cache, "MOST_FILES", 2)
+    monkeypatch.setattr(table_noise, "MOST_FILES", 2)
     query = ggdp.Sensitivity.histogram()
     for order in (1.5, 2.0, 2.5, 3.0):
         remembered(GOAL, query, order, lambda order=order: _found(GOAL, query, order))

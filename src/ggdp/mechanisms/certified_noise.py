@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.privacy.grid import Grid
 
+
 # Sums that are looked at together.
 BLOCK = 1 << 18
 _FAR = 1 << 62

@@ -1,3 +1,5 @@
+""""""
+
 import math
 from types import SimpleNamespace
 
@@ -11,7 +13,7 @@ import ggdp
 from ggdp.calibration.grid import on_grid
 from ggdp.distributions import IntegerGeneralizedGaussian
 from ggdp.mechanisms import Mechanism
-from ggdp.mechanisms.saturation import _most_beyond, add_clamped, add_saturating, saturation_of
+from ggdp.mechanisms.certified_noise import _most_beyond, add_clamped, add_saturating, saturation_of
 from ggdp.privacy import Grid
 
 LEAST, LARGEST = -(2**63), 2**63 - 1

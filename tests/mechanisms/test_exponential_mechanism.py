@@ -18,8 +18,8 @@ import ggdp
 from ggdp._balls import working_precision
 from ggdp.calibration import exponential_calibration, utility_sensitivity
 from ggdp.errors import ArgumentError
-from ggdp.mechanisms import exponential as module
-from ggdp.mechanisms.exponential import ExponentialMechanism, selection_probabilities
+from ggdp.mechanisms import exponential_mechanism as module
+from ggdp.mechanisms.exponential_mechanism import ExponentialMechanism, selection_probabilities
 from ggdp.sampling import SeededSource
 from ggdp.sampling.law_tables import window
 from ggdp.sampling.selection import Weights

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from ggdp.distributions.generalized_gaussian import Floats
     from ggdp.privacy.grid import Grid
 
-    Range: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+
+Range: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 
 # What lies beyond e^-80 is below 1e-34 of Z, and a is above 1e-16.
 _DEPTH = 80.0

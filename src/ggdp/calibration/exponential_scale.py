@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from ggdp.calibration.calibration import Calibration
 
+
 Utility: TypeAlias = Literal["exact", "lemma"]
 
 UTILITIES = ("exact", "lemma")

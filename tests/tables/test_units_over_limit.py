@@ -13,10 +13,10 @@ from tests.tables.engines.zoo import ENGINES
 
 import ggdp
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.tables import cut
-from ggdp.tables.cut import CELL_LEVEL, CUT_LEVEL
+from ggdp.tables import units_over_limit
 from ggdp.tables.request import TableRequest
 from ggdp.tables.table_plan import plan_request
+from ggdp.tables.units_over_limit import CELL_LEVEL, CUT_LEVEL
 
 WARDS = [f"w{k}" for k in range(6)]
 DOMAIN = {"ward": WARDS}
@@ -103,7 +103,7 @@ def test_the_upper_end_is_raised_by_the_units_cut_and_the_lower_is_not(monkeypat
 def test_fewer_than_no_units_cut_raise_nothing(monkeypatch):
     with_noise_of(monkeypatch, -99)
     release = ggdp.release_table(visits([range(2)]), **asked())
-    assert release.cut[0] == cut.CutCount(0, -99, 0, 0, 0)
+    assert release.cut[0] == units_over_limit.CutCount(0, -99, 0, 0, 0)
     assert (release.tables[0].upper < 0).all()
 
 

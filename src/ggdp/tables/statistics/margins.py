@@ -1,21 +1,45 @@
-"""What a plan says about its statistics: groups of sums, costs, errors, and sentences for statements and columns."""
+"""What a plan says about its statistics: groups of sums, costs, errors, and sentences for statements and columns.
+
+What intervals will look like, before any data are read: half-widths of statistics in cells of some sizes.
+
+The half-width of a statistic is half the length of its interval in a cell of n units, all with a value, whose noise
+happens to be 0; the largest over the means (and variances) that the cell may have. Those of counts and sums do not
+depend on n. That of a mean falls as 1/n and is half the range where an interval would be the whole range; that of a
+variance likewise.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from ggdp._rounding import rounded_up_text
-from ggdp.tables.statistics import plus_minus
-from ggdp.tables.statistics.published import noise_of
+from ggdp.tables.statistics.estimates import (
+    TRIPLE,
+    ColumnSums,
+    checked_range,
+    count_weights,
+    mean_parts,
+    sum_weights,
+    variance_parts,
+)
+from ggdp.tables.statistics.released_statistics import noise_of
 from ggdp.tables.statistics.statistic import Mean, Quantile, Sum, Variance, published_names
 from ggdp.tables.statistics.statistics_plan import measure_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ggdp.distributions.generalized_gaussian import Floats
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.statistic import Statistic
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
+    from ggdp.tables.statistics.weighted_noise import WeightedNoise
     from ggdp.tables.table_plan import TablePlan
+
 
 _NAMES = {Mean: "mean", Sum: "sum", Variance: "variance", Quantile: "quantile"}
 _RULES = {
@@ -31,8 +55,8 @@ def count_half_width(plan: TablePlan) -> int:
     assert plan.statistics is not None
     noise, counting = noise_of(plan), _kinds(plan)
     if counting:
-        return math.ceil(plus_minus.count_half_width(counting, noise))
-    return math.ceil(plus_minus.single_sum_half_width(1.0 / plan.statistics.groups[0].size, noise))
+        return math.ceil(count_margin(counting, noise))
+    return math.ceil(single_sum_margin(1.0 / plan.statistics.groups[0].size, noise))
 
 
 def _kinds(plan: TablePlan) -> list[tuple[int, int]]:
@@ -42,7 +66,7 @@ def _kinds(plan: TablePlan) -> list[tuple[int, int]]:
 
 
 def half_widths(plan: TablePlan) -> dict[str, list[float]]:
-    """Return the half-widths of the 95 % intervals of each statistic in cells of `plus_minus.SIZES` units.
+    """Return the half-widths of the 95 % intervals of each statistic in cells of `SIZES` units.
 
     Those of means and variances are the largest that noise of 0 gives; those of quantiles are in ranks, the number of
     units between the value and the quantile.
@@ -54,7 +78,7 @@ def half_widths(plan: TablePlan) -> dict[str, list[float]]:
         if not isinstance(statistic, Quantile)
     }
     for planned in plan.statistics.quantiles:
-        errors = [planned.of_a_cell.rank_errors(size) for size in plus_minus.SIZES]
+        errors = [planned.of_a_cell.rank_errors(size) for size in SIZES]
         found |= {name: [error[place] for error in errors] for place, name in enumerate(planned.statistic.names)}
     return found
 
@@ -66,18 +90,18 @@ def _half_widths(plan: TablePlan, statistic: Statistic) -> list[float]:
     group = next(group for group in plan.statistics.groups if group.measure == measure)
     if group.kind == "sum":
         step = float(measure.values.step) * group.largest / group.size
-        return [plus_minus.single_sum_half_width(step, noise)] * len(plus_minus.SIZES)
+        return [single_sum_margin(step, noise)] * len(SIZES)
     kind = (group.size, group.sums)
     if isinstance(statistic, Sum):
         others = [(other.size, other.sums) for other in plan.statistics.groups if other is not group and other.sums > 1]
-        return [plus_minus.sum_half_width([kind, *others], bounds, noise)] * len(plus_minus.SIZES)
-    return plus_minus.ratio_half_widths("mean" if isinstance(statistic, Mean) else "variance", kind, bounds, noise)
+        return [sum_margin([kind, *others], bounds, noise)] * len(SIZES)
+    return ratio_margins("mean" if isinstance(statistic, Mean) else "variance", kind, bounds, noise)
 
 
 def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
     """Return the half-widths of statistics in words, a name and a text in each row."""
     assert plan.statistics is not None
-    sizes = " / ".join(f"{size:,}" for size in plus_minus.SIZES)
+    sizes = " / ".join(f"{size:,}" for size in SIZES)
     ranks = {name for planned in plan.statistics.quantiles for name in planned.statistic.names}
     rows = []
     for name, widths in half_widths(plan).items():
@@ -168,3 +192,103 @@ def _what(request: TableRequest, statistic: Statistic) -> list[str]:
     if isinstance(statistic, Quantile):
         return [f"{fraction:g} quantile of {of}" for fraction in statistic.fractions]
     return [f"{_NAMES[type(statistic)]} of {of}"]
+
+
+SIZES = (10, 100, 1_000, 10_000)
+
+# Enough means, and variances for each, to find the largest half-width up to a few per cent.
+_MEANS, _VARIANCES = 11, 5
+
+
+def count_margin(kinds: Sequence[tuple[int, int]], noise: WeightedNoise, level: float = 0.95) -> float:
+    """Return the half-width of counts from columns of these units and numbers of coordinates.
+
+    Examples
+    --------
+    >>> from ggdp.tables.statistics import WeightedNoise
+    >>> round(count_margin([(10_000, 3)], WeightedNoise(order=2, scale=10_000.0)), 2)
+    2.4
+    """
+    return float(noise.half_widths(np.concatenate(count_weights(kinds)), level))
+
+
+def sum_margin(
+    kinds: Sequence[tuple[int, int]], bounds: tuple[float, float], noise: WeightedNoise, level: float = 0.95
+) -> float:
+    """Return the half-width of sums of the first column, whose counts the others share.
+
+    Examples
+    --------
+    >>> from ggdp.tables.statistics import WeightedNoise
+    >>> round(sum_margin([(10_000, 3)], (0.0, 100.0), WeightedNoise(order=2, scale=10_000.0)), 1)
+    138.6
+    """
+    return float(noise.half_widths(np.concatenate(sum_weights(kinds, bounds)), level))
+
+
+def single_sum_margin(step: float, noise: WeightedNoise, level: float = 0.95) -> float:
+    """Return the half-width of sums that have one noisy sum each, whose 1 is worth `step`.
+
+    Examples
+    --------
+    >>> from ggdp.tables.statistics import WeightedNoise
+    >>> round(single_sum_margin(0.01, WeightedNoise(order=2, scale=10_000.0)), 1)
+    138.6
+    """
+    return step * float(noise.half_widths([1.0], level))
+
+
+def ratio_margins(
+    statistic: Literal["mean", "variance"],
+    kind: tuple[int, int],
+    bounds: tuple[float, float],
+    noise: WeightedNoise,
+    level: float = 0.95,
+    *,
+    sizes: Sequence[int] = SIZES,
+) -> list[float]:
+    """Return the half-widths of means or variances in cells of these sizes, for a column of this unit and coordinates.
+
+    Examples
+    --------
+    >>> from ggdp.tables.statistics import WeightedNoise
+    >>> noise = WeightedNoise(order=2, scale=10_000.0)
+    >>> [round(half, 3) for half in ratio_margins("mean", (10_000, 3), (0.0, 100.0), noise)]
+    [11.717, 1.255, 0.126, 0.013]
+    """
+    return list(_cached_ratio_margins(statistic, kind, checked_range(bounds), noise, level, tuple(sizes)))
+
+
+@lru_cache(maxsize=64)
+def _cached_ratio_margins(
+    statistic: Literal["mean", "variance"],
+    kind: tuple[int, int],
+    bounds: tuple[float, float],
+    noise: WeightedNoise,
+    level: float,
+    sizes: tuple[int, ...],
+) -> tuple[float, ...]:
+    """Return the same; a plan is described several times."""
+    (lo, hi), (unit, coordinates) = bounds, kind
+    parts = _triples() if coordinates == TRIPLE else _pairs()
+    sums = np.concatenate([np.zeros((len(parts), 1)), parts], axis=1)
+    estimate, factor = (mean_parts, hi - lo) if statistic == "mean" else (variance_parts, (hi - lo) ** 2)
+    column = ColumnSums(sums=np.multiply.outer(np.array(sizes, dtype=np.float64) * unit, sums), unit=unit)
+    _, lower, upper = estimate(column, noise, level)
+    return tuple(float(half) for half in 0.5 * factor * (upper - lower).max(axis=1))
+
+
+def _pairs() -> Floats:
+    """Return what units add to a pair on average, for means over the range."""
+    mean = np.linspace(0.0, 1.0, _MEANS)
+    return np.stack([1.0 - mean, mean], axis=1)
+
+
+def _triples() -> Floats:
+    """Return what units add to a triple on average, for means and variances that values in [0, 1] can have."""
+    mean, share = (
+        np.repeat(np.linspace(0.0, 1.0, _MEANS), _VARIANCES),
+        np.tile(np.linspace(0.0, 1.0, _VARIANCES), _MEANS),
+    )
+    second = np.square(mean) + share * mean * (1.0 - mean)
+    return np.stack([1.0 - 2.0 * mean + second, 2.0 * (mean - second), second], axis=1)

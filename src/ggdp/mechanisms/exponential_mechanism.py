@@ -1,4 +1,8 @@
-"""The Exponential mechanism: one of finitely many candidates, better ones with a larger probability.
+"""Candidates that a mechanism selects among: their public labels, and which of them are excluded.
+
+Utilities of candidates, read exactly. No error holds or tells a utility.
+
+The Exponential mechanism: one of finitely many candidates, better ones with a larger probability.
 
 ==========  ==================================================================================
 u_i         utility of candidate i on the data
@@ -21,7 +25,10 @@ exp and Corollary 12.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
+from numbers import Integral, Rational
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,18 +39,15 @@ from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import PendingCharge
-from ggdp.mechanisms.candidates import as_mask, labels_of, require_mask, scalar_array
-from ggdp.mechanisms.utility_values import finite_numbers, unread
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
-from ggdp.releases.charge_description import charge_of
+from ggdp.privacy.values import exact_numbers, refused
 from ggdp.releases.mechanism_record import SelectionRecord
-from ggdp.releases.release import Release, charged_to, released
+from ggdp.releases.release import Release, charge_of, charged_to, released
 from ggdp.sampling.entropy import checked_source, is_private
-from ggdp.sampling.selection import MOST_RATE, Weights, selected
+from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
@@ -52,6 +56,110 @@ if TYPE_CHECKING:
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.sampling.entropy import Source
+
+
+def labels_of(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:
+    """Return the labels of candidates as an immutable sequence."""
+    labels: Sequence[Any] | NDArray[Any]
+    if isinstance(candidates, Integral):
+        count = _validate.integer(candidates=candidates, at_least=1)
+        if count > MOST_CANDIDATES:
+            raise ArgumentError("candidates", candidates, "must be at most 2^31")
+        labels = range(count)
+    elif hasattr(candidates, "dtype"):
+        labels = np.array(candidates)
+        labels.setflags(write=False)
+        if labels.ndim != 1:
+            raise ArgumentError("candidates", f"of shape {labels.shape}", "must be one list of labels")
+    elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes | bytearray):
+        labels = candidates if isinstance(candidates, range) else tuple(candidates)
+    else:
+        raise ArgumentTypeError("candidates", candidates, "must be a sequence of labels, or their number")
+    if not 1 <= len(labels) <= MOST_CANDIDATES:
+        raise ArgumentError("candidates", f"{len(labels):,} of them", "must be at least 1 and at most 2^31")
+    return labels
+
+
+def as_mask(excluded: ArrayLike) -> NDArray[Any]:
+    """Return which candidates are excluded as an array that cannot be changed."""
+    try:
+        mask = np.array(excluded)
+    except ValueError:
+        raise ArgumentTypeError("excluded", type(excluded).__name__, "must be one list of True or False") from None
+    mask.setflags(write=False)
+    return mask
+
+
+def require_mask(mask: NDArray[Any], count: int) -> None:
+    """Raise unless an array says of each candidate whether it is excluded."""
+    if mask.dtype != np.bool_ or mask.shape != (count,):
+        refusal = ArgumentError if mask.dtype == np.bool_ and mask.ndim == 1 else ArgumentTypeError
+        raise refusal(
+            "excluded", f"{mask.dtype} of shape {mask.shape}", f"must be True or False for each of {count:,} candidates"
+        )
+
+
+def scalar_array(label: object) -> NDArray[Any]:
+    """Return a label as an array without axes; one that is itself a sequence stays whole."""
+    if isinstance(label, bool | int | float | str | np.generic):
+        return np.asarray(label)
+    whole = np.empty((), dtype=object)
+    whole[()] = label
+    return whole
+
+
+_FINITE = (
+    "must be finite: a NaN or infinite utility would let the data decide which candidates are possible, "
+    "which can reveal a person with certainty; exclude candidates publicly, with excluded="
+)
+
+
+def unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
+    """Return utilities as a list, a tuple or an array, without reading the numbers."""
+    if isinstance(utilities, list | tuple | np.ndarray):
+        return utilities
+    array = None
+    if hasattr(utilities, "dtype"):
+        try:
+            array = np.asarray(utilities)
+        except Exception:
+            # Whatever an object raises when it is asked for its array could hold a value.
+            array = None
+    if array is None:
+        raise _refused_type("must be a list or an array of numbers")
+    return array
+
+
+def finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDArray[Any]:
+    """Return utilities exactly; raise unless they are one list of finite numbers."""
+    expected = None
+    try:
+        numbers = exact_numbers(utilities)
+    except ArgumentError as error:
+        expected = error.expected
+    if expected is not None:
+        # Outside of the except clause, so that nothing hangs on it.
+        raise _refused_type(expected)
+    if numbers.ndim != 1:
+        raise _refused("must be numbers, not lists of them")
+    if numbers.dtype == object:
+        finite = all(isinstance(number, Rational) or math.isfinite(number) for number in numbers)
+    else:
+        finite = bool(np.isfinite(numbers).all())
+    if not finite:
+        raise _refused(_FINITE)
+    return numbers
+
+
+def _refused(expected: str) -> ArgumentError:
+    """Return an error about the utilities that does not contain them."""
+    return ArgumentError("utilities", refused(expected).value, expected)
+
+
+def _refused_type(expected: str) -> ArgumentTypeError:
+    """Return an error about the type of the utilities that does not contain them."""
+    return ArgumentTypeError("utilities", refused(expected).value, expected)
+
 
 _PRECISION = 128
 

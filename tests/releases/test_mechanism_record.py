@@ -18,9 +18,9 @@ import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.releases import ErrorLaw, Release, Threshold, clip, drop
-from ggdp.releases.intervals import noise_half_width, simultaneous_half_width
+from ggdp.releases.integer_intervals import noise_half_width, simultaneous_half_width
+from ggdp.releases.mechanism_record import thresholded, thresholded_intervals
 from ggdp.releases.release import released
-from ggdp.releases.threshold import thresholded, thresholded_intervals
 from ggdp.tables.thresholds import sparse_threshold
 
 ADULT = 19_440_000_000_000

@@ -3,7 +3,7 @@ import pytest
 import ggdp
 from ggdp.calibration import classic_gaussian, exponential_calibration
 from ggdp.mechanisms import Mechanism
-from ggdp.mechanisms.kinds import kind_of
+from ggdp.mechanisms.additive import kind_of
 
 PURE, PROBABILISTIC, APPROXIMATE = ggdp.PureDP(0.5), ggdp.ProbabilisticDP(0.5, 0.01), ggdp.ApproxDP(0.5, 0.01)
 ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
