@@ -20,7 +20,7 @@ import ggdp
 from ggdp import signatures
 from ggdp.errors import ArgumentError
 from ggdp.signatures import checked_signature, read_signers, signature_file, signed, signing_key
-from ggdp.tables import writing
+from ggdp.tables import output_files
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
@@ -473,7 +473,7 @@ def test_nothing_is_written_if_signing_fails(tmp_path, monkeypatch):
     def broken(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(writing, "signed", broken)
+    monkeypatch.setattr(output_files, "signed", broken)
     with pytest.raises(OSError, match="Input/output error"):
         ggdp.release_table(PEOPLE, **TABLE, out=tmp_path / "t.csv", sign=KEY)
     assert names(tmp_path) == []

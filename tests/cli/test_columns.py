@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from ggdp.cli.app import run
-from ggdp.cli.columns import domain_of, marginals_of
+from ggdp.cli.flags import domain_of, marginals_of
 from ggdp.errors import ArgumentError
 from ggdp.tables.column import Column
 

@@ -6,7 +6,7 @@ import pytest
 
 import ggdp
 from ggdp.cli.app import run
-from ggdp.cli.columns import named_as_flags
+from ggdp.cli.flags import named_as_flags
 from ggdp.errors import ArgumentError
 
 

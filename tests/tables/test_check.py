@@ -16,8 +16,7 @@ from tests.tables.engines import zoo
 import ggdp
 from ggdp.cli.app import run
 from ggdp.errors import ArgumentError
-from ggdp.tables.check import check_table
-from ggdp.tables.check_result import NOTICE
+from ggdp.tables.source_check import NOTICE, check_table
 
 VISITS = {
     "person": ["p1", "p1", "p1", "p2", "p3", None, "p4"],

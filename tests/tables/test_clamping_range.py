@@ -8,11 +8,10 @@ import pyarrow as pa
 import pytest
 
 import ggdp
-from ggdp.cli.statistics import with_ranges
+from ggdp.cli.flags import with_ranges
 from ggdp.errors import ArgumentError, BudgetExceededError
-from ggdp.tables.clamping_range import plan_range
+from ggdp.tables.clamping_range import EDGES, kept_buckets, noise_level, plan_range
 from ggdp.tables.domain import Domain
-from ggdp.tables.range_release import EDGES, kept_buckets, noise_level
 
 GOAL = ggdp.PureDP(1.0)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ggdp
 from ggdp.errors import ArgumentError, PrivacyWarning
-from ggdp.tables import writing
+from ggdp.tables import output_files
 from ggdp.tables.request import TableRequest
 
 APPROX, PURE = ggdp.ApproxDP(1.0, 1e-6), ggdp.PureDP(1.0)
@@ -100,7 +100,7 @@ def test_harmless_labels_numbers_and_open_columns_have_no_warning_and_many_formu
 
 @given(st.lists(st.text(st.sampled_from("'=+-@5a.e\t\uff0b"), max_size=4), unique=True, min_size=1))
 def test_no_two_texts_become_one_and_one_apostrophe_less_is_the_text(texts):
-    found = writing._harmless(pa.chunked_array([pa.array(texts, pa.string())])).to_pylist()
+    found = output_files._harmless(pa.chunked_array([pa.array(texts, pa.string())])).to_pylist()
     assert [text.removeprefix("'") for text in found] == texts
     assert all(text[:1] not in "=@\t\uff0b" or not text for text in found)
 

@@ -16,8 +16,8 @@ from tests.cases import examples
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.tables import writing
-from ggdp.tables.writing import require_writable, targets, write
+from ggdp.tables import output_files
+from ggdp.tables.output_files import require_writable, targets, write
 
 LEVELS = {
     "text": ["plain", "a,b", 'say "x"', "line\nbreak", "cr\rhere", " spaces ", "ünïcode 女", "NULL", "-1", ""],
@@ -78,7 +78,7 @@ def test_a_cell_whose_mean_is_null_has_its_line_in_a_csv_file(tmp_path):
 def test_quotes_are_where_they_are_needed_and_nowhere_else():
     table = pa.table({"name, please": LEVELS["text"], "count": np.arange(10)})
     # Without quotes most readers take the empty text for a null, and a carriage return for the end of a line.
-    assert writing._as_csv(table).decode() == (
+    assert output_files._as_csv(table).decode() == (
         '"name, please",count\nplain,0\n"a,b",1\n"say ""x""",2\n"line\nbreak",3\n"cr\rhere",4\n'
         ' spaces ,5\nünïcode 女,6\nNULL,7\n-1,8\n"",9\n'
     )
@@ -93,16 +93,16 @@ def test_quotes_are_where_they_are_needed_and_nowhere_else():
 )
 def test_whatever_levels_and_names_hold_a_csv_file_has_one_record_for_each_cell(levels, name):
     table = pa.table({name + "?": pa.array(levels), "count": pa.array(range(len(levels)), pa.int64())})
-    (header, *rows) = csv.reader(io.StringIO(writing._as_csv(table).decode(), newline=""))
+    (header, *rows) = csv.reader(io.StringIO(output_files._as_csv(table).decode(), newline=""))
     assert header == [name + "?", "count"]
     assert rows == [[level, str(place)] for place, level in enumerate(levels)]
 
 
 def test_long_tables_are_made_in_parts_without_a_seam(monkeypatch):
     table = pa.table({"k": [f"level {k}" for k in range(10)], "count": np.arange(10)})
-    whole = writing._as_csv(table)
-    monkeypatch.setattr(writing, "_ROWS", 3)
-    assert writing._as_csv(table) == whole == b"k,count\n" + b"".join(b"level %d,%d\n" % (k, k) for k in range(10))
+    whole = output_files._as_csv(table)
+    monkeypatch.setattr(output_files, "_ROWS", 3)
+    assert output_files._as_csv(table) == whole == b"k,count\n" + b"".join(b"level %d,%d\n" % (k, k) for k in range(10))
 
 
 def test_a_parquet_file_has_the_types_and_no_metadata(every_kind, tmp_path):
@@ -117,8 +117,8 @@ def test_a_parquet_file_has_the_types_and_no_metadata(every_kind, tmp_path):
 def test_metadata_and_chunks_of_a_frame_do_not_reach_the_file():
     plain = pa.table({"k": ["a", "b", "c"], "count": np.arange(3)})
     other = pa.concat_tables([plain.slice(0, 1), plain.slice(1)]).replace_schema_metadata({"pandas": "from my machine"})
-    assert writing._as_parquet(other) == writing._as_parquet(plain)
-    assert writing._as_csv(other) == writing._as_csv(plain)
+    assert output_files._as_parquet(other) == output_files._as_parquet(plain)
+    assert output_files._as_csv(other) == output_files._as_csv(plain)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

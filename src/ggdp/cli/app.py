@@ -12,21 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp.cli import INTERRUPTED
-from ggdp.cli.account import account
-from ggdp.cli.belief import belief
-from ggdp.cli.calibrate import calibrate
-from ggdp.cli.check import check
 from ggdp.cli.demo import demo
-from ggdp.cli.examples import example
 from ggdp.cli.explore import explore
-from ggdp.cli.ledger import ledger
-from ggdp.cli.output import printable, say
-from ggdp.cli.plan import plan
-from ggdp.cli.range import private_range
-from ggdp.cli.release import release
-from ggdp.cli.report import report
+from ggdp.cli.ledger_commands import ledger
+from ggdp.cli.manifest_commands import account, report, verify
+from ggdp.cli.noise_commands import belief, calibrate, plan
+from ggdp.cli.output import example, printable, say
 from ggdp.cli.reproduce import reproduce
-from ggdp.cli.verify import verify
+from ggdp.cli.table_commands import check, private_range, release
 from ggdp.errors import ArgumentError, GgdpError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ggdp.privacy import PureDP
 from ggdp.signatures import signature_file
 
 if TYPE_CHECKING:
-    from ggdp.tables.release import TableRelease
+    from ggdp.tables.table_release import TableRelease
 
 BY = ("smoking", "systolic_bp", "family_history")
 
@@ -45,7 +45,7 @@ def demo(
         )
     if present:
         say("note: a new release of the same data spends epsilon again", err=True)
-    from ggdp.tables.writing import contents
+    from ggdp.tables.output_files import contents
 
     release = _released(epsilon)
     for warning in release.request.warnings:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ggdp.cli.columns import DomainFile  # noqa: TC001 - typer reads annotations when it runs
+from ggdp.cli.flags import DomainFile  # noqa: TC001 - typer reads annotations when it runs
 from ggdp.cli.output import say
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 

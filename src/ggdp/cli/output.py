@@ -1,4 +1,9 @@
-"""Output of the commands: one JSON document, or a table for people."""
+"""Output of the commands: one JSON document, or a table for people.
+
+Examples below the options of ``--help``.
+
+Files of pictures that commands draw: checked before the work, written whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ggdp._files import write_together
+from ggdp.errors import ArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
+
 
 # A width in characters that no table has.
 _UNLIMITED = 1_000_000
@@ -54,3 +64,31 @@ def print_table(title: str, rows: Iterable[tuple[object, ...]], *, header: tuple
         # A file, or a program that reads a line for each row.
         console.width = _UNLIMITED
     console.print(table)
+
+
+def example(*lines: str) -> str:
+    """Return the end of a help text: command lines that work in a clone of the repository."""
+    # A paragraph that begins with a backspace is printed as it is, so that its lines can be copied.
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+FORMATS = (".png", ".pdf", ".svg")
+
+
+def require_picture(plot: Path, *, overwrite: bool) -> None:
+    """Raise if the file cannot be written, before the work is done."""
+    if plot.suffix.lower() not in FORMATS:
+        raise ArgumentError("plot", str(plot), "must end in " + ", ".join(FORMATS))
+    if not plot.parent.is_dir():
+        raise ArgumentError("plot", str(plot), f"{str(plot.parent)!r} is not a directory; create it first")
+    if plot.exists() and not overwrite:
+        raise ArgumentError("plot", str(plot), "already exists; pass --overwrite to replace it, or name another file")
+
+
+def write_picture(plot: Path, content: bytes, *, overwrite: bool) -> None:
+    """Write a picture."""
+    try:
+        write_together({plot: content}, overwrite=overwrite)
+    except OSError as failed:
+        why = failed.strerror or str(failed)
+        raise ArgumentError("plot", str(plot), f"cannot be written ({why}); name another file") from None

@@ -196,7 +196,7 @@ def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = No
     >>> make_offer(asked).cost
     'epsilon = 1'
     """
-    from ggdp.tables.plan_summary import summary_rows
+    from ggdp.tables.table_plan import summary_rows
 
     if progress is not None:
         progress(0, 1)
@@ -225,8 +225,7 @@ def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = No
 def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None) -> Published:
     """Carry out a release: charge it, read the data, draw the noise; and check its certificate again."""
     from ggdp.plots.tables import plot_table
-    from ggdp.tables.pictures import picture
-    from ggdp.tables.writing import contents, digests, targets
+    from ggdp.tables.output_files import contents, digests, picture, targets
 
     tell = progress or (lambda _, __: None)
     tell(0, 3)

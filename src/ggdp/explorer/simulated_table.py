@@ -415,7 +415,7 @@ def table_results(
     progress: Callable[[int, int], None] = lambda _, __: None,
 ) -> TableResults:
     """Return what the view of a table shows; `data` is "simulated" or the name of a bundled table."""
-    from ggdp.tables.plan_summary import summary_rows
+    from ggdp.tables.table_plan import summary_rows
 
     shown = _shown_table(table, data, simulation, progress)
     columns = tuple(shown.original)
@@ -492,7 +492,7 @@ def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulatio
 
 def _beside(shown: ShownTable, column: str) -> Picture:
     from ggdp.plots.previews import plot_original_and_noisy
-    from ggdp.tables.unit_descriptions import number_of
+    from ggdp.tables.table_manifest import number_of
 
     what = column.replace("_", " ", 1)
     noisy, lower, upper = shown.published(column)
@@ -516,7 +516,7 @@ def _beside(shown: ShownTable, column: str) -> Picture:
 def _dots(shown: ShownTable, dots: int) -> Picture:
     """Return the dots of a few cells, from the smallest count to the largest."""
     from ggdp.plots.previews import count_dots, dots_in_words, plot_count_dots
-    from ggdp.tables.unit_descriptions import counted
+    from ggdp.tables.table_manifest import counted
 
     plan = shown.release.plan
     order = np.argsort(shown.original["count"], kind="stable")
@@ -552,8 +552,8 @@ def check_results(asked: Asked, *, progress: Callable[[int, int], None]) -> Chec
     """Return what ``ggdp check`` finds of the cells of units. NOT private."""
     from ggdp.plots.previews import plot_max_cells
     from ggdp.tables import check_table
-    from ggdp.tables.check_result import NOTICE
-    from ggdp.tables.unit_descriptions import number_of
+    from ggdp.tables.source_check import NOTICE
+    from ggdp.tables.table_manifest import number_of
 
     progress(0, 2)
     arguments = asked.table.checked()

@@ -201,9 +201,7 @@ class TypedTable:
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of `ggdp.plan_table`, without those that have their defaults."""
-        from ggdp.cli.columns import domain_of, marginals_of, text_of
-        from ggdp.cli.query import goal_of
-        from ggdp.cli.statistics import statistics_of, with_ranges
+        from ggdp.cli.flags import domain_of, goal_of, marginals_of, statistics_of, text_of, with_ranges
 
         marginals = marginals_of([self.by] if self.by.strip() else [])
         asked: dict[str, list[str]] = {kind: [] for kind in _KINDS}
@@ -255,7 +253,7 @@ class TypedTable:
 @contextmanager
 def in_words_of_the_page(unit: str | None = None) -> Iterator[None]:
     """Make errors name the fields of the page; `unit` is the column of units, if one is named."""
-    from ggdp.cli.columns import named_as_flags
+    from ggdp.cli.flags import named_as_flags
 
     try:
         with named_as_flags(unit):

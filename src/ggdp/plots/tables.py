@@ -45,9 +45,9 @@ from ggdp.plots.style import (
     text_width,
     wrap,
 )
-from ggdp.tables import unit_descriptions as words
-from ggdp.tables.release import TableRelease
+from ggdp.tables import table_manifest as words
 from ggdp.tables.statistics.released_statistics import shown_estimate
+from ggdp.tables.table_release import TableRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.column_checks import Level
-    from ggdp.tables.release import Table
     from ggdp.tables.statistics.released_statistics import PublishedStatistic
+    from ggdp.tables.table_release import Table
 
 
 # With the counts in it, a heat map has at most so many rows, and half as many columns.

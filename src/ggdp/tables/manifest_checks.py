@@ -58,11 +58,10 @@ from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
 from ggdp.releases.release import adjusted, charged_to, released
 from ggdp.releases.release_manifest import manifest_of, manifest_schema
-from ggdp.tables.charge import release_of_zeros
-from ggdp.tables.manifest import table_manifest
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
-from ggdp.tables.table_plan import plan_with_noise
+from ggdp.tables.table_manifest import table_manifest
+from ggdp.tables.table_plan import plan_with_noise, release_of_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

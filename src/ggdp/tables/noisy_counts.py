@@ -18,10 +18,9 @@ from ggdp.sampling.entropy import is_private, random_words
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.cells import crowded
 from ggdp.tables.engines.spark.written_release import ExecutorRelease, WrittenRelease, release_on_executors
-from ggdp.tables.release import TableRelease, tables_of, tables_with_statistics
-from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
-from ggdp.tables.request_rules import too_many_cells
+from ggdp.tables.request import MOST_IN_MEMORY, TableRequest, too_many_cells
 from ggdp.tables.statistics.released_statistics import drawn_quantiles, noisy_sums
+from ggdp.tables.table_release import TableRelease, tables_of, tables_with_statistics
 from ggdp.tables.thresholds import kept_keys, sparse_cells
 from ggdp.tables.units_over_limit import joint
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from ggdp.tables.plan_summary import TITLE, summary_rows
 from ggdp.tables.statistics.released_statistics import shown_estimate
-from ggdp.tables.unit_descriptions import number_of
+from ggdp.tables.table_manifest import number_of
+from ggdp.tables.table_plan import TITLE, summary_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ggdp.tables.release import Table, TableRelease
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.table_release import Table, TableRelease
 
 _SHOWN_ROWS = 10
 

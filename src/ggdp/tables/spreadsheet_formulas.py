@@ -1,9 +1,9 @@
 r"""Texts that a spreadsheet takes for a formula when it opens a CSV file.
 
 A spreadsheet evaluates a field that begins with one of a few signs, in quotes or not. An apostrophe before it prevents
-that, but a program that reads the file then has another text. So `ggdp.tables.writing` puts one before texts that come
-from the data; declared labels and names of columns, which a program compares with the domain, stay as they are, and
-whoever declares such a label is warned when the release is planned.
+that, but a program that reads the file then has another text. So `ggdp.tables.output_files` puts one before texts that
+come from the data; declared labels and names of columns, which a program compares with the domain, stay as they are,
+and whoever declares such a label is warned when the release is planned.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import pytest
 from tests.tables.engines.zoo import ENGINES
 
 from ggdp.errors import ArgumentError
-from ggdp.tables.check import check_table
 from ggdp.tables.engines import open_source
+from ggdp.tables.source_check import check_table
 
 TABLE = pa.table({"Patient ID": [1], "ward": ["eyes"], "age": [3]})
 

@@ -4,7 +4,7 @@ import pytest
 
 import ggdp
 from ggdp.cli.app import run
-from ggdp.cli.statistics import statistics_of
+from ggdp.cli.flags import statistics_of
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 DOMAIN = {

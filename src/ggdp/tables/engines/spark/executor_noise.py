@@ -27,8 +27,7 @@ from ggdp.errors import ArgumentError, GgdpError
 from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.sampling import SeededSource
 from ggdp.sampling.entropy import checked_source
-from ggdp.tables.request import COUNTS
-from ggdp.tables.request_rules import COVERS
+from ggdp.tables.request import COUNTS, COVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -34,11 +34,9 @@ from ggdp.sampling.uniform import uniform_integers
 from ggdp.tables.engines.frames import quietly
 from ggdp.tables.engines.spark.executor_noise import NoiseTask
 from ggdp.tables.engines.spark.executor_release import digests, release_cells, require_committer
-from ggdp.tables.intervals import allowance, level_of
-from ggdp.tables.manifest import table_manifest
-from ggdp.tables.release import ArrowViews, TableRelease, tables_of
-from ggdp.tables.unit_descriptions import covered
-from ggdp.tables.writing import put
+from ggdp.tables.output_files import put
+from ggdp.tables.table_manifest import covered, table_manifest
+from ggdp.tables.table_release import ArrowViews, TableRelease, allowance, level_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

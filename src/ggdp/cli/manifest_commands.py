@@ -1,4 +1,9 @@
-"""``ggdp verify``: certificates proved again, manifests checked against themselves, their files and signatures."""
+"""``ggdp verify``: certificates proved again, manifests checked against themselves, their files and signatures.
+
+``ggdp account``: from manifests to the total of what was published.
+
+``ggdp report``: from manifests to a page for the people who sign, and an entry for the registry of deployments.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
-from ggdp.cli.output import AsJson, print_json, printable, say
+from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.signatures import checked_signature, read_signers
 
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.certificate import Certificate
     from ggdp.signatures import Signature
+
 
 _NEITHER = "is neither a manifest nor a certificate of ggdp"
 _STATES = {"same": "unchanged", "changed": "CHANGED", "absent": "not found next to the manifest, not checked"}
@@ -136,3 +143,125 @@ def _claim(certificate: Certificate) -> str:
         f"{certificate.quantity} <= {certificate.proved!r}{at}, for noise of order {law.order!r} and scale "
         f"{law.scale!r}; proved again"
     )
+
+
+# Where neither is asked for: the delta that most publications state.
+USUAL_DELTA = 1e-6
+
+
+def account(
+    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
+    delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Find delta at this epsilon.")] = None,
+    signer: Signer = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute what several releases of the same people cost together.
+
+    The total is tight: it is proved from both sides, and usually less than the sum of all epsilons.
+    """
+    if delta is not None and epsilon is not None:
+        message = "give either --delta or --epsilon"
+        raise typer.BadParameter(message)
+    if epsilon is None and delta is None:
+        delta = USUAL_DELTA
+    from ggdp.composition import compose
+
+    try:
+        if signer is not None:
+            # The files that a signed manifest names are signed, too.
+            from ggdp.reports.published import read_release
+            from ggdp.signatures import read_signers
+
+            for manifest in manifests:
+                read_release(manifest, read_signers(signer))
+        total = compose(manifests, signer=signer)
+    except ArgumentError as refused:
+        if refused.argument not in ("parts", "manifests"):
+            raise
+        raise ArgumentError("MANIFEST", refused.value, refused.expected) from None
+    found = total.to_dict(epsilon=epsilon, delta=delta)
+    note = (
+        "The total holds if the noise of every release was fixed without looking at earlier results; otherwise use the "
+        f"plain sum, {total.basic}."
+    )
+    if as_json:
+        print_json({**found, "note": note})
+        return
+    shown = "no finite epsilon" if found["epsilon"] is None else rounded_up_text(found["epsilon"], 6)
+    lower = "none" if found["lower"] is None else rounded_text(found["lower"], 6)
+    rows = [
+        ("epsilon", shown),
+        ("delta", rounded_up_text(found["delta"], 6)),
+        (f"proved lower bound of {found['asked']}", lower),
+        ("plain sum", str(total.basic)),
+        ("releases", str(sum(part.count for part in total.parts))),
+    ]
+    print_table("Total", rows)
+    print_table(
+        "",
+        [(part.name, str(part.guarantee), part.signature or "none") for part in total.parts],
+        header=("release", "guarantee alone", "signature"),
+    )
+    say(note)
+    note_unknown_keys(part.signature for part in total.parts)
+
+
+def report(
+    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
+    deployment: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Your answers to what no manifest can know; open questions without it."),
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="URL", help="The ledger of the releases, a file or postgresql://...")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write the page to this file.")] = None,
+    registry: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="Write an entry for the public registry of deployments."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that already exist.")] = False,
+    signer: Signer = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a report on releases for the people who sign.
+
+    It says what was published, who is protected, and what is open. Every certificate is proved again, and every record
+    of the ledger is checked. The page needs no network and prints on A4 and letter. Questions of NIST SP 800-226 that
+    only you can answer are taken from --deployment.
+    """
+    if out is None and registry is None and not as_json:
+        raise typer.BadParameter("give a file for the page, --registry, or --json", param_hint="'--out'")
+    from ggdp.reports import report as made
+
+    try:
+        found = made(
+            manifests,
+            deployment=deployment,
+            ledger=ledger,
+            out=out,
+            registry=registry,
+            overwrite=overwrite,
+            signer=signer,
+        )
+    except ArgumentError as refused:
+        expected = refused.expected.replace("`overwrite=True`", "--overwrite")
+        name = {"manifests": "MANIFEST"}.get(refused.argument, refused.argument)
+        raise ArgumentError(name, refused.value, expected) from None
+    files = [str(file) for file in (out, registry) if file is not None]
+    if as_json:
+        print_json({"files": files, **found.to_dict()})
+        return
+    for problem in found.problems:
+        say(f"warning: {problem}", err=True)
+    number = len(found.releases)
+    proved = sum(release.certificate is not None for release in found.releases)
+    certificates = "certificate" if proved == 1 else "certificates"
+    say(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
+    say("Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases"))
+    opened = len(found.open_rows)
+    if opened:
+        say(f"{opened} {'question is' if opened == 1 else 'questions are'} open; answer them in --deployment.")
+    note_unknown_keys(release.signature for release in found.releases)
+    say("Written: " + ", ".join(files))

@@ -18,6 +18,8 @@ References
 ----------
 W3C, "Metadata Vocabulary for Tabular Data", 2015, section 5.6 (columns) and 4.11.1 (datatypes). The column ``covers``
 is an attribute of observations in the manner of SDMX: the same in every row, so that no count is read without it.
+
+What tables count and whom they protect, in words.
 """
 
 from __future__ import annotations
@@ -25,9 +27,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ggdp.releases.release_manifest import Wording, manifest_of
-from ggdp.tables import unit_descriptions as words
 from ggdp.tables.column import Column
-from ggdp.tables.request_rules import COVERS
+from ggdp.tables.request import COVERS
 from ggdp.tables.statistics.margins import (
     column_descriptions,
     noise_sentences,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
     from ggdp.tables.units_over_limit import CutCount
+
 
 _DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
 
@@ -69,7 +71,7 @@ def table_manifest(
             "tables": [
                 {
                     **file,
-                    **words.table_properties(request, number),
+                    **table_properties(request, number),
                     "tableSchema": {"columns": _columns(request, number), "primaryKey": list(request.by[number])},
                 }
                 for number, file in enumerate(written)
@@ -91,7 +93,7 @@ def _wording(plan: TablePlan, cut: Sequence[CutCount]) -> Wording:
         said += statistic_sentences(request)
     complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
     return Wording(
-        protected=words.protected_unit(request),
+        protected=protected_unit(request),
         first=" ".join(said),
         true="the counts without noise",
         complete=tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else (),
@@ -104,7 +106,7 @@ def _counted(request: TableRequest) -> str:
         each = "" if request.unit_name is None else f", one for each of the {request.unit_name}"
         return f"Each count is a number of rows{each}."
     if request.count == "rows":
-        whose = f"with the same value of the column {request.unit!r} belong to one of the {words.units_noun(request)}"
+        whose = f"with the same value of the column {request.unit!r} belong to one of the {units_noun(request)}"
         return f"Each count is a number of rows; rows {whose}."
     if request.unit_name is None:
         return f"Each count is a number of different values of the column {request.unit!r}."
@@ -115,11 +117,9 @@ def _left_out(request: TableRequest) -> list[str]:
     """Return how much of a unit is counted, and what that does to counts and intervals."""
     if not any(request.can_cut):
         return []
-    rows = words.number_of(request.most_in_a_cell, "row")
+    rows = number_of(request.most_in_a_cell, "row")
     be = "is" if request.most_in_a_cell == 1 else "are"
-    said = [f"Of each of the {words.units_noun(request)} at most {rows} {be} counted in a cell"] * (
-        request.count == "rows"
-    )
+    said = [f"Of each of the {units_noun(request)} at most {rows} {be} counted in a cell"] * (request.count == "rows")
     # Where a table has no more cells than a unit is counted in, none is left out.
     within = [
         names
@@ -134,7 +134,7 @@ def _left_out(request: TableRequest) -> list[str]:
         said.append(f"{'e' if said else 'E'}ach of them is counted in at most {cells} of {tables}")
         said.append("if it is in more, they are chosen at random")
     covered = (
-        f"The intervals allow for those that are left out: they cover all {words.units_noun(request)} of a cell."
+        f"The intervals allow for those that are left out: they cover all {units_noun(request)} of a cell."
         if request.count_cut is not None
         else "The intervals cover what is counted, not what is left out."
     )
@@ -143,10 +143,10 @@ def _left_out(request: TableRequest) -> list[str]:
 
 def _of_cut(request: TableRequest, count: CutCount) -> str:
     table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
-    cells = f"{words.number_of(request.max_cells or 1, 'cell')}{table}"
+    cells = f"{number_of(request.max_cells or 1, 'cell')}{table}"
     about = f"about {max(count.noisy, 0):,} (95 % interval: {count.lower:,} to {count.upper:,})"
     return (
-        f"The number of {words.units_noun(request)} in more than {cells} is {about}; it has noise of its own, and is "
+        f"The number of {units_noun(request)} in more than {cells} is {about}; it has noise of its own, and is "
         "part of the guarantee."
     )
 
@@ -182,7 +182,7 @@ def _cut(plan: TablePlan, cut: Sequence[CutCount]) -> dict[str, Any] | None:
 
 
 def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
-    domain, covers = request.domains[number], words.covered(request, number)
+    domain, covers = request.domains[number], covered(request, number)
     keys = [{"name": column.name, "datatype": _datatype(column), "dc:description": _said(column)} for column in domain]
     counts = [
         {"name": name, "datatype": "integer", "dc:description": said} for name, said in _counts(request, number).items()
@@ -197,13 +197,13 @@ def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
 
 
 def _counts(request: TableRequest, number: int) -> dict[str, str]:
-    covers = words.covered(request, number) or "the count without noise"
-    limited = words.limits(request, number)
+    covers = covered(request, number) or "the count without noise"
+    limited = limits(request, number)
     interval = f"95 % interval for {covers}; from the raw noisy count"
     if request.nonnegative:
         interval += ", at least 0"
     return {
-        "count": f"count of {words.counted(request)} after the adjustments that the manifest names"
+        "count": f"count of {counted(request)} after the adjustments that the manifest names"
         + (f"; {limited}" if limited else ""),
         "noisy_count": "raw noisy count; it may be negative",
         "lower": f"lower end of the {interval}",
@@ -226,3 +226,88 @@ def _said(column: Column) -> str:
     what = bins if column.kind == "bins" else "public levels"
     extra = [f"{label!r} for {role}" for role, label in (("others", column.other), ("none", column.missing)) if label]
     return ", ".join([what, *extra])
+
+
+def number_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> number_of(1, "cell"), number_of(1200, "row")
+    ('1 cell', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def units_noun(request: TableRequest) -> str:
+    """Return what units are called: the name that was given, or units."""
+    return request.unit_name or "units"
+
+
+def counted(request: TableRequest) -> str:
+    """Return what a count is a number of.
+
+    Examples
+    --------
+    >>> from ggdp import PureDP
+    >>> from ggdp.tables.request import TableRequest
+    >>> domain = {"ward": ["births", "eyes", "surgery"]}
+    >>> counted(TableRequest(by="ward", goal=PureDP(1.0), domain=domain))
+    'rows'
+    >>> counted(TableRequest(by="ward", goal=PureDP(1.0), domain=domain, unit="patient", max_cells=2))
+    "different values of 'patient'"
+    """
+    if request.unit is None or request.count == "rows":
+        return "rows" if request.unit is not None else request.unit_name or "rows"
+    return request.unit_name or f"different values of {request.unit!r}"
+
+
+def limits(request: TableRequest, table: int) -> str:
+    """Return how much of a unit is counted in one of the tables; nothing where all of it is."""
+    if not request.can_cut[table]:
+        return ""
+    most, size = request.most_cells[table], request.sizes[table]
+    cells = number_of(most, "cell")
+    if request.count == "units":
+        return f"at most {cells} each"
+    within = "a cell" if most == size else f"each of at most {cells}"
+    return f"at most {number_of(request.most_in_a_cell, 'row')} in {within} for each of the {units_noun(request)}"
+
+
+def covered(request: TableRequest, table: int) -> str | None:
+    """Return what the intervals of a table cover, where that is not all that the source holds; else None.
+
+    Examples
+    --------
+    >>> from ggdp import PureDP
+    >>> from ggdp.tables.request import TableRequest
+    >>> asked = {"by": "ward", "goal": PureDP(1.0), "domain": {"ward": ["births", "eyes", "surgery"]}, "unit": "id"}
+    >>> covered(TableRequest(**asked, max_cells=2), 0)
+    'units counted, at most 2 cells each'
+    >>> covered(TableRequest(**asked, max_cells=2, count_cut=0.1, unit_name="patients"), 0)
+    'all patients; counts: at most 2 cells each'
+    >>> covered(TableRequest(**asked, max_cells=3), 0) is None
+    True
+    """
+    limited = limits(request, table)
+    if not limited:
+        return None
+    if request.count_cut is not None:
+        return f"all {units_noun(request)}; counts: {limited}"
+    return f"{units_noun(request) if request.count == 'units' else 'rows'} counted, {limited}"
+
+
+def table_properties(request: TableRequest, table: int) -> dict[str, Any]:
+    """Return what is known of one table beforehand, as plans and manifests have it."""
+    return {
+        "regime": request.regimes[table],
+        "cells": request.sizes[table],
+        "max_cells": request.most_cells[table],
+        "covers": covered(request, table),
+    }
+
+
+def protected_unit(request: TableRequest) -> str:
+    """Return the protected unit, in words: what one of two neighbours lacks."""
+    rows = "one row" if request.unit is None else f"all rows with one value of the column {request.unit!r}"
+    return rows if request.unit_name is None else f"{rows} (one of the {request.unit_name})"

@@ -1,4 +1,11 @@
-"""Flags shared by the commands on tables, which name and declare columns, and errors that name flags."""
+"""Flags of a goal and of a sensitivity, shared by the commands.
+
+Flags shared by the commands on tables, which name and declare columns, and errors that name flags.
+
+Flags for statistics beside the counts: which ones, of which columns, in which public ranges.
+
+Flags and steps shared by the commands that spend a budget: ``ggdp release`` and ``ggdp range``.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +20,73 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from ggdp.cli.query import numbers_of
-from ggdp.errors import ArgumentError, GgdpError, LedgerError
+from ggdp import _validate
+from ggdp.cli.output import print_json, print_table, say
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, LedgerError
+from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ggdp.privacy import Guarantee
+    from ggdp.tables import TablePlan
     from ggdp.tables.domain import Domain
+    from ggdp.tables.statistics import Statistic
+
+
+# The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
+Support: TypeAlias = Literal["real", "integer"]
+
+Epsilon = Annotated[float, typer.Option(help="Epsilon of the goal.")]
+Delta = Annotated[float | None, typer.Option(help="Delta of the goal.")]
+NotionFlag = Annotated[
+    Notion | None, typer.Option(help="Notion of privacy; by default pure without --delta and approximate with it.")
+]
+Size = Annotated[float | None, typer.Option(help="Largest change of one coordinate (default: 1).")]
+Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="Largest change of each coordinate.")]
+MaxCells = Annotated[
+    int | None,
+    typer.Option(help="Most cells that one unit is in; under replace-one, twice as many cells move."),
+]
+NeighboursFlag = Annotated[Neighbours, typer.Option(help="Which data sets are neighbours.")]
+SupportFlag = Annotated[Support, typer.Option(help="Support of the noise.")]
+
+
+def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
+    """Return the goal that the flags describe."""
+    notion = notion or ("pure" if delta is None else "approximate")
+    if notion == "pure":
+        if delta:
+            raise ArgumentError("delta", delta, "a pure goal has no delta; leave it out or choose another notion")
+        return PureDP(epsilon)
+    if delta is None:
+        raise ArgumentError("delta", delta, f"is required for {notion} DP")
+    return ProbabilisticDP(epsilon, delta) if notion == "probabilistic" else ApproxDP(epsilon, delta)
+
+
+def sensitivity_of(
+    sensitivity: float | None, box: str | None, max_cells: int | None, neighbours: Neighbours
+) -> Sensitivity:
+    """Return the sensitivity that the flags describe."""
+    if box is not None:
+        if sensitivity is not None or max_cells is not None:
+            raise ArgumentError("box", box, "cannot be combined with --sensitivity or --max-cells")
+        sizes = [_validate.positive(box=size) for size in numbers_of("box", box)]
+        return Sensitivity.box(sizes, neighbours=neighbours)
+    size = 1.0 if sensitivity is None else _validate.positive(sensitivity=sensitivity)
+    if max_cells is None:
+        return Sensitivity.disjoint(size, neighbours=neighbours)
+    moving = Sensitivity.histogram(neighbours, max_cells).moving
+    return Sensitivity.cells(moving, size, neighbours=neighbours)
+
+
+def numbers_of(name: str, text: str, separator: str = ",") -> list[float]:
+    """Return the numbers of a flag."""
+    try:
+        return [float(part) for part in text.split(separator)]
+    except ValueError:
+        raise ArgumentError(name, text, f"must be numbers separated by {separator!r}") from None
+
 
 # The words of `ggdp.tables.plan_table`, which is too heavy to load before it is needed.
 EngineName: TypeAlias = Literal["duckdb", "spark"]
@@ -352,3 +419,215 @@ def _listed(flag: str, text: str, values: str) -> list[str]:
             flag, text, "must be values separated by ',', with \"...\" around one that has a comma"
         ) from None
     return row if '"' in values else [item.strip() for item in row]
+
+
+# The words of `ggdp.tables.statistics`, which is too heavy to load before it is needed.
+PerUnitName: TypeAlias = Literal["sum", "mean", "min", "max"]
+
+MeanOf = Annotated[
+    list[str] | None, typer.Option(metavar="COL", help="Publish the mean of a column in each cell; needs its range.")
+]
+SumOf = Annotated[
+    list[str] | None,
+    typer.Option("--sum", metavar="COL", help="Publish the sum of a column in each cell; needs its range."),
+]
+VarianceOf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL", help="Publish the variance of a column in each cell; needs its range."),
+]
+QuantileOf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL=Q[,Q...]", help="Publish quantiles of a column (income=0.25,0.5,0.75); needs its range."),
+]
+Range = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--range",
+        metavar="COL=LO:HI[:STEP]",
+        help="Public range of a column of numbers (income=0:200000); values outside are clamped to it.",
+    ),
+]
+PerUnit = Annotated[
+    PerUnitName | None,
+    typer.Option(help="With --unit: how the rows of a unit in a cell become one value; sum for --sum, else mean."),
+]
+Weight = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL=W", help="Weight of a column among the statistics: twice the weight, half the noise."),
+]
+
+
+def statistics_of(
+    means: Sequence[str] | None,
+    sums: Sequence[str] | None,
+    variances: Sequence[str] | None,
+    quantiles: Sequence[str] | None,
+) -> list[Statistic]:
+    """Return the statistics that flags ask for, in the order of the flags."""
+    from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
+
+    found: list[Statistic] = []
+    for kind, columns in ((Mean, means), (Sum, sums), (Variance, variances)):
+        found += [kind(column) for column in columns or ()]
+    fractions: dict[str, list[float]] = {}
+    for text in quantiles or ():
+        column, values = _split("--quantile", text, "COL=0.5")
+        with _shown_as_typed("--quantile", text):
+            # Each flag is checked by itself, so that an error shows it.
+            Quantile(column, numbers_of("--quantile", values))
+        fractions.setdefault(column, []).extend(numbers_of("--quantile", values))
+    return found + [Quantile(column, values) for column, values in fractions.items()]
+
+
+def flags_of(
+    means: Sequence[str] | None,
+    sums: Sequence[str] | None,
+    variances: Sequence[str] | None,
+    quantiles: Sequence[str] | None,
+) -> dict[str, str]:
+    """Return the flags that name each column, and each published value, as they are typed.
+
+    Examples
+    --------
+    >>> flags_of(["age"], None, ["age"], None)
+    {'age': '--mean, --variance', 'mean_age': '--mean', 'variance_age': '--variance'}
+    """
+    found: dict[str, str] = {}
+    named = [text.rpartition("=")[0].strip() for text in quantiles or ()]
+    for kind, columns in (("mean", means), ("sum", sums), ("variance", variances), ("quantile", named)):
+        for column in dict.fromkeys(columns or ()):
+            found[column] = f"{found[column]}, --{kind}" if column in found else f"--{kind}"
+            found[f"{kind}_{column}"] = f"--{kind}"
+    return found
+
+
+def require_columns_or_statistics(marginals: Sequence[Sequence[str]], statistics: Sequence[Statistic]) -> None:
+    """Raise if there is nothing to publish."""
+    if not marginals and not statistics:
+        raise typer.BadParameter("name columns to count by, or a statistic, such as --mean COL", param_hint="'--by'")
+
+
+def with_ranges(domain: Domain, ranges: Sequence[str] | None) -> Domain:
+    """Return a domain with the ranges of flags."""
+    from ggdp.tables.column import Column
+    from ggdp.tables.domain import Domain
+    from ggdp.tables.value_range import ValueRange
+
+    declared: dict[str, dict[str, Any]] = {column.name: column.arguments() for column in domain}
+    for text in ranges or ():
+        column, values = _split("--range", text, "COL=0:100")
+        parts = values.split(":")
+        if len(parts) not in (2, 3):
+            raise ArgumentError("--range", text, "must be COL=LOW:HIGH or COL=LOW:HIGH:STEP, such as income=0:200000")
+        arguments = declared.setdefault(column, {"name": column})
+        if arguments.get("range") is not None:
+            raise ArgumentError(
+                "--range", text, f"{column!r} already has a range, in the domain or by another flag; keep one"
+            )
+        with _shown_as_typed("--range", text):
+            arguments["range"] = ValueRange(*(part.strip() for part in parts))
+    return Domain([Column(**arguments) for arguments in declared.values()], domain.impossible)
+
+
+def weights_of(weights: Iterable[str] | None) -> dict[str, float] | None:
+    """Return the weights of columns."""
+    found: dict[str, float] = {}
+    for text in weights or ():
+        column, value = _split("--weight", text, "COL=2")
+        if column in found:
+            raise ArgumentError("--weight", text, f"{column!r} already has a weight; keep one")
+        with _shown_as_typed("--weight", text):
+            found[column] = _validate.positive(weight=numbers_of("--weight", value)[0])
+        if "," in value:
+            raise ArgumentError("--weight", text, "must be one number: COL=2")
+    return found or None
+
+
+@contextmanager
+def _shown_as_typed(flag: str, text: str) -> Iterator[None]:
+    """Make errors show a flag with its value as it is typed."""
+    try:
+        yield
+    except ArgumentError as refused:
+        part = refused.value if isinstance(refused.value, str) else ""
+        said = f"{part!r} {refused.expected}" if part and text.partition("=")[2] != part else refused.expected
+        raise ArgumentError(flag, text, said) from None
+
+
+def _split(flag: str, text: str, example: str) -> tuple[str, str]:
+    """Return the column and the value of a flag; a name may have equals signs in it, a value has none."""
+    column, sign, value = text.rpartition("=")
+    if not sign or not column.strip():
+        raise ArgumentError(flag, text, f"must be a column, '=' and its value: {example}")
+    return column.strip(), value
+
+
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="URL",
+        help="Charge the release to this ledger, a file or postgresql://..., before a row is read.",
+    ),
+]
+Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, for --ledger.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Read no data; print what would be released and what it would cost.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier output (and spend the budget again).")]
+
+
+@contextmanager
+def releasing(files: Iterable[Path]) -> Iterator[None]:
+    """Run a release, and say afterwards if it replaced files of an earlier one.
+
+    Errors that are not ours, which might quote data, are replaced by one without a reason; notes are kept.
+    """
+    replaces = any(file.exists() for file in files)
+    try:
+        with working("counting"):
+            yield
+    except (GgdpError, MemoryError):
+        raise
+    except Exception as failed:
+        message = "the release failed, and nothing was published. The reason is not shown, since it might reveal data"
+        error = GgdpError(message)
+        for note in getattr(failed, "__notes__", ()):
+            error.add_note(note)
+        raise error from None
+    if replaces:
+        print_warnings(["an earlier output is replaced; each run spends the privacy budget again"])
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings to standard error."""
+    for warning in warnings:
+        say(f"warning: {warning}", err=True)
+
+
+def fit_of(plan: TablePlan, ledger: str | None, analyst: str | None) -> dict[str, Any]:
+    """Return whether a release fits in what remains of a ledger, and if not, what remains and what would fit."""
+    if ledger is None:
+        return {}
+    from ggdp.ledger import Ledger
+
+    try:
+        Ledger(ledger).require_fit(plan, analyst)
+    except BudgetExceededError as refused:
+        return {"fits": False, "refusal": str(refused)}
+    return {"fits": True}
+
+
+def print_plan(
+    document: dict[str, Any], rows: Sequence[tuple[str, str]], fit: dict[str, Any], *, as_json: bool
+) -> None:
+    """Print what a plan says, and whether it fits in what remains of a ledger."""
+    if as_json:
+        print_json(document | fit)
+        return
+    from ggdp.tables.table_plan import TITLE
+
+    print_table(f"dry run: {TITLE}", rows)
+    if fit:
+        refusal = fit.get("refusal", "")
+        say("It fits in what remains of the ledger." if fit["fits"] else f"{refusal[0].upper()}{refusal[1:]}.")

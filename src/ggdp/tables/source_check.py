@@ -1,4 +1,21 @@
-"""Comparing a source with its domain before a release. Nothing here is private.
+"""What each choice of `max_cells` cuts and costs. Nothing here is private.
+
+========  ====================================================================================
+c_u       distinct cells of a table that unit u is in
+S(M)      sum of min(c_u, M) over units: pairs of unit and cell that are kept if M are counted
+F         cells of the table that are not empty
+h(M)      plus-minus at 95 % of pure Laplace noise where a unit is in M cells of each table
+========  ====================================================================================
+
+Which M to recommend: the one with the least h(M) + (S(infinity) - S(M)) / F, that is noise and what is cut from a cell
+on average, among those listed; the smallest of several. It is found by a look at the data, so it must not be published:
+a published number such as `max_cells` should be chosen by what is known of such data.
+
+Results of comparing a source with its domain. Nothing here is private.
+
+Checks of how the records of text files were read. NOT private.
+
+Comparing a source with its domain before a release. Nothing here is private.
 
 What is counted where is asked of the engine in the same way as a release asks it: each declared column once more with a
 level for what is not declared and one for nulls, so that every row has a code.
@@ -7,7 +24,9 @@ level for what is not declared and one for nulls, so that every row has a code.
 from __future__ import annotations
 
 import math
+import os
 import re
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,21 +35,25 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
-from ggdp.privacy import ApproxDP
-from ggdp.tables.check_max_cells import max_cells_choices, quantiles
-from ggdp.tables.check_result import ColumnCheck, MarginalCheck, RangeCheck, TableCheck, UnitCheck
-from ggdp.tables.check_text import text_check
+from ggdp.mechanisms import Mechanism
+from ggdp.privacy import ApproxDP, PureDP, Sensitivity
+from ggdp.releases.mechanism_record import LEVEL
 from ggdp.tables.column import Column
 from ggdp.tables.domain import Domain
 from ggdp.tables.engines import CountQuery, open_source
 from ggdp.tables.engines.cells import clamped_totals, keys
+from ggdp.tables.engines.duckdb.database import connected
+from ggdp.tables.engines.duckdb.reading import json_problems
 from ggdp.tables.engines.exact_sums import SummedMeasure
+from ggdp.tables.engines.files import found_files
+from ggdp.tables.engines.frames import quietly
 from ggdp.tables.engines.kinds import binned
 from ggdp.tables.engines.suggestions import headers_in_errors
-from ggdp.tables.engines.text_files import text_format
+from ggdp.tables.engines.text_files import Found, fields_found, text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
+from ggdp.tables.table_noise import LAPLACE, table_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,9 +63,345 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.tables.engines import TableSource
+    from ggdp.tables.engines.files import Files
     from ggdp.tables.engines.frames import Frame
+    from ggdp.tables.engines.text_files import TextFormat
     from ggdp.tables.request import Regime
     from ggdp.tables.statistics.statistic import PerUnit, Statistic
+
+
+_QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+
+
+def max_cells_choices(
+    cells: NDArray[np.int64], units: NDArray[np.int64], filled: int, sizes: Sequence[int | None], epsilon: float
+) -> dict[str, Any]:
+    """Return quantiles of the cells of units, what each `max_cells` leaves and costs, and the one to recommend."""
+    whole = int((cells * units).sum())
+    choices = []
+    for limit in _candidates(int(cells.max())):
+        kept = int((np.minimum(cells, limit) * units).sum())
+        moving = sum(limit if size is None else min(limit, size) for size in sizes)
+        noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
+        choices.append(
+            {
+                "max_cells": limit,
+                "kept": kept / whole if whole else 1.0,
+                "cut": (whole - kept) / filled if filled else 0.0,
+                "units_cut": int(units[cells > limit].sum()),
+                "plus_minus": int(noise.law.half_width(LEVEL)),
+            }
+        )
+    best = min(choices, key=lambda choice: (choice["plus_minus"] + choice["cut"], choice["max_cells"]))
+    return {"quantiles": quantiles(cells, units), "choices": tuple(choices), "recommended": best["max_cells"]}
+
+
+def quantiles(values: NDArray[np.int64], weights: NDArray[np.int64]) -> dict[str, int]:
+    """Return quantiles of values, given how often each occurs."""
+    if not values.size:
+        return dict.fromkeys((f"{q:g}" for q in _QUANTILES), 0)
+    sorting = np.argsort(values)
+    values, below = values[sorting], np.cumsum(weights[sorting])
+    places = {q: min(int(np.searchsorted(below, math.ceil(q * below[-1]))), values.size - 1) for q in _QUANTILES}
+    return {f"{q:g}": int(values[place]) for q, place in places.items()}
+
+
+def _candidates(most: int) -> list[int]:
+    """Return 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing."""
+    found, power = [], 1
+    while True:
+        for digit in (1, 2, 3, 5):
+            found.append(digit * power)
+            if found[-1] >= most:
+                return found
+        power *= 10
+
+
+NOTICE = "NOT PRIVATE: computed from the data without noise. Do not publish it, or anything chosen by it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnCheck:
+    """The values of a column compared with its declaration.
+
+    Attributes
+    ----------
+    name, declared : str
+        The column, and what is declared of it: ``text``, ``integer``, ``boolean``, ``date``, ``bins`` or ``open``.
+    rows, nulls : int
+        How many rows there are, and how many of them have no value.
+    unmatched : int
+        Rows with a value that is neither a declared level nor in a bin.
+    unparsable : int
+        Of these, with bins: values that are not numbers, or not times; the others are outside the edges.
+    distinct_unmatched : int or None
+        How many different values that is; None where it was not counted.
+    most_frequent : tuple of (str, int)
+        The most frequent of these values, with their rows.
+    unseen : tuple
+        Declared levels that no row has. They must stay declared.
+    advice : tuple of str
+        What to do.
+    """
+
+    name: str
+    declared: str
+    rows: int
+    nulls: int
+    unmatched: int = 0
+    unparsable: int = 0
+    distinct_unmatched: int | None = None
+    most_frequent: tuple[tuple[str, int], ...] = ()
+    unseen: tuple[Any, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeCheck:
+    """The numbers of a column compared with its public range.
+
+    Attributes
+    ----------
+    name, range : str
+        The column, and its range and step.
+    rows, nulls : int
+        How many rows there are, and how many of them have no value.
+    not_numbers : int
+        Rows with a value that is not a number; no statistic counts them.
+    below, above : int
+        Rows with numbers that would be clamped to the lower and to the upper end.
+    totals_below, totals_above : int or None
+        Units whose rows in a cell add up to a number that would be clamped, cell by cell; None without units or a sum.
+    advice : tuple of str
+        What to do.
+    """
+
+    name: str
+    range: str
+    rows: int
+    nulls: int
+    not_numbers: int
+    below: int
+    above: int
+    totals_below: int | None = None
+    totals_above: int | None = None
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginalCheck:
+    """One table that would be released: its size, and how many rows it would count.
+
+    Attributes
+    ----------
+    by : tuple of str
+        Its columns.
+    cells : int or None
+        Cells of the domain; None if a column is open.
+    filled : int
+        Cells that are not empty.
+    rows : int
+        Rows that are counted in one of them.
+    impossible_rows : int
+        Rows in cells that are declared to be impossible, which are not counted.
+    """
+
+    by: tuple[str, ...]
+    cells: int | None
+    filled: int
+    rows: int
+    impossible_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitCheck:
+    """How many cells units are in, and what `max_cells` would keep of them.
+
+    Attributes
+    ----------
+    column : str
+        The column of units.
+    units, null_rows : int
+        Different units, and rows without one, which are not counted.
+    tables : tuple of dict
+        For each table: ``by``; ``quantiles`` of the cells of a unit, and of the rows of a unit in a cell
+        (``row_quantiles``); ``choices``, for each M the share of pairs of unit and cell that is ``kept``, the number of
+        ``units_cut``, how many are ``cut`` from a cell on average, and the ``plus_minus`` at 95 % of pure Laplace
+        noise; ``recommended``, the M with the least sum of plus-minus and cut.
+    epsilon : float
+        What the noise is for.
+    """
+
+    column: str
+    units: int
+    null_rows: int
+    tables: tuple[dict[str, Any], ...]
+    epsilon: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCheck:
+    """Results of a check before a release. Not private.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the source.
+    regime : {"declared", "sparse", "open", "mixed"}
+        Which kind of table a release would be; sparse if it needs `false_cells`.
+    columns : tuple of ColumnCheck
+        The columns.
+    marginals : tuple of MarginalCheck
+        The tables.
+    units : UnitCheck or None
+        The units, if a column of them was named.
+    ranges : tuple of RangeCheck
+        The columns of statistics.
+    text : TextCheck or None
+        How records were read, of CSV and JSON files.
+    """
+
+    rows: int
+    regime: Regime
+    columns: tuple[ColumnCheck, ...]
+    marginals: tuple[MarginalCheck, ...]
+    units: UnitCheck | None
+    ranges: tuple[RangeCheck, ...] = ()
+    text: TextCheck | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as plain values, ready for JSON, the warning first."""
+        found = asdict(self)
+        for column in found["columns"]:
+            column["unseen"] = [level if isinstance(level, str | int) else str(level) for level in column["unseen"]]
+        return {"notice": NOTICE, **found}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCheck:
+    """How the records of CSV and JSON files were read.
+
+    Attributes
+    ----------
+    encoding : str
+        The encoding that was assumed.
+    records : int
+        How many records there are: each is a row.
+    invalid : int
+        Records with text that is not valid in the encoding; such text matches no level.
+    surplus : int
+        Records with more fields than the header names; the further fields are ignored.
+    further_lines : int
+        Line ends inside records of CSV files, or blank lines.
+    with_line_ends : int
+        Records with a line feed or a carriage return inside, which strict lines would split.
+    not_objects : int, optional
+        Records of JSON files that are not JSON objects, and so rows without values; None for CSV files.
+    advice : tuple of str
+        What to do.
+    """
+
+    encoding: str
+    records: int
+    invalid: int
+    surplus: int
+    further_lines: int
+    with_line_ends: int
+    not_objects: int | None = None
+    advice: tuple[str, ...] = ()
+
+
+def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
+    """Return how the records of text files were read; None for anything else."""
+    files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
+    if files is None or files.format == "parquet":
+        return None
+    return quietly(files.named, lambda: (_csv_check if files.has_header else _json_check)(files))
+
+
+def _json_check(files: Files) -> TextCheck:
+    connection = connected()
+    try:
+        records, invalid, others, several = json_problems(connection, files)
+    finally:
+        connection.close()
+    advice = [_encoding_advice(files)] * (invalid > 0)
+    if others:
+        are = (
+            "1 record is not a JSON object and counts as a row"
+            if others == 1
+            else (f"{others:,} records are not JSON objects and count as rows")
+        )
+        advice.append(f"{are} without values; write one object per line")
+    advice += _lines_advice(files, several)
+    return TextCheck(
+        encoding=files.text.encoding,
+        records=records,
+        invalid=invalid,
+        surplus=0,
+        further_lines=0,
+        with_line_ends=several,
+        not_objects=others,
+        advice=tuple(advice),
+    )
+
+
+def _encoding_advice(files: Files) -> str:
+    return f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1"
+
+
+def _lines_advice(files: Files, several: int, *, blank: bool = False) -> list[str]:
+    """Return what to say of strict lines if they are not declared, by how many records they would split."""
+    if files.text.strict_lines:
+        return []
+    if blank and not several:
+        return ["blank lines are records of this file, which strict lines (--strict-lines) would leave out"]
+    if not several:
+        return [
+            "each record is one line: if the writer never puts line ends inside fields, declare strict lines "
+            "(--strict-lines, strict_lines=True), so that a misplaced quote or line end in one row cannot change how "
+            "other rows are read"
+        ]
+    are = "1 record contains" if several == 1 else f"{several:,} records contain"
+    return [
+        f"{are} line ends; strict lines (--strict-lines) would split such records, so declare them only if the "
+        "writer never puts line ends inside fields"
+    ]
+
+
+def _csv_check(files: Files) -> TextCheck:
+    found = Found()
+    for path, header in zip(files.paths, files.headers, strict=True):
+        fields_found(path, header, files.text, files.delimiter, found)
+    advice = []
+    if found.invalid:
+        advice.append(_encoding_advice(files))
+    if found.surplus:
+        advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
+    if len(files.header) == 1:
+        advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
+    if found.further_lines > 0 and files.text.quoted and not files.text.strict_lines:
+        advice.append("some quoted fields contain line ends; if the file does not quote fields, declare that")
+    if found.backslashes and files.text.escape is None and files.text.quoted:
+        advice.append("some quotes follow a backslash; if the file escapes quotes this way (Spark does), declare that")
+    # Line ends in fields far beyond the header are seen by the number of lines.
+    several = max(found.with_line_ends, int(found.otherwise > found.records))
+    advice += _lines_advice(files, several, blank=found.otherwise < found.records)
+    if files.text.strict_lines and found.otherwise < found.records:
+        advice.append(
+            f"there would be {found.otherwise:,} records if line ends inside quotes belonged to fields; do not declare "
+            "strict lines if the writer puts line ends inside fields"
+        )
+    return TextCheck(
+        encoding=files.text.encoding,
+        records=found.records,
+        invalid=found.invalid,
+        surplus=found.surplus,
+        further_lines=max(found.further_lines, 0),
+        with_line_ends=several,
+        advice=tuple(advice),
+    )
+
 
 _FEW = 5
 # A larger share of clamped values is worth a thought.

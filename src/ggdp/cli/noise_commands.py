@@ -1,0 +1,264 @@
+"""``ggdp calibrate``: from goal, sensitivity and order to a certified scale.
+
+``ggdp plan``: from goal, sensitivity and a measure of error to the best order.
+
+``ggdp belief``: what an attacker can learn of one person, from epsilon and delta alone.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
+from ggdp.cli.flags import (
+    Box,
+    Delta,
+    Epsilon,
+    MaxCells,
+    NeighboursFlag,
+    NotionFlag,
+    Size,
+    SupportFlag,
+    goal_of,
+    numbers_of,
+    sensitivity_of,
+)
+from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
+from ggdp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ggdp.calibration import Calibration
+    from ggdp.planning import Choice, Plan
+
+
+# The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
+Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
+Method: TypeAlias = Literal["tight", "paper"]
+
+
+def calibrate(
+    order: Annotated[float, typer.Option(help="Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian.")],
+    epsilon: Epsilon,
+    delta: Delta = None,
+    notion: NotionFlag = None,
+    sensitivity: Size = None,
+    box: Box = None,
+    max_cells: MaxCells = None,
+    neighbours: NeighboursFlag = "add-remove",
+    support: SupportFlag = "real",
+    bounds: Annotated[
+        str | None, typer.Option(metavar="LO:HI[,LO:HI...]", help="Public bounds of query and output.")
+    ] = None,
+    bounding: Annotated[Bounding | None, typer.Option(help="How the output is kept in the bounds.")] = None,
+    method: Annotated[Method, typer.Option(help="The least scale, or the paper's formula.")] = "tight",
+    as_json: AsJson = False,
+) -> None:
+    """Find the least noise scale that satisfies a goal, and prove it."""
+    goal = goal_of(epsilon, delta, notion)
+    query = sensitivity_of(sensitivity, box, max_cells, neighbours)
+    from ggdp.calibration import calibrate as calibrated
+
+    result = calibrated(
+        goal,
+        query,
+        order=order,
+        support=support,
+        bounds=None if bounds is None else _bounds(bounds),
+        bounding=bounding,
+        method=method,
+    )
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_table("calibration", _calibration_rows(result))
+
+
+def _bounds(text: str) -> list[tuple[float, float]]:
+    pairs = []
+    for part in text.split(","):
+        ends = numbers_of("bounds", part, ":")
+        if len(ends) != 2:
+            raise ArgumentError("bounds", text, "must be LO:HI, or several such pairs separated by ','")
+        pairs.append((ends[0], ends[1]))
+    return pairs
+
+
+def _calibration_rows(result: Calibration) -> list[tuple[str, Any]]:
+    proof = result.certificate
+    worst = " (worst case over the true value)" if result.bounding else ""
+    tight = "" if proof.tight is None else f"; a scale {1 - proof.tight:.0e} smaller is proved to fail"
+    layout = getattr(proof.bound, "layout", None)
+    grid = "" if layout is None else f"; grid of step {rounded_text(layout.step)}"
+    bounded = (
+        ""
+        if result.bounding is None
+        else f", {result.bounding} on " + ", ".join(f"[{low:g}, {high:g}]" for low, high in result.bounds or ())
+    )
+    return [
+        ("order", rounded_text(result.order, 6)),
+        ("scale", repr(result.scale)),
+        ("standard deviation", f"{rounded_text(result.std, 6)}{worst}"),
+        ("mean absolute error", f"{rounded_text(result.mean_abs, 6)}{worst}"),
+        ("support", result.support + bounded),
+        ("method", result.method),
+        ("sensitivity", str(result.sensitivity)),
+        ("goal", str(result.goal.under(result.sensitivity.neighbours))),
+        ("guarantee", str(result.guarantee)),
+        ("certificate", f"{proof.quantity} <= {proof.proved!r}{tight}"),
+        ("proved by", f"{proof.bound.statement}{grid}"),
+        ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
+        *(("note", note) for note in (*result.notes, *filter(None, [result.caution]))),
+    ]
+
+
+# The words of `ggdp.planning.measures`, which is too heavy to load before it is needed.
+MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
+DOTS_PER_INCH = 300
+
+
+def plan(
+    epsilon: Annotated[float | None, typer.Option(help="Epsilon of the goal; not with --plus-minus.")] = None,
+    delta: Delta = None,
+    notion: NotionFlag = None,
+    sensitivity: Size = None,
+    box: Box = None,
+    max_cells: MaxCells = None,
+    neighbours: NeighboursFlag = "add-remove",
+    support: SupportFlag = "real",
+    measure: Annotated[MeasureName, typer.Option(help="The error to minimise.")] = "rmse",
+    level: Annotated[float, typer.Option(help="Level of the quantile, for --measure quantile.")] = 0.95,
+    plus_minus: Annotated[
+        float | None,
+        typer.Option(metavar="W", help="Find the smallest epsilon whose noise stays within W at --level."),
+    ] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="Cells of the query, for --measure max; by default, the number that can move.")
+    ] = None,
+    releases: Annotated[
+        int, typer.Option(metavar="K", help="Plan the noise of each of K equal releases that keep the goal together.")
+    ] = 1,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw error against order to a .png, .pdf or .svg file.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier plot.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the order of noise with the least error for a query. Reads no data."""
+    if (epsilon is None) == (plus_minus is None):
+        message = "give either --epsilon or --plus-minus"
+        raise typer.BadParameter(message)
+    if plus_minus is not None and notion == "probabilistic":
+        raise ArgumentError("notion", notion, "--plus-minus looks for pure DP, or with --delta for approximate DP")
+    goal = None if epsilon is None else goal_of(epsilon, delta, notion)
+    query = sensitivity_of(sensitivity, box, max_cells, neighbours)
+    if plot is not None:
+        require_picture(plot, overwrite=overwrite)
+    from ggdp.planning import plan as planned
+
+    with _progress() as progress:
+        result = planned(
+            goal,
+            query,
+            measure,
+            level=level,
+            cells=cells,
+            support=support,
+            releases=releases,
+            plus_minus=plus_minus,
+            delta=None if plus_minus is None else delta,
+            progress=progress,
+        )
+    if plot is not None:
+        _draw(result, plot, overwrite=overwrite)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    calibration = result.calibration
+    print_table(
+        f"{result.measure}, {calibration.goal.under(calibration.sensitivity.neighbours)}",
+        [_row(choice) for choice in result.choices],
+        header=("noise", "order", "scale", "error", "times the best"),
+    )
+    for other in result.outside:
+        say(f"outside the family: {other}")
+    say(f"query: {result.each.sensitivity}, noise on the {calibration.support}s")
+    if result.releases > 1:
+        say(f"{result.releases:,} such releases together keep the goal; each alone: {result.each.guarantee}")
+    say(f"guarantee of the best: {calibration.guarantee}, certified")
+    for note in (*result.notes, *filter(None, [calibration.caution])):
+        say(f"note: {note}")
+    if plot is not None:
+        say(f"Written: {plot}")
+
+
+def _row(choice: Choice) -> tuple[str, ...]:
+    if choice.scale is None or choice.error is None:
+        return (choice.name, rounded_text(choice.order, 6), "none", "none", "")
+    gain = "" if choice.gain is None else rounded_text(choice.gain, 4)
+    return (choice.name, rounded_text(choice.order, 6), repr(choice.scale), rounded_text(choice.error, 6), gain)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, expected: None  # noqa: ARG005 - no terminal
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("orders tried", total=None)
+        yield lambda done, expected: bar.update(task, completed=done, total=max(done, expected))
+
+
+def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:
+    from ggdp.plots.noise import plot_plan
+
+    picture = io.BytesIO()
+    plot_plan(result).savefig(picture, format=plot.suffix.lower()[1:], dpi=DOTS_PER_INCH)
+    write_picture(plot, picture.getvalue(), overwrite=overwrite)
+
+
+def belief(
+    epsilon: Epsilon,
+    delta: Delta = None,
+    notion: NotionFlag = None,
+    prior: Annotated[
+        str, typer.Option(metavar="P[,P...]", help="What an attacker believes before the release, each in (0, 1).")
+    ] = "0.01,0.1,0.5",
+    as_json: AsJson = False,
+) -> None:
+    """Show what an attacker can come to believe of one person. Reads no data."""
+    goal = goal_of(epsilon, delta, notion)
+    priors = numbers_of("prior", prior)
+    from ggdp.privacy.beliefs import belief as believed
+
+    found = [believed(goal, one) for one in priors]
+    if as_json:
+        print_json({"goal": goal.to_dict(), "beliefs": [asdict(one) for one in found]})
+        return
+    print_table(
+        f"an attacker's belief in one of two neighbouring data sets, {goal}",
+        [
+            (
+                f"{rounded_text(100.0 * one.prior)} %",
+                f"{rounded_down_text(100.0 * one.lowest)} %",
+                f"{rounded_up_text(100.0 * one.highest)} %",
+                f"{rounded_up_text(100.0 * one.right)} %",
+            )
+            for one in found
+        ],
+        header=("before", "after, at least", "after, at most", "best guess is right"),
+    )
+    if goal.delta > 0.0:
+        say(f"but with probability at most {rounded_up_text(goal.delta)}, in which nothing is promised")
