@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from ggdp._rounding import rounded_up_text
 from ggdp.reports.deployment import QUESTIONS
@@ -60,14 +60,7 @@ class PyramidRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
-        return {
-            "level": self.level,
-            "component": self.component,
-            "question": self.question,
-            "mark": self.mark,
-            "text": self.text,
-            "evidence": self.evidence,
-        }
+        return asdict(self)
 
 
 def pyramid_rows(
