@@ -1,8 +1,6 @@
-"""The application: the page, and what happens when its inputs change.
+"""The explorer: its page, its server, and what happens when an input changes.
 
-The page around the views: heading, navigation, colours.
-
-Serving the page: an address that is free, a browser, and a log without anything from the data.
+The server listens on a free port, opens a browser, and logs nothing from the data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What the view of noise shows: laws of noise for a goal and a query, and their errors by order.
-
-What the view of attackers shows: beliefs before and after a release, in words and as a figure.
-"""
+"""Results of the noise and attacker views: noise distributions, error by order, and beliefs around a release."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Settings of a view: a frozen attrs record whose fields are also parameters of the page's address.
+"""Settings of a view: a frozen attrs record whose fields are also parameters of the explorer's address.
 
-A field has a converter that checks and converts what comes from an input or from the address, and a default. A number
-has its ends too, which its slider has (`ggdp.explorer.view.quantity`). Only settings that differ from the defaults
-are in the address, so that addresses are short and stay valid when a setting is added.
-
-The promise that two views ask for: a notion of privacy with its numbers, as a goal, as flags and as Python code.
+A field has a default and a converter that checks and converts values from an input or from the address. A number also
+has the ends of its slider (`ggdp.explorer.view.quantity`). Only settings that differ from their defaults are in the
+address, so addresses are short and stay valid when a setting is added.
 """
 
 from __future__ import annotations

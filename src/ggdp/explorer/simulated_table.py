@@ -14,7 +14,7 @@ levels      of columns without declared levels: 20
 The noise is that of the plan, drawn by the code of a release from a seed: the same settings show the same table.
 The bundled tables are public, so their counts are shown as they are, instead of simulated ones.
 
-What the views of tables show: computed in a process of its own, from plain values to plain values.
+What the table views show is computed here, in a process of its own, from plain values to plain values.
 """
 
 from __future__ import annotations

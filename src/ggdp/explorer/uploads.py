@@ -1,15 +1,11 @@
-"""Tables that a browser sends: kept in memory, never written, and limited in size.
+"""Tables sent by a browser: kept in memory, never written to disk, and limited in size.
 
-Shiny would write an upload to a file. Here the page posts it to an address of our own, with a ticket that only this
-visitor's page knows, and its bytes stay in memory (`ggdp.explorer.uploads`). It is read by the engines that read
-files: other parsers of CSV are not known to treat every record as one row.
-
-Uploaded files, in memory alone, with a path that engines can open.
-
-The web framework would write an upload to a temporary directory. Here its bytes go into an anonymous file in memory
-(`memfd_create`), which has no name in any file system; the engines, which read paths, open it by a link to the
-descriptor of this process. The link, in a temporary directory, has the upload's suffix, by which its format is known,
-and holds no data. The memory is freed when the file is closed, or the process ends.
+Shiny would write an upload to a temporary file. Here the page posts it to an address of our own, with a ticket that
+only this visitor's page knows. Its bytes go into an anonymous file in memory (`memfd_create`), which has no name in any
+file system; the engines, which read paths, open it through a link to this process's descriptor. The link, in a
+temporary directory, has the upload's suffix, which tells its format, and holds no data. The memory is freed when the
+file is closed or the process ends. Uploads are read by the engines that read files: other CSV parsers are not known to
+treat every record as one row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What a view is, what every view does alike, and what the views of one visitor share.
+"""Views: what one is, what all of them share, their inputs, and results computed in the background.
 
-Results that are computed in another process whenever what they depend on changes; the newest wins.
-
-Inputs of the page: native controls, each with a label and a hint.
+Inputs are native controls, each with a label and a hint. A result is computed in another process whenever one of its
+inputs changes; the newest request wins.
 """
 
 from __future__ import annotations

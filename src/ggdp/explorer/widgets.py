@@ -1,7 +1,4 @@
-"""Numbers and texts as tables: HTML, and CSV files.
-
-Figures on the page: the pictures of `ggdp.plots`, in the page's colours and with a description in words.
-"""
+"""Tables and figures of the explorer: HTML, CSV files, and the pictures of `ggdp.plots` with a description in words."""
 
 from __future__ import annotations
 

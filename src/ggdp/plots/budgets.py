@@ -1,7 +1,4 @@
-"""Delta against epsilon for the total of several releases.
-
-What remains of a budget after each release.
-"""
+"""Budgets: delta against epsilon for the total of several releases, and what remains after each release."""
 
 from __future__ import annotations
 

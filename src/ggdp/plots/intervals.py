@@ -1,7 +1,4 @@
-"""Values with their intervals: bars with names in one panel or several, points, or ranges of neighbouring values.
-
-Released values with their intervals.
-"""
+"""Released values with their intervals: named bars in one or more panels, points, or ranges of neighboring values."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Laws of noise beside each other, with the part that 95 of 100 draws fall into.
-
-Error against order, for the orders that a plan tried.
-
-What an attacker can come to believe, against what they believed before.
-"""
+"""Noise distributions, their error by order, and what an attacker can come to believe."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Values of cells beside what a release would publish of them. Of data that are simulated or public.
+"""Previews of a release for its steward: simulated or public tables with their noise, dot plots, and cells per unit.
 
-Quantile dot plots: what a noisy count says of the true one, as a few equally likely cases, a dot each.
+`plot_original_and_noisy` shows cells next to what a release would publish of them. `plot_max_cells` weighs the noise
+against what a limit of cells per unit cuts off; it looks at the data and is NOT private. Quantile dot plots show what a
+noisy count says about the true one, as a few equally likely cases, one dot each:
 
 =====  ===============================================================================================
 y      the noisy count, c + K for the true count c and the noise K, which is symmetric
@@ -12,8 +14,6 @@ References
 ----------
 Kay, Kola, Hullman and Munson, "When (ish) is my bus?", CHI 2016. Wilkinson, "Dot plots", The American Statistician 53
 (1999), 276-281.
-
-Noise against what is cut off, for each number of cells that a unit may be counted in. NOT private.
 """
 
 from __future__ import annotations

@@ -1,20 +1,18 @@
-"""Style of all figures: print sizes, colour-blind-safe colours, and line patterns that work in greyscale.
-
-And the checks of what is to be drawn, which show the type of what they refuse and never its value.
+"""The look of all figures: print sizes, color-blind-safe colors, line patterns that work in grayscale, and text.
 
 ==========  =====================================================================
-widths      a column of print, 3.5 in, and both columns, 7.2 in
+widths      one column of print, 3.5 in, or both columns, 7.2 in
 sizes       8 pt for labels, 7 pt for ticks and legends
-lines       Okabe and Ito's colours, each with a pattern of its own
+lines       Okabe and Ito's colors, each with its own pattern
+names       of levels: one line each, short enough to read, and distinct
+fonts       fallbacks for scripts that the usual font lacks
 ==========  =====================================================================
+
+Checks of what is drawn show the type of a refused argument and never its value.
 
 References
 ----------
 Okabe and Ito, "Color Universal Design", 2008.
-
-Text in figures: measured widths, line breaks, titles, and fonts for every script.
-
-Names of levels in a figure: one line each, short enough to be read, and no two levels with the same name.
 """
 
 from __future__ import annotations

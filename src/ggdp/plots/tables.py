@@ -1,7 +1,4 @@
-"""Released tables with their intervals: bars, a heat map, or points, depending on the number of cells.
-
-Heat maps of counts by two columns, on a linear scale of colours.
-"""
+"""Released tables with their intervals: bars, a heat map of two columns, or points, by the number of cells."""
 
 from __future__ import annotations
 

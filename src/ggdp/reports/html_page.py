@@ -1,9 +1,7 @@
-"""Templates of pages: everything that is put into one is escaped, and a name that it does not know is an error.
+"""The report as one HTML file, made for print; it needs no network, no font and no script.
 
-The page: one HTML file with everything in it, made for paper; it needs no network, no font and no script.
-
-The page is the template ``templates/report.html``; this module computes what it shows. All texts are escaped: names of
-columns, levels and the publisher's answers may hold anything.
+The page is the template ``templates/report.html``; this module computes what it shows. All text is escaped, since names
+of columns, levels and the publisher's answers may contain anything, and an unknown name in a template is an error.
 """
 
 from __future__ import annotations

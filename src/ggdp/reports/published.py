@@ -1,7 +1,4 @@
-"""The files that a manifest names: whether they are those that were released, and their first rows.
-
-What a manifest says of a release, after it was checked against itself.
-"""
+"""A published release: what its manifest says, checked against itself, and the files that it names."""
 
 from __future__ import annotations
 

@@ -1,18 +1,12 @@
-"""What a ledger says of the releases of a report: its budget, what remains, and whether it was changed.
+"""The sign-off report: what was released, its total, the ledger's account of it, and what can be learned from it.
 
-The total of all releases of a report, or why there is none.
-
-What somebody can learn about one unit from what was published, in plain words.
-
-What they believe afterwards is bounded, and what delta adds is proved, in `ggdp.privacy.beliefs`.
+What someone believes after a release is bounded, and the role of delta is proved, in `ggdp.privacy.beliefs`.
 
 Claim: under add-remove neighbours, two data sets that differ in what the records of one unit say are
 (2 epsilon, (1 + e^epsilon) delta)-indistinguishable.
 
 Proof: the data set without the unit is a neighbour of both. P(S) <= e^epsilon R(S) + delta
 <= e^epsilon (e^epsilon Q(S) + delta) + delta.
-
-The report: all that its page and its entry for the registry show, and the files.
 """
 
 from __future__ import annotations
