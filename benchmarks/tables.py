@@ -19,8 +19,8 @@ import duckdb
 
 import ggdp
 import tables_data as data
-from ggdp.tables.engines import CountQuery, TableSource, open_source
-from ggdp.tables.engines.duckdb.database import NO_STATISTICS
+from ggdp.sources.duckdb_database import NO_STATISTICS
+from ggdp.sources.query import CountQuery, TableSource, open_source
 from ratios import extra, ratio, timed_in_turn
 from timing import calls_time
 from worker import serve
@@ -28,7 +28,7 @@ from worker import serve
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ggdp.tables.engines import Counted
+    from ggdp.sources.query import Counted
     from ratios import Times
 
 PURE = ggdp.PureDP(1.0)
@@ -260,7 +260,7 @@ def _pandas(path: str, by: list[str]) -> tuple[Any, Callable[[], object]]:
 
 
 def _spark(path: str, by: list[str]) -> tuple[Any, Callable[[], object]]:
-    from ggdp.tables.engines.spark.local_session import session
+    from ggdp.sources.spark import session
 
     source = session().read.parquet(path)
     return source, lambda: source.groupBy(*by).count().toArrow()

@@ -14,7 +14,7 @@ __all__ = ["GroupScheduling", "group_of", "place_of"]
 # browser, a reproduction; and so do all tests of a file. A process has one Spark context, and tests use two: a session
 # of ggdp's own and a cluster. Their groups start first, each in its own process. Where there is one process, the
 # cluster takes the place of the session.
-CLUSTER = "tests/tables/engines/spark/"
+CLUSTER = "tests/sources/spark/"
 SHARED = {
     "spark": lambda name: "spark" in name and CLUSTER not in name,
     "spark cluster": lambda name: CLUSTER in name,

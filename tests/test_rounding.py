@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import ggdp
 from ggdp._rounding import exact_text, rounded_down_text, rounded_text, rounded_up_text
-from ggdp.ledger.amounts import Amount
-from ggdp.ledger.budgets import Budget
+from ggdp.ledger.budgets import Amount, Budget
 
 POSITIVE = st.floats(min_value=5e-324, max_value=1e308)
 

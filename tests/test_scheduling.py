@@ -7,7 +7,7 @@ import pytest
 from tests.scheduling import group_of, place_of
 
 ROOT = Path(__file__).parents[1]
-SPARK = "tests/tables/engines/spark/test_counting.py::test_open_keys_are_the_same_on_spark"
+SPARK = "tests/sources/spark/test_counting.py::test_open_keys_are_the_same_on_spark"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from ggdp.cli.app import run
 from ggdp.cli.flags import domain_of, marginals_of
+from ggdp.domain.column import Column
 from ggdp.errors import ArgumentError
-from ggdp.tables.column import Column
 
 
 def _declared(*, by="a", file=None, **flags):

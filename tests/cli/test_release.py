@@ -12,7 +12,7 @@ import pytest
 from tests.cli.people import BY_TOWN, DOMAIN, UNITS, release, rows_of, written
 from tests.command_lines import commands, run_line
 from tests.manifest_schema import VALIDATOR
-from tests.tables.engines.spark import cluster as spark_cluster
+from tests.sources.spark import cluster as spark_cluster
 
 import ggdp
 from ggdp.cli.app import run

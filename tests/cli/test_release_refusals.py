@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.people import BY_TOWN, PEOPLE, release, written
-from tests.tables.engines.damage import SECRET, contradicting, invalidating, people, text_files
-from tests.tables.engines.damage import written as parquet
+from tests.sources.damage import SECRET, contradicting, invalidating, people, text_files
+from tests.sources.damage import written as parquet
 
 from ggdp.cli.app import run
 from ggdp.tables import table_plan

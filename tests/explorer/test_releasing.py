@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 from tests.explorer.awaiting import awaited
-from tests.tables.engines.damage import invalidating, written
+from tests.sources.damage import invalidating, written
 
 import ggdp
 from ggdp.errors import GgdpError

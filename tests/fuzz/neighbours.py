@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from tests.fuzz import reference
 
 from ggdp.errors import GgdpError
-from ggdp.tables.engines import open_source
-from ggdp.tables.engines.cells import kept_cells, kept_keys
-from ggdp.tables.engines.contributions import UNIT
+from ggdp.sources.counting import UNIT, kept_cells, kept_keys
+from ggdp.sources.query import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from tests.fuzz.tables import Case, Table
     from tests.fuzz.writers import Writer
 
-    from ggdp.tables.domain import Domain
+    from ggdp.domain.table_domain import Domain
 
 __all__ = [
     "Outcome",

@@ -1,4 +1,4 @@
-"""What counting must give, in plain Python, by what `ggdp.tables.engines.kinds` says; no code is shared with it.
+"""What counting must give, in plain Python, by what `ggdp.sources.codes` says; no code is shared with it.
 
 Files of text are read here byte by byte. CSV: records end at the line end of the header's line, outside of quotes;
 quotes are special at the start of a field alone; an empty field is null; a blank line is no record. JSON: a line of
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ggdp.tables.domain import Domain
+from ggdp.domain.table_domain import Domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.fuzz.tables import Case, Table
 
-    from ggdp.tables.column import Column
+    from ggdp.domain.column import Column
 
 __all__ = ["cells_of", "csv_records", "expected", "of_units", "rows_of_file", "rows_of_table"]
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery
+from ggdp.domain.table_domain import Domain
+from ggdp.sources.query import CountQuery
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -15,7 +15,7 @@ from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, d
 from tests.fuzz.tables import Case, Field, Limits, Table, random_case
 from tests.fuzz.writers import FILES, FRAMES, SPARK_FRAMES, WRITERS, Writer
 
-from ggdp.tables.engines.duckdb import database, sources
+from ggdp.sources import duckdb_database, duckdb_engine
 
 ON_SPARK = tuple(
     WRITERS[name]
@@ -77,10 +77,10 @@ def test_frames_of_neighbours_are_counted_alike(tmp_path, writer, all_seeds):
 
 
 @pytest.mark.parametrize("name", ["csv by csv.writer, lf", "parquet by Arrow"])
-@pytest.mark.parametrize(("module", "constant"), [(sources, "_MANY_CELLS"), (database, "_FEW_GROUPS")])
+@pytest.mark.parametrize(("module", "constant"), [(duckdb_engine, "_MANY_CELLS"), (duckdb_database, "_FEW_GROUPS")])
 def test_neighbours_are_counted_alike_where_cells_are_many(tmp_path, monkeypatch, module, constant, name):
     monkeypatch.setattr(module, constant, 0)
-    monkeypatch.setattr(sources, "counted_cells", lambda *_: None)
+    monkeypatch.setattr(duckdb_engine, "counted_cells", lambda *_: None)
     assert_close(WRITERS[name], tmp_path, [2, 10, 7, 34][: examples(2, 4)])
 
 
@@ -94,7 +94,7 @@ def test_many_neighbours_are_counted_alike(tmp_path, writer):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("writer", [each for each in FILES if "parquet" in each.name], ids=lambda writer: writer.name)
 def test_many_neighbours_are_counted_alike_by_duckdb_too(tmp_path, monkeypatch, writer):
-    monkeypatch.setattr(sources, "counted_cells", lambda *_: None)
+    monkeypatch.setattr(duckdb_engine, "counted_cells", lambda *_: None)
     start = first_seed()
     assert_close(writer, tmp_path, range(start, start + 40))
 

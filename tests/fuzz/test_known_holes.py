@@ -32,7 +32,7 @@ def undecodable(*texts):
 
 @pytest.fixture(scope="module")
 def spark():
-    from ggdp.tables.engines.spark.local_session import session
+    from ggdp.sources.spark import session
 
     return session()
 

@@ -24,7 +24,7 @@ from tests.fuzz.writers import spark_frame
 
 @pytest.fixture(scope="module")
 def spark():
-    from ggdp.tables.engines.spark.local_session import session
+    from ggdp.sources.spark import session
 
     return session()
 

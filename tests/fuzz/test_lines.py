@@ -20,10 +20,10 @@ from tests.fuzz.asking import FULL, asked
 from tests.fuzz.neighbours import difference, outcome
 from tests.fuzz.test_fuzz import first_seed
 
-from ggdp.tables.engines import text_files
-from ggdp.tables.engines.files import found_files
-from ggdp.tables.engines.spark.reading import _rows_of_files
-from ggdp.tables.engines.text_files import TextFormat
+from ggdp.sources import text_files
+from ggdp.sources.files import found_files
+from ggdp.sources.spark import _rows_of_files
+from ggdp.sources.text_files import TextFormat
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "threat-model.md"
 WARD = {"ward": {"levels": ["a", "b"], **FULL}}

@@ -16,14 +16,13 @@ from tests.fuzz.neighbours import UnwritableError, pair_of, rows_of, written
 from tests.fuzz.tables import KEY, random_case
 from tests.fuzz.test_fuzz import ON_SPARK, first_seed
 from tests.fuzz.writers import FILES, FRAMES, WRITERS
-from tests.tables.engines.measured import added, step_of
+from tests.sources.measured import added, step_of
 
+from ggdp.domain.table_domain import Domain
+from ggdp.domain.value_range import ValueRange
 from ggdp.errors import GgdpError
-from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.exact_sums import SummedMeasure
-from ggdp.tables.statistics.sum_groups import Measure
-from ggdp.tables.value_range import ValueRange
+from ggdp.sources.measures import Measure, SummedMeasure
+from ggdp.sources.query import CountQuery, open_source
 
 if TYPE_CHECKING:
     from tests.fuzz.tables import Case

@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from tests.fuzz.tables import TYPES, Limits
 
-from ggdp.tables.engines.text_files import TextFormat
+from ggdp.sources.text_files import TextFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,7 +214,7 @@ def _ibis_parquet(table: Table, folder: Path) -> Any:
 
 def spark_frame(table: pa.Table) -> Any:
     """Return a frame of ggdp's own Spark session, whose data are encrypted: PySpark leaves a socket open then."""
-    from ggdp.tables.engines.spark.local_session import session
+    from ggdp.sources.spark import session
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
@@ -226,7 +226,7 @@ def _spark_frame(table: Table, _: Path) -> Any:
 
 
 def _spark_parquet_frame(table: Table, folder: Path) -> Any:
-    from ggdp.tables.engines.spark.local_session import session
+    from ggdp.sources.spark import session
 
     return session().read.parquet(str(_parquet(table, folder)))
 

@@ -8,10 +8,10 @@ from tests.ledger.adaptive import delta_of, integer_noise, response, worst_delta
 
 import ggdp
 from ggdp.ledger import ChargeRequest
-from ggdp.ledger.accounting.renyi import RenyiAccounting, limits_of, orders_for
-from ggdp.ledger.accounting.reserved import ReservedAccounting, composition_of
-from ggdp.ledger.accounting.sums import SumAccounting
+from ggdp.ledger.accounting import SumAccounting
 from ggdp.ledger.budgets import Budget
+from ggdp.ledger.renyi_accounting import RenyiAccounting, limits_of, orders_for
+from ggdp.ledger.reserved_accounting import ReservedAccounting, composition_of
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ggdp import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.amounts import PLACES, Amount, typed
-from ggdp.ledger.budgets import Budget
+from ggdp.ledger.budgets import PLACES, Amount, Budget, typed
 
 FRACTIONS = st.fractions(min_value=0, max_value=1000)
 AMOUNTS = st.integers(min_value=0, max_value=10**60).map(Amount)

@@ -16,7 +16,7 @@ from tests.ledger.postgresql import Server, database_of
 
 import ggdp
 from ggdp.errors import BudgetExceededError, GgdpError, LedgerError
-from ggdp.ledger import store, transaction
+from ggdp.ledger import store
 from ggdp.ledger.overview import overview
 
 HISTOGRAM = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(0.125), ggdp.Sensitivity.histogram(), order=1, support="integer"))
@@ -239,7 +239,7 @@ def test_a_charge_waits_for_another_that_is_not_finished(ledger):
 
 def test_a_clock_that_jumps_back_charges_in_order_and_verifies(url, ledger, monkeypatch):
     times = ["2031-01-01T00:00:00.000000+00:00", "1999-12-31T23:59:59.999999+00:00", "1970-01-01T00:00:00.000000+00:00"]
-    monkeypatch.setattr(transaction, "now", iter(times).__next__)
+    monkeypatch.setattr("ggdp.ledger.ledger.now", iter(times).__next__)
     for _ in times:
         HISTOGRAM.release([1, 2, 3], ledger=ledger)
     assert [entry.time for entry in ledger.entries()[1:]] == times
@@ -257,9 +257,9 @@ def test_nothing_that_a_ledger_says_or_allows_depends_on_the_clock(tmp_path, mon
     for name in ("wrong", "right"):
         with monkeypatch.context() as clock:
             if name == "wrong":
-                clock.setattr(
-                    transaction, "now", iter([f"{year:04}-06-01T00:00:00.000000+00:00" for year in years]).__next__
-                )
+                # The ledger is created by the clock of the first.
+                times = [f"{year:04}-06-01T00:00:00.000000+00:00" for year in (years[0], *years)]
+                clock.setattr("ggdp.ledger.ledger.now", iter(times).__next__)
             ledger = ggdp.Ledger.create(tmp_path / f"{name}.ledger", ggdp.PureDP(1.0), analysts=caps)
             ledger.charge(laplace(4.0), analyst="ana")
             ledger.record_publication(1, {"a.csv": "ab" * 32})

@@ -15,8 +15,8 @@ import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, SourceError
 from ggdp.mechanisms import additive, exponential_mechanism, randomised_response
 from ggdp.releases import clip, manifest_schema
+from ggdp.sources import query
 from ggdp.tables import noisy_counts, table_plan
-from ggdp.tables.engines import sources
 
 PEOPLE = pa.table({"sex": ["f", "m", "f"], "id": [1, 2, 3], "town": ["a", "a", "b"]})
 GOAL = ggdp.PureDP(0.5)
@@ -37,13 +37,13 @@ def ledger(path):
 @pytest.fixture
 def committed(monkeypatch, path):
     """Record how many entries another connection sees whenever rows are read."""
-    seen, answer = [], sources.TableSource.answer
+    seen, answer = [], query.TableSource.answer
 
     def spying(self, *arguments):
         seen.append(len(ggdp.Ledger(path).entries()))
         return answer(self, *arguments)
 
-    monkeypatch.setattr(sources.TableSource, "answer", spying)
+    monkeypatch.setattr(query.TableSource, "answer", spying)
     return seen
 
 
@@ -149,7 +149,7 @@ def test_an_output_that_is_the_ledger_is_refused_before_anything_is_opened(tmp_p
     if kind == "ledger is a symlink":
         (tmp_path / named).symlink_to(place)
     content, output = place.read_bytes(), {"out": "t.csv"} if argument == "out" else {"plot": tmp_path / name}
-    monkeypatch.setattr(sources.TableSource, "__init__", None)
+    monkeypatch.setattr(query.TableSource, "__init__", None)
     monkeypatch.setattr(type(ledger), "require_fit", None)
     for given in (named, ledger):
         with pytest.raises(ArgumentError, match="is the file of the ledger") as refused:
@@ -162,7 +162,7 @@ def test_a_failure_after_the_charge_keeps_it_and_says_so(ledger, monkeypatch):
     def failing(*_):
         raise SourceError("people.csv")
 
-    monkeypatch.setattr(sources.TableSource, "answer", failing)
+    monkeypatch.setattr(query.TableSource, "answer", failing)
     with pytest.raises(SourceError) as failed:
         ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
     assert failed.value.__notes__ == ["the charge of entry 1 stays: there is no refund"]
@@ -184,13 +184,13 @@ def test_a_packed_file_that_is_cut_is_charged_and_one_that_is_not_packed_is_not(
 
 
 def test_an_engine_that_does_not_start_is_not_charged(ledger, tmp_path, monkeypatch):
-    from ggdp.tables.engines.spark import local_session
+    from ggdp.sources import spark
 
     def failing():
         raise RuntimeError("no port is free")
 
     for name in ("_default_session", "_started"):
-        monkeypatch.setattr(local_session, name, failing)
+        monkeypatch.setattr(spark, name, failing)
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
     (tmp_path / "people.csv").write_text("sex\nf\n")
     with pytest.raises(ggdp.GgdpError, match="Spark could not be started"):

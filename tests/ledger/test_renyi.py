@@ -12,9 +12,8 @@ from tests.ledger.books import asked, calibrated, laplace, pure
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
 from ggdp.ledger import ChargeRequest
-from ggdp.ledger.accounting.renyi import RenyiAccounting, epsilon_of, limits_of, orders_for
-from ggdp.ledger.amounts import Amount
-from ggdp.ledger.budgets import Budget
+from ggdp.ledger.budgets import Amount, Budget
+from ggdp.ledger.renyi_accounting import RenyiAccounting, epsilon_of, limits_of, orders_for
 
 BUDGETS = [ggdp.ApproxDP(1.0, 1e-6), ggdp.ApproxDP(0.1, 1e-12), ggdp.ApproxDP(10.0, 1e-3)]
 GOAL = ggdp.ApproxDP(1.0, 1e-6)

@@ -15,7 +15,7 @@ from tests.ledger.edits import base_of
 
 import ggdp
 from ggdp.errors import LedgerError, TamperingError
-from ggdp.ledger.ledger_terms import LedgerTerms
+from ggdp.ledger.chain import LedgerTerms
 from ggdp.ledger.store import Rows
 
 DIGEST = "ab" * 32

@@ -17,8 +17,8 @@ from tests.ledger.books import balance, edit, laplace, query
 
 import ggdp
 from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
-from ggdp.ledger import migrating, store
-from ggdp.ledger.schema import METADATA, SCHEMA, VERSIONS
+from ggdp.ledger import store
+from ggdp.ledger.store import METADATA, SCHEMA, VERSIONS
 
 WRITER = """
 import sys, ggdp
@@ -224,7 +224,7 @@ def test_the_migrations_make_the_tables_that_are_used(path, ledger):
         assert compare_metadata(context, METADATA) == []
         assert context.get_current_revision() == SCHEMA
     engine.dispose()
-    assert migrating.known_versions()[-1] == SCHEMA
+    assert store.known_versions()[-1] == SCHEMA
 
 
 def test_a_newer_schema_is_refused(path, ledger):
@@ -258,11 +258,10 @@ def test_a_ledger_of_schema_1_is_migrated_when_that_is_asked_for(path, ledger, t
     ledger.charge(laplace(4.0))
     head = ledger.head
     scripts = tmp_path / "migrations"
-    shutil.copytree(migrating.SCRIPTS, scripts)
+    shutil.copytree(store.SCRIPTS, scripts)
     (scripts / "versions" / "v0002_next.py").write_text(NEXT)
     monkeypatch.setattr(store, "SCHEMA", "0002")
-    monkeypatch.setattr(store, "known_versions", lambda: migrating.known_versions(scripts))
-    monkeypatch.setattr(store, "migrate", lambda connection: migrating.migrate(connection, scripts))
+    monkeypatch.setattr(store, "SCRIPTS", scripts)
     with pytest.raises(LedgerError, match=r"older schema '0001'; migrate it with `ggdp ledger upgrade`"):
         ggdp.Ledger(path)
     migrated = ggdp.Ledger.upgrade(path)

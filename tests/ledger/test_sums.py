@@ -10,9 +10,8 @@ from tests.ledger.books import asked, balance, calibrated, laplace, pure
 
 import ggdp
 from ggdp.ledger import ChargeRequest
-from ggdp.ledger.accounting.sums import SumAccounting, cost
-from ggdp.ledger.amounts import Amount, typed
-from ggdp.ledger.budgets import Budget
+from ggdp.ledger.accounting import SumAccounting, cost
+from ggdp.ledger.budgets import Amount, Budget, typed
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.05, 0.3, 0.7, 0.9, 1.1, 2.2, 0.01])

@@ -12,8 +12,7 @@ from tests.ledger.edits import ForbiddenError, base_of, random_bytes, random_edi
 import ggdp
 from ggdp.errors import LedgerError, TamperingError
 from ggdp.ledger import Record
-from ggdp.ledger.entries import chained
-from ggdp.ledger.ledger_terms import LedgerTerms
+from ggdp.ledger.chain import LedgerTerms, chained
 
 DIGEST = "ab" * 32
 

@@ -10,16 +10,15 @@ import os
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from tests.sources.spark import cluster as spark_cluster
+from tests.sources.zoo import ENGINES
 from tests.statistical import laws
 from tests.statistical.budget import compares
 from tests.statistical.fit import CHI_SQUARE, assert_fits, assert_seen
-from tests.tables.engines.spark import cluster as spark_cluster
-from tests.tables.engines.zoo import ENGINES
 
-from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.cells import CELL, kept_cells
-from ggdp.tables.engines.contributions import UNIT
+from ggdp.domain.table_domain import Domain
+from ggdp.sources.counting import CELL, UNIT, kept_cells
+from ggdp.sources.query import CountQuery, open_source
 
 CELLS, KEPT = 5, 2
 ON_SPARK = "spark, integers"

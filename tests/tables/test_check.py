@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import examples
-from tests.tables.engines import zoo
+from tests.sources import zoo
 
 import ggdp
 from ggdp.cli.app import run

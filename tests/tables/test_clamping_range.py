@@ -9,9 +9,9 @@ import pytest
 
 import ggdp
 from ggdp.cli.flags import with_ranges
+from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.tables.clamping_range import EDGES, kept_buckets, noise_level, plan_range
-from ggdp.tables.domain import Domain
 
 GOAL = ggdp.PureDP(1.0)
 

@@ -8,8 +8,8 @@ import pytest
 from tests.cases import covering
 
 import ggdp
+from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError
-from ggdp.tables.domain import Domain
 from ggdp.tables.request import TableRequest
 from ggdp.tables.table_plan import plan_request
 

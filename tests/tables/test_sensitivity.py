@@ -20,12 +20,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.cases import examples, some
-from tests.tables.engines.counting import counted, keyed
-from tests.tables.engines.zoo import ENGINES, FILES, KEY
+from tests.sources.counting import counted, keyed
+from tests.sources.zoo import ENGINES, FILES, KEY
 
 import ggdp
-from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery
+from ggdp.domain.table_domain import Domain
+from ggdp.sources.query import CountQuery
 from ggdp.tables.request import TableRequest
 
 WHOLE = Domain(

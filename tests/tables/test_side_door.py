@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.cases import covering, some
-from tests.tables.engines.zoo import ENGINES
+from tests.sources.zoo import ENGINES
 from tests.tables.scripted import Script
 
 import ggdp

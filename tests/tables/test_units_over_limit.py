@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.manifest_schema import VALIDATOR
-from tests.tables.engines.zoo import ENGINES
+from tests.sources.zoo import ENGINES
 
 import ggdp
 from ggdp.releases.mechanism_record import LEVEL
@@ -162,8 +162,8 @@ def test_manifest_and_statement_tell_the_number_and_its_price():
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars"])
 def test_one_unit_moves_the_number_of_units_cut_by_at_most_one(neighbours, engine):
-    from ggdp.tables.engines import CountQuery, open_source
-    from ggdp.tables.engines.cells import crowded
+    from ggdp.sources.counting import crowded
+    from ggdp.sources.query import CountQuery, open_source
 
     others, choices = [range(6), range(1), range(3)], [(), range(1), range(3), range(6)]
     request = request_of()

@@ -43,7 +43,7 @@ def explore(
     if file is not None and not file.is_file():
         raise ArgumentError("file", str(file), "is not a file; give the path of a CSV or Parquet file, or none")
     if domain is not None:
-        from ggdp.tables.domain import Domain
+        from ggdp.domain.table_domain import Domain
 
         # What is wrong with it is said before the page is opened.
         Domain.from_toml(domain)

@@ -28,9 +28,9 @@ from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ggdp.domain.table_domain import Domain
     from ggdp.privacy import Guarantee
     from ggdp.tables import TablePlan
-    from ggdp.tables.domain import Domain
     from ggdp.tables.statistics import Statistic
 
 
@@ -261,8 +261,8 @@ def domain_of(
     missing: Sequence[str] | None = None,
 ) -> Domain:
     """Return the public domain: that of the file, with the declarations of the flags."""
-    from ggdp.tables.column import Column
-    from ggdp.tables.domain import Domain
+    from ggdp.domain.column import Column
+    from ggdp.domain.table_domain import Domain
 
     of_file = Domain.from_toml(file) if file is not None else Domain({})
     by = {name for names in marginals for name in names}
@@ -509,9 +509,9 @@ def require_columns_or_statistics(marginals: Sequence[Sequence[str]], statistics
 
 def with_ranges(domain: Domain, ranges: Sequence[str] | None) -> Domain:
     """Return a domain with the ranges of flags."""
-    from ggdp.tables.column import Column
-    from ggdp.tables.domain import Domain
-    from ggdp.tables.value_range import ValueRange
+    from ggdp.domain.column import Column
+    from ggdp.domain.table_domain import Domain
+    from ggdp.domain.value_range import ValueRange
 
     declared: dict[str, dict[str, Any]] = {column.name: column.arguments() for column in domain}
     for text in ranges or ():

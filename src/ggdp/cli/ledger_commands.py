@@ -115,7 +115,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 def _numbers(plain: dict[str, Any]) -> str:
     """Return an epsilon and a delta in few digits, and how many uses of laws there are."""
-    from ggdp.ledger.reserved_laws import times
+    from ggdp.ledger.reserved_accounting import times
 
     said = [f"{name} = {_short(plain[name])}" for name in ("epsilon", "delta") if name in plain]
     if "laws" in plain:
@@ -222,7 +222,7 @@ def export(
 ) -> None:
     """Print all records."""
     from ggdp.ledger import Ledger
-    from ggdp.ledger.export import plain
+    from ggdp.ledger.chain import plain
 
     opened = Ledger(url)
     if as_json:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import Ledger
     from ggdp.ledger.budgets import Balance
-    from ggdp.ledger.readable_ledger import WhatIf
+    from ggdp.ledger.ledger import WhatIf
     from ggdp.mechanisms import Mechanism
 
 
@@ -68,7 +68,7 @@ def budget_results(
 ) -> BudgetResults:
     """Return a ledger at a glance, and what tables of counts would leave of it."""
     from ggdp.ledger import Ledger
-    from ggdp.ledger.export import exported
+    from ggdp.ledger.chain import exported
     from ggdp.plots.budgets import plot_burn_down
 
     progress(0, 1)
@@ -138,8 +138,8 @@ def _answer(what_if: WhatIf) -> str:
 
 def _composition(entries: Sequence[Any]) -> list[Picture]:
     """Return the composition curve of what was released; nothing if nothing was."""
-    from ggdp.ledger.accounting.reserved import composition_of
     from ggdp.ledger.overview import NOTE
+    from ggdp.ledger.reserved_accounting import composition_of
     from ggdp.plots.budgets import plot_composition
 
     if not entries:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from ggdp.domain.column import Column
     from ggdp.tables import Table, TablePlan, TableRelease
-    from ggdp.tables.column import Column
     from ggdp.tables.statistics import Statistic
 
 

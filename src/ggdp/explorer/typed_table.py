@@ -23,8 +23,8 @@ from ggdp.explorer.equivalents import goal_code, written
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ggdp.domain.table_domain import Domain
     from ggdp.tables import TablePlan
-    from ggdp.tables.domain import Domain
 
 # Labels of the fields, by the flags that they stand for.
 LABELS = {

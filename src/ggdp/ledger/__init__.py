@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ggdp.ledger.budgets import Balance
+    from ggdp.ledger.chain import Entry, EntryReference, Head, Record
     from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.ledger.entries import Entry, EntryReference, Head, Record
     from ggdp.ledger.ledger import Ledger
 
 __all__ = ["Balance", "ChargeRequest", "Entry", "EntryReference", "Head", "Ledger", "Record"]
@@ -17,11 +17,11 @@ __all__ = ["Balance", "ChargeRequest", "Entry", "EntryReference", "Head", "Ledge
 _LAZY = {
     "Balance": "ggdp.ledger.budgets",
     "ChargeRequest": "ggdp.ledger.charge_request",
-    "Entry": "ggdp.ledger.entries",
-    "EntryReference": "ggdp.ledger.entries",
-    "Head": "ggdp.ledger.entries",
+    "Entry": "ggdp.ledger.chain",
+    "EntryReference": "ggdp.ledger.chain",
+    "Head": "ggdp.ledger.chain",
     "Ledger": "ggdp.ledger.ledger",
-    "Record": "ggdp.ledger.entries",
+    "Record": "ggdp.ledger.chain",
 }
 
 

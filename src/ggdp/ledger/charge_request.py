@@ -1,7 +1,11 @@
-"""What a release asks a ledger for: all of it public, and known before the data are read."""
+"""What a release asks a ledger for: all of it public, and known before the data are read.
+
+One text for plain values, which is what is stored, hashed and compared.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -9,13 +13,37 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from attrs import field, frozen
 
 from ggdp.composition.parts import guarantee_from, parts_of
-from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.canonical import canonical, digest_of
+from ggdp.errors import ArgumentError, ArgumentTypeError, TamperingError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from ggdp.privacy import Neighbours
+
+
+def canonical(plain: object) -> str:
+    r"""Return plain values as JSON with sorted keys and no spaces, in ASCII.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, None], "a": "é"})
+    '{"a":"\\u00e9","b":[1,null]}'
+    """
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest_of(plain: object) -> str:
+    """Return the SHA-256 of plain values, in hexadecimal digits."""
+    return hashlib.sha256(canonical(plain).encode()).hexdigest()
+
+
+def parsed(text: str) -> Any:  # noqa: ANN401 - any plain values
+    """Return the plain values of a text that `canonical` wrote, or raise if it cannot have."""
+    try:
+        return json.loads(text)
+    except (RecursionError, TypeError, ValueError):
+        message = "what the ledger holds is not what ggdp writes: it was changed"
+        raise TamperingError(message) from None
 
 
 def _guarantee(guarantee: Guarantee) -> Guarantee:

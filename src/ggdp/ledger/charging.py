@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from ggdp.ledger.chain import Entry, EntryReference
     from ggdp.ledger.charge_request import Chargeable
-    from ggdp.ledger.entries import Entry, EntryReference
     from ggdp.ledger.ledger import Ledger
     from ggdp.sampling import Source
 

@@ -7,11 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ggdp.errors import GgdpError
-from ggdp.ledger.accounting.renyi import RenyiAccounting, limits_of, orders_for
-from ggdp.ledger.accounting.reserved import composition_of
-from ggdp.ledger.accounting.sums import SumAccounting
+from ggdp.ledger.accounting import SumAccounting
 from ggdp.ledger.budgets import Budget
-from ggdp.ledger.reserved_laws import reserved_laws
+from ggdp.ledger.renyi_accounting import RenyiAccounting, limits_of, orders_for
+from ggdp.ledger.reserved_accounting import composition_of, reserved_laws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

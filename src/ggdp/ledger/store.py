@@ -16,32 +16,220 @@ header erased and synced, is the fastest: no file is created and deleted for eac
 sync (`benchmarks/results/ledger.md`). No power failure can bring back the state before a charge.
 
 Connections are opened for each transaction and closed after it: none is carried into a forked process.
+
+The tables of a ledger, as the newest migration leaves them.
+
+What a database has that no ledger has: damaged pages, triggers, views, rules, policies, tables that a crash empties.
+
+The chain of records covers what is stored. These decide what is stored later, or whether it lasts.
+
+What went wrong in a database, in the words of whoever uses the ledger.
+
+Migrations of the schema, by Alembic.
+
+Opening a ledger never changes its schema: one of an older schema is refused with the call that migrates it, and one of
+a newer schema with the advice to update ggdp. So no process changes tables under another one that is in use.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import quote
 
 import sqlalchemy as sa
+from sqlalchemy import CheckConstraint, Column, Integer, MetaData, Table, Text, UniqueConstraint
 from sqlalchemy.pool import NullPool, StaticPool
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
-from ggdp.ledger.damage import file_damage, server_damage
-from ggdp.ledger.entries import Head, Record
-from ggdp.ledger.ledger_terms import LedgerTerms
-from ggdp.ledger.migrating import known_versions, migrate
-from ggdp.ledger.schema import APPLICATION, SCHEMA, records, terms, versions
-from ggdp.ledger.store_errors import Stage, explained
+from ggdp.ledger.chain import Head, LedgerTerms, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+    from sqlalchemy.exc import SQLAlchemyError
+
+
+# The identifier of the newest migration (`ggdp.ledger.migrations`), and the table that Alembic keeps it in.
+SCHEMA = "0001"
+VERSIONS = "ggdp_ledger_version"
+# What the header of an SQLite file says of its purpose: the letters "ggdp".
+APPLICATION = int.from_bytes(b"ggdp", "big")
+
+METADATA = MetaData()
+
+# The terms of the ledger, and its head.
+terms = Table(
+    "ggdp_ledger",
+    METADATA,
+    # One ledger, one row.
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("identity", Text, nullable=False),
+    Column("format", Integer, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("neighbours", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("accounting", Text, nullable=False),
+    Column("parameters", Text, nullable=False),
+    Column("analysts", Text, nullable=False),
+    Column("head_number", Integer, nullable=False),
+    Column("head_hash", Text, nullable=False),
+    CheckConstraint("id = 1", name="ggdp_one_ledger"),
+    sqlite_strict=True,
+)
+
+records = Table(
+    "ggdp_records",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("entry", Integer),
+    Column("time", Text, nullable=False),
+    Column("analyst", Text),
+    Column("content", Text, nullable=False),
+    Column("totals", Text, nullable=False),
+    Column("previous", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    # One charge of a number, and its files once.
+    UniqueConstraint("kind", "entry", name="ggdp_one_of_a_kind"),
+    sqlite_strict=True,
+)
+
+versions = Table(VERSIONS, MetaData(), Column("version_num", Text))
+
+
+_TABLES = (terms.name, records.name, versions.name)
+# What is true of a table that another one was made of behind the back of the ledger, by what it is called.
+_ON_SERVER = sa.text("""
+    SELECT relname, CASE
+        WHEN relkind <> 'r' THEN 'is no plain table'
+        WHEN relpersistence <> 'p' THEN 'is not logged: a crash of the server would empty it'
+        WHEN relrowsecurity THEN 'has row-level security, which hides rows'
+        WHEN EXISTS (SELECT FROM pg_trigger WHERE tgrelid = class.oid AND NOT tgisinternal) THEN 'has a trigger'
+        WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = class.oid) THEN 'has a rule'
+    END AS found
+    FROM pg_class AS class WHERE oid = ANY (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) AS name)
+    ORDER BY relname
+""")
+
+
+def file_damage(connection: Connection) -> str | None:
+    """Return what an SQLite file has that no ledger has; None if it is sound."""
+    found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+    if found != ["ok"]:
+        return "the file is damaged"
+    kinds = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')")
+    added = kinds.scalars().all()
+    return f"the file has a trigger or a view, {added[0]!r}, which no ledger has" if added else None
+
+
+def server_damage(connection: Connection) -> str | None:
+    """Return what the tables on a PostgreSQL server have that no ledger has; None if they are sound."""
+    for table, found in connection.execute(_ON_SERVER, {"names": list(_TABLES)}):
+        if found is not None:
+            return f"the table {table!r} {found}; no ledger is like that"
+    return None
+
+
+Stage: TypeAlias = Literal["create", "read", "commit"]
+
+# By the beginning of SQLite's name of the error.
+_OF_SQLITE = {
+    "SQLITE_BUSY": "is locked by another process, which did not finish in time; try again, or end that process",
+    "SQLITE_LOCKED": "is locked by another process, which did not finish in time; try again, or end that process",
+    "SQLITE_READONLY_DBMOVED": "was moved or replaced while it was to be written, and nothing was charged; put it back",
+    "SQLITE_READONLY": "cannot be written: the file or its directory is read-only; change its permissions",
+    "SQLITE_FULL": "cannot be written: the disk is full; free some space",
+    "SQLITE_IOERR": "cannot be written or read: the disk failed, or is full",
+    "SQLITE_CANTOPEN": "cannot be opened; check that the file and its directory can be read and written",
+    "SQLITE_PERM": "cannot be opened; check its permissions",
+    "SQLITE_NOTADB": "is not a ledger of ggdp: it is no SQLite file",
+    "SQLITE_CORRUPT": "is damaged; put a backup back, and compare its head with one that was kept elsewhere",
+}
+# By the SQLSTATE.
+_OF_POSTGRESQL = {
+    "55P03": "is locked by another process, which did not finish in time; try again, or end that process",
+    "53100": "cannot be written: the disk of the server is full",
+    "25P03": "was not written: this process stood still for too long, and the server ended its transaction; try again",
+    "25006": "cannot be written: its server is a standby, or default_transaction_read_only is on for this user; charge "
+    "it on the primary server",
+    "25P04": "cannot be used: the server ended the transaction by its transaction_timeout; raise it for the user",
+    "57014": "cannot be used: the server canceled a statement, perhaps by its statement_timeout; raise it for the user",
+    "42501": "cannot be used: the user has no permission for its tables",
+    "42P07": "already has a ledger; use that ledger, or name another database",
+}
+# Classes of SQLSTATE for a connection that failed, or that the server ended.
+_LOST = ("08", "57P")
+# psycopg's errors without a state that are about a connection; the others are about what was to be written.
+_OF_CONNECTIONS = ("OperationalError", "InterfaceError", "ConnectionTimeout")
+_UNCERTAIN = (
+    ". It is not known whether the last step was written: see `ggdp ledger show`. If an entry was charged, the charge "
+    "stays; nothing was released"
+)
+
+
+def explained(name: str, failed: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError, stage: Stage) -> LedgerError:
+    """Return the error of a ledger for one of a database; no statement and no row is repeated."""
+    if isinstance(failed, UnicodeDecodeError):
+        return LedgerError(f"the ledger {name} {_OF_SQLITE['SQLITE_CORRUPT']}")
+    cause = failed if isinstance(failed, sqlite3.Error) else getattr(failed, "orig", None)
+    if isinstance(cause, sqlite3.Error):
+        code = str(getattr(cause, "sqlite_errorname", ""))
+        what = next((said for begin, said in _OF_SQLITE.items() if code.startswith(begin)), None)
+        if what is None:
+            what = f"cannot be used: SQLite says {code or type(cause).__name__}; it may not be a ledger of ggdp"
+        # A lock, a full disk and a read-only file are noticed before anything is final.
+        certain = stage != "commit" or not code.startswith("SQLITE_IOERR")
+        return LedgerError(f"the ledger {name} {what}" + ("" if certain else _UNCERTAIN))
+    state = getattr(cause, "sqlstate", None)
+    if cause is None or (state is None and type(cause).__name__ not in _OF_CONNECTIONS):
+        return LedgerError(f"the ledger {name} cannot be used: {type(cause or failed).__name__} in its database")
+    if state is None or state.startswith(_LOST):
+        what = (
+            "cannot be reached, or the connection was lost; check that the server runs, and that it has this database "
+            "and lets this user in"
+        )
+        return LedgerError(f"the ledger {name} {what}" + (_UNCERTAIN if stage == "commit" else ""))
+    what = _OF_POSTGRESQL.get(state, f"cannot be used: the server reports SQLSTATE {state}")
+    return LedgerError(f"the ledger {name} {what}")
+
+
+SCRIPTS = Path(__file__).parent / "migrations"
+_ALEMBIC = threading.Lock()
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the tables of a connection to the newest schema, inside its transaction."""
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+
+    directory = ScriptDirectory(str(SCRIPTS))
+
+    def steps(revision: Any, _: object) -> Any:  # noqa: ANN401 - Alembic is loosely typed here
+        return directory._upgrade_revs("heads", revision)
+
+    # Alembic has one environment in a process, whatever thread enters it.
+    with _ALEMBIC, EnvironmentContext(Config(), directory, fn=steps, destination_rev="heads") as environment:
+        environment.configure(connection=connection, version_table=VERSIONS, transactional_ddl=True)
+        environment.run_migrations()
+
+
+def known_versions() -> tuple[str, ...]:
+    """Return the versions of the schema that this ggdp knows, the oldest first."""
+    from alembic.script import ScriptDirectory
+
+    return tuple(script.revision for script in ScriptDirectory(str(SCRIPTS)).walk_revisions())[::-1]
+
 
 # Seconds that a writer waits for others.
 PATIENCE = 60

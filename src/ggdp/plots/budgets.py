@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ggdp.ledger import Ledger
-    from ggdp.ledger.readable_ledger import WhatIf
+    from ggdp.ledger.ledger import WhatIf
 
 
 # The smallest delta that is drawn, and how many points a curve has.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from ggdp.tables.column_checks import Level
+    from ggdp.domain.column import Level
 
 
 _T = TypeVar("_T")

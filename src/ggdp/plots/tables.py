@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from ggdp.tables.column_checks import Level
+    from ggdp.domain.column import Level
     from ggdp.tables.statistics.released_statistics import PublishedStatistic
     from ggdp.tables.table_release import Table
 

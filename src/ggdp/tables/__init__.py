@@ -1,9 +1,9 @@
 """Private tables: counts by public columns, from any engine, with the guarantee they carry."""
 
+from ggdp.domain.column import Column
+from ggdp.domain.table_domain import Domain
 from ggdp.tables.clamping_range import RangePlan, RangeRelease, plan_range, private_range
-from ggdp.tables.column import Column
-from ggdp.tables.domain import Domain
-from ggdp.tables.engines.spark.written_release import WrittenRelease
+from ggdp.tables.executor_release import WrittenRelease
 from ggdp.tables.request import TableRequest
 from ggdp.tables.source_check import TableCheck, check_table
 from ggdp.tables.table_plan import TablePlan, plan_table, release_table

@@ -33,15 +33,15 @@ import numpy as np
 from ggdp import _validate
 from ggdp._files import write_together
 from ggdp._rounding import rounded_text
+from ggdp.domain.table_domain import Domain
+from ggdp.domain.value_range import FEW_STEPS, ValueRange
 from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.releases.integer_intervals import simultaneous_half_width
 from ggdp.signatures import signature_file
-from ggdp.tables.domain import Domain
 from ggdp.tables.output_files import require_apart
 from ggdp.tables.table_plan import TITLE, plan_table, summary_rows
 from ggdp.tables.table_release import TableRelease
-from ggdp.tables.value_range import FEW_STEPS, ValueRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

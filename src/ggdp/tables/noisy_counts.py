@@ -15,9 +15,9 @@ from ggdp.errors import ArgumentError, SourceError
 from ggdp.releases.adjustments import clip, fit_total
 from ggdp.releases.release import charged_to, released
 from ggdp.sampling.entropy import is_private, random_words
-from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.cells import crowded
-from ggdp.tables.engines.spark.written_release import ExecutorRelease, WrittenRelease, release_on_executors
+from ggdp.sources.counting import crowded
+from ggdp.sources.query import CountQuery, open_source
+from ggdp.tables.executor_release import ExecutorRelease, WrittenRelease, release_on_executors
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest, too_many_cells
 from ggdp.tables.statistics.released_statistics import drawn_quantiles, noisy_sums
 from ggdp.tables.table_release import TableRelease, tables_of, tables_with_statistics
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from numpy.typing import NDArray
 
+    from ggdp.domain.table_domain import Domain
     from ggdp.ledger import EntryReference
     from ggdp.ledger.charging import PendingCharge
     from ggdp.releases import Release
     from ggdp.sampling import Source
-    from ggdp.tables.domain import Domain
-    from ggdp.tables.engines import Counted, TableSource
-    from ggdp.tables.engines.exact_sums import SummedMeasure
+    from ggdp.sources.measures import SummedMeasure
+    from ggdp.sources.query import Counted, TableSource
     from ggdp.tables.request import Regime
     from ggdp.tables.table_plan import TablePlan
     from ggdp.tables.units_over_limit import CutCount

@@ -40,12 +40,13 @@ from ggdp import _validate
 from ggdp._records import checked
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.composition.parts import guarantee_from
+from ggdp.domain.column import Column
+from ggdp.domain.table_domain import MOST_CELLS, Domain
+from ggdp.domain.value_range import FEW_STEPS, MOST_STEPS
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.neighbours import validated_neighbours
-from ggdp.tables.column import Column
-from ggdp.tables.domain import MOST_CELLS, Domain
-from ggdp.tables.engines.text_files import TextFormat
+from ggdp.sources.text_files import TextFormat
 from ggdp.tables.spreadsheet_formulas import formula_warning
 from ggdp.tables.statistics.statistic import (
     Variance,
@@ -55,11 +56,11 @@ from ggdp.tables.statistics.statistic import (
     published_names,
     statistic_from,
 )
-from ggdp.tables.value_range import FEW_STEPS, MOST_STEPS
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.tables.statistics.statistic import PerUnit, Statistic
+    from ggdp.sources.measures import PerUnit
+    from ggdp.tables.statistics.statistic import Statistic
 
 
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.

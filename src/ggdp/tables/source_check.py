@@ -34,22 +34,20 @@ import narwhals as nw
 import numpy as np
 
 from ggdp import _validate
+from ggdp.domain.column import Column
+from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.tables.column import Column
-from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.cells import clamped_totals, keys
-from ggdp.tables.engines.duckdb.database import connected
-from ggdp.tables.engines.duckdb.reading import json_problems
-from ggdp.tables.engines.exact_sums import SummedMeasure
-from ggdp.tables.engines.files import found_files
-from ggdp.tables.engines.frames import quietly
-from ggdp.tables.engines.kinds import binned
-from ggdp.tables.engines.suggestions import headers_in_errors
-from ggdp.tables.engines.text_files import Found, fields_found, text_format
+from ggdp.sources.codes import binned
+from ggdp.sources.counting import clamped_totals, keys
+from ggdp.sources.duckdb_database import connected, json_problems
+from ggdp.sources.engine import quietly
+from ggdp.sources.files import found_files, headers_in_errors
+from ggdp.sources.measures import SummedMeasure
+from ggdp.sources.query import CountQuery, open_source
+from ggdp.sources.text_files import Found, fields_found, text_format
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
@@ -62,12 +60,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from ggdp.tables.engines import TableSource
-    from ggdp.tables.engines.files import Files
-    from ggdp.tables.engines.frames import Frame
-    from ggdp.tables.engines.text_files import TextFormat
+    from ggdp.sources.engine import Frame
+    from ggdp.sources.files import Files
+    from ggdp.sources.measures import PerUnit
+    from ggdp.sources.query import TableSource
+    from ggdp.sources.text_files import TextFormat
     from ggdp.tables.request import Regime
-    from ggdp.tables.statistics.statistic import PerUnit, Statistic
+    from ggdp.tables.statistics.statistic import Statistic
 
 
 _QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
@@ -642,7 +641,7 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
 
 
 def _canonical(value: str, declared: str) -> str:
-    """Return the text of the level that a value matches (`ggdp.tables.engines.kinds`)."""
+    """Return the text of the level that a value matches (`ggdp.sources.codes`)."""
     if declared == "boolean":
         return value.lower()
     if declared == "integer" and re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value, re.ASCII):

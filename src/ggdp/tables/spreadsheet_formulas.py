@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ggdp.tables.column import Column
+    from ggdp.domain.column import Column
 
 # What a formula begins with; the last four are the wide forms of the first, which some spreadsheets accept.
 STARTS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
@@ -30,7 +30,7 @@ def formula_warning(columns: Iterable[Column]) -> str | None:
 
     Examples
     --------
-    >>> from ggdp.tables.column import Column
+    >>> from ggdp.domain.column import Column
     >>> print(formula_warning([Column(name="change", levels=["-5", "none", "+x"], missing="=0")]))
     '+x', '=0' of 'change': a spreadsheet that opens a CSV file takes such labels for formulas; ...
     """

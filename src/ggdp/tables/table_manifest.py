@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ggdp.domain.column import Column
 from ggdp.releases.release_manifest import Wording, manifest_of
-from ggdp.tables.column import Column
 from ggdp.tables.request import COVERS
 from ggdp.tables.statistics.margins import (
     column_descriptions,

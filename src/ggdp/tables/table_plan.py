@@ -31,7 +31,7 @@ from ggdp.releases.mechanism_record import LEVEL, Threshold, thresholded
 from ggdp.releases.release import Release, released
 from ggdp.sampling.entropy import checked_source
 from ggdp.signatures import signature_file, signing_key
-from ggdp.tables.engines.text_files import text_format
+from ggdp.sources.text_files import text_format
 from ggdp.tables.noisy_counts import adjusted_counts, release_counts, require_size
 from ggdp.tables.output_files import (
     contents,
@@ -65,15 +65,16 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.mechanisms import Mechanism
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.sampling import Source
-    from ggdp.tables.domain import Domain
-    from ggdp.tables.engines.spark.written_release import WrittenRelease
+    from ggdp.sources.measures import PerUnit
+    from ggdp.tables.executor_release import WrittenRelease
     from ggdp.tables.request import Counting
-    from ggdp.tables.statistics.statistic import PerUnit, Statistic
+    from ggdp.tables.statistics.statistic import Statistic
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
     from ggdp.tables.table_noise import NoiseFor
 

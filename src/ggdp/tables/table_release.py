@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from ggdp.domain.table_domain import Domain
     from ggdp.ledger.charging import PendingCharge
     from ggdp.privacy import Guarantee
     from ggdp.proofs.total_loss import CountedLoss
     from ggdp.releases import Release
-    from ggdp.tables.domain import Domain
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.released_statistics import PublishedStatistic
     from ggdp.tables.table_plan import TablePlan

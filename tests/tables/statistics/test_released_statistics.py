@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cases import one_in
 from tests.manifest_schema import VALIDATOR
-from tests.tables.engines.zoo import ENGINES, FILES, as_csv
+from tests.sources.zoo import ENGINES, FILES, as_csv
 
 import ggdp
 from ggdp.cli.app import run

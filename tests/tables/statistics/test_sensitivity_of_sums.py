@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.cases import one_in
-from tests.tables.engines.zoo import ENGINES, KEY
+from tests.sources.zoo import ENGINES, KEY
 
 import ggdp
-from ggdp.tables.domain import Domain
-from ggdp.tables.engines import CountQuery, open_source
-from ggdp.tables.engines.exact_sums import SummedMeasure
+from ggdp.domain.table_domain import Domain
+from ggdp.sources.measures import SummedMeasure
+from ggdp.sources.query import CountQuery, open_source
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import plan_statistics
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggdp.tables.statistics.sum_groups import CellSums, Measure, SumGroup
-from ggdp.tables.value_range import ValueRange
+from ggdp.domain.value_range import ValueRange
+from ggdp.sources.measures import CellSums, Measure
+from ggdp.tables.statistics.sum_groups import SumGroup
 
 
 def cell(values):

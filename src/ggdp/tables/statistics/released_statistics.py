@@ -16,7 +16,7 @@ from ggdp.mechanisms.quantiles import CellValues
 from ggdp.releases.release import released
 from ggdp.sampling import IntegerNoise
 from ggdp.sampling.entropy import is_private
-from ggdp.tables.engines.exact_sums import SummedMeasure
+from ggdp.sources.measures import SummedMeasure
 from ggdp.tables.statistics.estimates import (
     ColumnSums,
     Estimate,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ggdp.mechanisms.quantiles import QuantileDraws
     from ggdp.releases import Release
     from ggdp.sampling import Source
-    from ggdp.tables.engines import CountQuery, MeasuredCells, TableSource
+    from ggdp.sources.query import CountQuery, MeasuredCells, TableSource
     from ggdp.tables.statistics.statistic import Statistic
     from ggdp.tables.statistics.statistics_plan import PlannedQuantiles
     from ggdp.tables.statistics.sum_groups import SumGroup

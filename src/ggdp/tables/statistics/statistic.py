@@ -1,24 +1,24 @@
 """Statistics that are published beside the counts: means, sums, variances and quantiles of columns of numbers.
 
 With a column of units, the rows of a unit in a cell are first made one value, by the rule `per_unit`. Values are
-clamped to the public range of their column and rounded to its step (`ggdp.tables.value_range`).
+clamped to the public range of their column and rounded to its step (`ggdp.domain.value_range`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, get_args
 
 from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.sources.measures import PerUnit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 _MOST_QUANTILES = 99
 # Of `ggdp.mechanisms.quantiles`; names of published columns have as many digits.
 _MOST_DENOMINATOR = 10**6

@@ -28,9 +28,9 @@ from ggdp.mechanisms.quantiles import QuantilePlan
 from ggdp.privacy import Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
-from ggdp.tables.engines.exact_sums import SummedMeasure
+from ggdp.sources.measures import Measure, SummedMeasure
 from ggdp.tables.statistics.statistic import Mean, Quantile, Statistic, Sum, Variance
-from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, Measure, SumGroup
+from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
 from ggdp.tables.table_noise import table_noise
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ the same move of one (docs/explanation/theory/statistics.md), group by group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -51,8 +51,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ggdp.tables.statistics.statistic import PerUnit
-    from ggdp.tables.value_range import ValueRange
+    from ggdp.sources.measures import CellSums, Measure
 
 GroupKind: TypeAlias = Literal["count", "sum", "pair", "triple"]
 
@@ -61,24 +60,6 @@ STEPS_OF_A_UNIT = 1 << 20
 # Larger sums are clamped to it, which moves no sum by more than it was moved: floats hold whole numbers up to it.
 _LARGEST = 2**53
 _ROUNDED = 2
-
-
-@frozen(kw_only=True)
-class Measure:
-    """One value for each unit and cell: of which column, in which range, and how it comes from the rows of a unit."""
-
-    column: str
-    values: ValueRange
-    rule: PerUnit | None = None
-
-
-class CellSums(NamedTuple):
-    """Exact sums of each cell, as Python integers: units, those with a value, and the sums of a and a^2."""
-
-    units: NDArray[np.object_]
-    known: NDArray[np.object_]
-    first: NDArray[np.object_]
-    second: NDArray[np.object_]
 
 
 @frozen(kw_only=True)

@@ -1,0 +1,426 @@
+"""Checks of what is declared for a column: levels, edges, labels, and levels for others and for nulls.
+
+An error names the column, and what of its declaration is wrong.
+
+One column of a table: the values it may have, declared without looking at the data.
+
+A column has *codes* 0, 1, ..., one for each value that can be published, in the order in which they are published:
+
+==========  ==================================================================================================
+levels      text, integers, true and false, or dates; each is a code
+edges       e_0 < e_1 < ... < e_k, numbers: the bins [e_0, e_1), ..., [e_(k-1), e_k] are the codes, the last
+            with its end; or dates and times: the bins [e_0, e_1), ..., [e_(k-1), e_k), the last without it
+other       a level for what is none of these: unknown levels, unparsable values, values outside all bins
+missing     a level for nulls (and NaN)
+(open)      nothing is declared: the keys are chosen privately, as text
+range       beside these, or alone: ends of a range of numbers and a step, for means and other statistics of the
+            column (`ggdp.domain.value_range`)
+==========  ==================================================================================================
+
+Without `other` or `missing` such rows are not counted. Whatever a row holds, it has one code or none: that is all
+that sensitivities need.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from datetime import date, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from attrs import field, frozen
+
+from ggdp import _validate
+from ggdp.domain import periods
+from ggdp.domain.value_range import ValueRange
+from ggdp.errors import ArgumentError
+from ggdp.privacy.values import LARGEST, LEAST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from ggdp.domain.periods import Edge
+
+
+Level: TypeAlias = str | int | bool | date
+
+_MOST_EDGES = 10_001
+# So many levels are checked at once.
+_CHUNK = 1 << 16
+
+
+def kind_of(level: Level) -> Literal["text", "integer", "boolean", "date"]:
+    """Return the type of a level."""
+    if isinstance(level, bool):
+        return "boolean"
+    if isinstance(level, int):
+        return "integer"
+    return "text" if isinstance(level, str) else "date"
+
+
+def number_text(edge: float) -> str:
+    """Return the shortest text of an edge, whole numbers without a point."""
+    return str(int(edge)) if edge.is_integer() and abs(edge) < 1e15 else repr(edge)
+
+
+def plain_value(level: object) -> object:
+    """Return a level as a plain Python value; NumPy's scalars become one."""
+    if isinstance(level, numbers.Integral) and not isinstance(level, bool):
+        return int(level)
+    item = getattr(level, "item", None)
+    return item() if callable(item) and getattr(level, "shape", None) == () else level
+
+
+def checked_role(name: str, role: str, label: object, *, declared: bool) -> str | None:
+    """Return the name of the level of others, or of nulls."""
+    if label is None:
+        return None
+    if not isinstance(label, str) or not label:
+        raise ArgumentError(f"{role} of {name!r}", label, "must be text, the level's name")
+    if not declared:
+        raise ArgumentError(f"{role} of {name!r}", label, "needs declared levels or edges")
+    _require_unicode(f"{role} of {name!r}", (label,))
+    return label
+
+
+def checked_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) -> tuple[str, ...]:
+    """Return the labels of bins: one for each, different from one another."""
+    said = f"labels of {name!r}"
+    if edges is None:
+        raise ArgumentError(said, labels, "need edges: levels are published as they are declared")
+    found = _validate.non_empty(**{said: labels})
+    for label in found:
+        if not isinstance(label, str) or not label:
+            raise ArgumentError(said, label, "must be text")
+    bins = len(edges) - 1
+    if len(found) != bins:
+        raise ArgumentError(
+            said, list(found), f"must be {bins}, one for each bin: {len(edges)} edges are the ends of {bins} bins"
+        )
+    _require_unicode(said, found)  # type: ignore[arg-type]
+    _require_different(said, found)
+    return found  # type: ignore[return-value]
+
+
+def checked_levels(name: str, levels: object) -> tuple[Level, ...]:
+    """Return levels: all of one type, different from one another."""
+    said = f"levels of {name!r}"
+    if not isinstance(levels, list | tuple | range):
+        raise ArgumentError(
+            said,
+            type(levels).__name__,
+            "must be a list written by hand; the values found in a column of data are not a public domain",
+        )
+    found = _validate.non_empty(**{said: levels})
+    if not set(map(type, found)) <= {str, int, bool, date}:
+        found = tuple(map(plain_value, found))
+        for level in found:
+            if isinstance(level, float):
+                raise ArgumentError(said, level, "must not be floating-point numbers: declare edges, or text levels")
+            if not isinstance(level, str | int | date) or isinstance(level, datetime):
+                raise ArgumentError(said, level, "must be text, integers, true and false, or dates")
+    kinds = {kind_of(level) for level in {type(level): level for level in found}.values()}  # type: ignore[arg-type]
+    if len(kinds) > 1:
+        raise ArgumentError(
+            said, levels, "must be of one type: all text, all integers, all true and false, or all dates"
+        )
+    if kinds == {"integer"}:
+        for extreme in (min(found), max(found)):  # type: ignore[type-var]
+            if not LEAST <= extreme <= LARGEST:  # type: ignore[operator]
+                raise ArgumentError(said, extreme, "must fit in 64 bits; declare it as text")
+    if kinds == {"text"}:
+        _require_unicode(said, found)  # type: ignore[arg-type]
+    if not isinstance(levels, range):
+        _require_different(said, found)
+    return found  # type: ignore[return-value]
+
+
+def _require_different(said: str, items: tuple[object, ...]) -> None:
+    """Raise if two items are equal."""
+    hashes = np.fromiter(map(hash, items), np.int64, len(items))
+    ordered = np.sort(hashes)
+    shared = ordered[1:][ordered[1:] == ordered[:-1]]
+    seen: set[object] = set()
+    for place in np.flatnonzero(np.isin(hashes, shared)) if shared.size else ():
+        if items[place] in seen:
+            raise ArgumentError(said, items[place], "is declared twice")
+        seen.add(items[place])
+
+
+def _require_unicode(said: str, texts: tuple[str, ...]) -> None:
+    """Raise if a text cannot be encoded."""
+    for start in range(0, len(texts), _CHUNK):
+        chunk = texts[start : start + _CHUNK]
+        try:
+            "".join(chunk).encode()
+        except UnicodeEncodeError:
+            if len(chunk) == 1:
+                raise ArgumentError(said, chunk[0], "holds half of a surrogate pair, which no file can store") from None
+            for text in chunk:
+                _require_unicode(said, (text,))
+
+
+def checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
+    """Return the ends of bins: all numbers, or all dates and times, increasing."""
+    said = f"edges of {name!r}"
+    given = _validate.non_empty(**{said: edges})
+    if len(given) < 2:
+        raise ArgumentError(said, edges, "must be at least two: they are the ends of bins")
+    if len(given) > _MOST_EDGES:
+        raise ArgumentError(said, f"{len(given):,} edges", f"must be at most {_MOST_EDGES:,}")
+    if any(map(periods.is_time, given)):
+        times = periods.checked_times(said, given)
+        _require_increasing(said, edges, times, periods.instant, periods.time_text)
+        return times
+    found = []
+    for edge in given:
+        if isinstance(edge, bool) or not isinstance(edge, numbers.Real) or edge != edge:
+            raise ArgumentError(said, edge, "must be numbers, or dates and times")
+        try:
+            number = float(edge)
+        except OverflowError:
+            number = math.nan
+        if number != edge:
+            raise ArgumentError(said, edge, "is not a 64-bit float; choose the nearest one")
+        found.append(number)
+    _require_increasing(said, edges, found, float, number_text)
+    return tuple(found)
+
+
+def _require_increasing(said: str, edges: object, found: Sequence[Any], number: Any, text: Any) -> None:  # noqa: ANN401
+    for low, high in pairwise(found):
+        if not number(low) < number(high):
+            raise ArgumentError(said, edges, f"must increase: {text(high)} comes after {text(low)}")
+
+
+Kind: TypeAlias = Literal["text", "integer", "boolean", "date", "bins", "open"]
+
+
+@frozen(init=False)
+class Column:
+    """The public values of one column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    levels : sequence of str, int, bool or date, optional
+        The values it may have, all of one type. They must be known without the data.
+    edges : sequence of float, date or datetime, or mapping, optional
+        Ends of bins, increasing: numbers, or dates and times without a zone. The first may be -inf and the last inf. Or
+        a range of whole periods of the calendar, such as ``{"from": date(2024, 1, 1), "to": date(2025, 1, 1), "every":
+        "month"}``; the periods are "day", "week", "month", "quarter" and "year".
+    labels : sequence of str, optional
+        What is published for each bin, instead of its ends.
+    other, missing : str, optional
+        Levels for values that are not declared, and for nulls. A declared level may be named too.
+    range : pair of numbers, optional
+        The public range of the numbers in the column, for statistics. Values outside are clamped to it.
+    step : number, optional
+        With `range`: the step that values are rounded to (`ggdp.domain.value_range.ValueRange`).
+
+    Attributes
+    ----------
+    labels : tuple
+        What is published for each code: the levels as declared, or all as text where `other` or `missing` is.
+    other_code, missing_code : int or None
+        The codes of what is not declared, and of nulls; None if they are not counted.
+    values_in : ValueRange or None
+        The range of its numbers; None if none is declared.
+
+    Examples
+    --------
+    >>> age = Column(name="age", edges=[0, 18, 65, 120], missing="unknown")
+    >>> age.labels
+    ('[0, 18)', '[18, 65)', '[65, 120]', 'unknown')
+    >>> Column(name="age", edges=[0, 18, 65, math.inf], labels=["0-17", "18-64", "65+"]).labels
+    ('0-17', '18-64', '65+')
+    >>> Column(name="rooms", levels=[1, 2, 3]).kind
+    'integer'
+    >>> quarters = {"from": date(2024, 1, 1), "to": date(2025, 1, 1), "every": "quarter"}
+    >>> Column(name="visited", edges=quarters).labels
+    ('2024-Q1', '2024-Q2', '2024-Q3', '2024-Q4')
+    """
+
+    name: str
+    levels: tuple[Level, ...] | None
+    edges: tuple[Edge, ...] | None
+    other: str | None
+    missing: str | None
+    values_in: ValueRange | None
+    # Labels of bins that were declared, or are names of periods.
+    bin_labels: tuple[str, ...] | None = field(repr=False)
+    _every: str | None = field(repr=False, eq=False)
+    # Caches.
+    _kept: dict[str, Any] = field(init=False, repr=False, eq=False, factory=dict)
+    labels: tuple[Level, ...] = field(init=False, repr=False, eq=False)
+    other_code: int | None = field(init=False, repr=False, eq=False)
+    missing_code: int | None = field(init=False, repr=False, eq=False)
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        levels: Sequence[Level] | None = None,
+        edges: Sequence[Edge] | Mapping[str, Any] | None = None,
+        labels: Sequence[str] | None = None,
+        other: str | None = None,
+        missing: str | None = None,
+        range: object = None,  # noqa: A002 - as domain files call it
+        step: object = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise ArgumentError("name", name, "the name of a column must be text")
+        if levels is not None and edges is not None:
+            raise ArgumentError(f"domain of {name!r}", "levels and edges", "declare either levels or edges")
+        every, named = None, None
+        if isinstance(edges, Mapping):
+            edges, named, every = periods.expanded(f"edges of {name!r}", edges)
+        declared = levels is not None or edges is not None
+        if range is None and step is not None:
+            raise ArgumentError(f"step of {name!r}", step, "needs a range: range = [0, 100]")
+        ends = None if edges is None else checked_edges(name, edges)
+        self.__attrs_init__(
+            name=name,
+            levels=None if levels is None else checked_levels(name, levels),
+            edges=ends,
+            other=checked_role(name, "other", other, declared=declared),
+            missing=checked_role(name, "missing", missing, declared=declared),
+            values_in=None if range is None else ValueRange.declared(name, range, step),
+            bin_labels=named if labels is None else checked_labels(name, labels, ends),
+            every=every if labels is None else None,
+        )
+
+    @other_code.default
+    def _code_of_others(self) -> int | None:
+        return None if self.other is None else self.labels.index(self.other)
+
+    @missing_code.default
+    def _code_of_nulls(self) -> int | None:
+        return None if self.missing is None else self.labels.index(self.missing)
+
+    @property
+    def kind(self) -> Kind:
+        """What the declared values are."""
+        if self.edges is not None:
+            return "bins"
+        return "open" if self.levels is None else kind_of(self.levels[0])
+
+    @property
+    def dated(self) -> bool:
+        """Whether the declared bins are of dates and times."""
+        return self.edges is not None and any(map(periods.is_time, self.edges))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The declared levels as the text that values are compared with, in order."""
+        if "texts" not in self._kept:
+            self._kept["texts"] = _texts(self.levels or ())
+        found: tuple[str, ...] = self._kept["texts"]
+        return found
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return len(self.labels)
+
+    @property
+    def values(self) -> pa.Array:
+        """The labels as an Arrow array, whose type depends on the declaration alone."""
+        if "values" not in self._kept:
+            import pyarrow as pa
+
+            kind = kind_of(self.labels[0]) if self.labels else "text"
+            types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+            self._kept["values"] = pa.array(self.labels, type=types[kind])
+        return self._kept["values"]
+
+    def code(self, label: object) -> int:
+        """Return the code of a published label, or of the level that it stands for."""
+        if "codes" not in self._kept:
+            self._kept["codes"] = {text: code for code, text in enumerate(_texts(self.labels))}
+        plain = plain_value(label)
+        found = self._kept["codes"].get(_text(plain)) if isinstance(plain, str | int | date) else None
+        if found is None:
+            shown = ", ".join(map(str, self.labels[:5])) + (", ..." if self.size > 5 else "")
+            raise ArgumentError(f"level of {self.name!r}", label, f"is not declared; declared are {shown or 'none'}")
+        return int(found)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the declaration of the column, as arguments of `Column`."""
+        return {
+            "name": self.name,
+            "levels": self.levels,
+            "edges": self._range() or self.edges,
+            "labels": None if self._every else self.bin_labels,
+            "other": self.other,
+            "missing": self.missing,
+            "range": self.values_in,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain values, ready for JSON: dates, times and infinite ends as text."""
+        found: dict[str, Any] = {}
+        if self.levels is not None:
+            dated = self.kind == "date"
+            found["levels"] = list(self.texts) if dated else list(self.levels)
+        if self.edges is not None:
+            compact = self._range()
+            found["edges"] = (
+                [_edge_value(edge) for edge in self.edges]
+                if compact is None
+                else {key: _edge_value(value) for key, value in compact.items()}
+            )
+        if self.bin_labels is not None and self._every is None:
+            found["labels"] = list(self.bin_labels)
+        found |= {} if self.values_in is None else self.values_in.to_dict()
+        found |= {"other": self.other} if self.other is not None else {}
+        return found | ({"missing": self.missing} if self.missing is not None else {})
+
+    def _range(self) -> dict[str, Any] | None:
+        """Return the range of periods that was declared; None if none was."""
+        if self._every is None or self.edges is None:
+            return None
+        return {"from": self.edges[0], "to": self.edges[-1], "every": self._every}
+
+    @labels.default
+    def _labels(self) -> tuple[Level, ...]:
+        declared: tuple[Level, ...] = self._bins() if self.edges is not None else self.levels or ()
+        extra = tuple(dict.fromkeys(label for label in (self.other, self.missing) if label is not None))
+        if not extra:
+            return declared
+        texts = declared if self.edges is not None else self.texts
+        return (*texts, *(label for label in extra if label not in texts))
+
+    def _bins(self) -> tuple[str, ...]:
+        if self.bin_labels is not None:
+            return self.bin_labels
+        pairs = list(pairwise(map(periods.time_text if self.dated else number_text, self.edges or ())))  # type: ignore[arg-type]
+        last = -1 if self.dated else len(pairs) - 1
+        return tuple(f"[{low}, {high}{']' if place == last else ')'}" for place, (low, high) in enumerate(pairs))
+
+
+def _texts(levels: tuple[Level, ...]) -> tuple[str, ...]:
+    """Return levels of one type as text; those of text as they are."""
+    kind = kind_of(levels[0]) if levels else "text"
+    if kind == "text":
+        return levels  # type: ignore[return-value]
+    return tuple(map(str if kind == "integer" else _text, levels))
+
+
+def _text(level: object) -> str:
+    if isinstance(level, bool):
+        return "true" if level else "false"
+    return level.isoformat() if isinstance(level, date) else str(level)
+
+
+def _edge_value(edge: object) -> object:
+    """Return an edge as a JSON value."""
+    if isinstance(edge, date):
+        return periods.time_text(edge)
+    return edge if isinstance(edge, str) or math.isfinite(edge) else str(edge)  # type: ignore[arg-type]

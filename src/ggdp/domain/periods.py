@@ -1,0 +1,188 @@
+"""Bins of time: edges that are dates or times, and whole periods of the calendar.
+
+A *time* is a day or a time without a zone, in the years 1 to 9999. A day stands for its midnight. Bins of time are
+half-open, the last one too: [e_0, e_1), ..., [e_(k-1), e_k), so that a month does not hold the first of the next one.
+
+==========  ===========  =====================================
+every       a label      begins with
+==========  ===========  =====================================
+"day"       2024-02-29   any day
+"week"      2024-W09     Monday (ISO 8601)
+"month"     2024-02      the 1st
+"quarter"   2024-Q1      the 1st of January, April, July, October
+"year"      2024         the 1st of January
+==========  ===========  =====================================
+
+Claim. Of two ISO 8601 texts of times, yyyy-mm-dd with perhaps " hh:mm", ":ss" and a fraction, the value v is at or
+after the edge e if and only if v >= s as text, where s is the shortest text of e. Proof: both are written with digits
+of fixed width, the largest unit first, so the first difference decides. If there is none, one text is the beginning of
+the other. If s is the beginning of v, then v is e or later. If v is the beginning of s and shorter, then s has a part
+that v leaves out, which is not 0 since s is the shortest text; so v is before e, as it is as text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+Edge: TypeAlias = "float | date"
+
+EVERY = ("day", "week", "month", "quarter", "year")
+# Text that is a time: a day of the calendar, perhaps with an hour. It is compared with a space instead of the T.
+_SHORT = r"(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+_LONG = r"(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
+_YEAR = r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_OF_FOUR = r"(0[48]|[2468][048]|[13579][26])"
+_LEAP = rf"([0-9]{{2}}{_OF_FOUR}|{_OF_FOUR}00)"
+_DAY = rf"({_YEAR}-({_LONG}|{_SHORT}|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
+ISO = rf"{_DAY}([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,9}})?)?)?"
+
+_ISO = re.compile(ISO)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - times have no zone
+_MICROSECOND = timedelta(microseconds=1)
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_STARTS = {
+    "week": "a Monday",
+    "month": "the first of a month",
+    "quarter": "the first of a quarter",
+    "year": "1 January",
+}
+
+
+def is_time(edge: object) -> bool:
+    """Return whether an edge is a date or a time."""
+    return isinstance(edge, date)
+
+
+def checked_times(said: str, edges: tuple[object, ...]) -> tuple[Edge, ...]:
+    """Return edges of time; the first may be -inf and the last inf."""
+    found: list[Edge] = []
+    for place, edge in enumerate(edges):
+        infinite = {0: -math.inf, len(edges) - 1: math.inf}.get(place)
+        if infinite is not None and isinstance(edge, float) and edge == infinite:
+            found.append(edge)
+        # pandas' NaT is a date that is not equal to itself.
+        elif isinstance(edge, date) and edge == edge:
+            found.append(_plain(said, edge))
+        else:
+            raise ArgumentError(
+                said, edge, "must be dates or times if one of them is; the first may be -inf and the last inf"
+            )
+    return tuple(found)
+
+
+def instant(edge: Edge) -> float:
+    """Return an edge as microseconds since 1970, an integer if it is finite."""
+    if not isinstance(edge, date):
+        return edge
+    time = edge if isinstance(edge, datetime) else datetime(edge.year, edge.month, edge.day)  # noqa: DTZ001
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def time_text(edge: Edge) -> str:
+    """Return the shortest text of an edge: no midnight, no seconds that are 0."""
+    if not isinstance(edge, datetime):
+        return edge.isoformat() if isinstance(edge, date) else str(edge)
+    if edge.microsecond:
+        return edge.isoformat(" ").rstrip("0")
+    return edge.isoformat(" ", "seconds" if edge.second else "minutes")
+
+
+def expanded(said: str, declared: Mapping[str, Any]) -> tuple[tuple[date, ...], tuple[str, ...], str]:
+    """Return the edges and labels of the periods between two dates, and what the periods are."""
+    if set(declared) != {"from", "to", "every"}:
+        raise ArgumentError(said, dict(declared), 'as a range needs "from", "to" and "every", nothing else')
+    every = _validate.choice(every=declared["every"], among=EVERY)
+    ends = []
+    for end in ("from", "to"):
+        if not isinstance(declared[end], date) or isinstance(day := _plain(said, declared[end]), datetime):
+            raise ArgumentError(said, declared[end], f"{end!r} must be a date")
+        if (start := _start(day, every)) != day:
+            later = _after(start, every)
+            ways = time_text(start) if later is None else f"{time_text(start)} or {time_text(later)}"
+            raise ArgumentError(said, time_text(day), f"must be {_STARTS[every]}, such as {ways}, to count by {every}")
+        ends.append(day)
+    first, last = ends
+    if not first < last:
+        raise ArgumentError(said, [time_text(first), time_text(last)], '"from" must be before "to"')
+    edges = [first]
+    while edges[-1] < last:
+        following = _after(edges[-1], every)
+        assert following is not None  # `last` is no earlier
+        edges.append(following)
+    return tuple(edges), tuple(_label(day, every) for day in edges[:-1]), every
+
+
+def instant_of_value(value: Any) -> int | None:  # noqa: ANN401 - a Python value of an object column
+    """Return a Python date or time, or ISO text, as microseconds since 1970; None if it is neither or out of range."""
+    if isinstance(value, str):
+        if not _ISO.fullmatch(value):
+            return None
+        day, _, clock = value.replace("T", " ").partition(" ")
+        # Edges are whole microseconds: what is beyond the sixth digit decides nothing.
+        value = datetime.fromisoformat(f"{day} {clock[:15]}" if clock else day)
+    if not isinstance(value, date):
+        return None
+    if not isinstance(value, datetime):
+        return int(instant(value))
+    try:
+        if value.utcoffset() is not None:
+            value = value.astimezone(UTC)
+        parts = (value.hour, value.minute, value.second, value.microsecond)
+        return int(instant(datetime(value.year, value.month, value.day, *parts)))  # noqa: DTZ001
+    except (OverflowError, ValueError):
+        return None
+
+
+def _plain(said: str, edge: date) -> date:
+    """Return a date as a plain one; midnight is the day itself."""
+    if not isinstance(edge, datetime):
+        return date(edge.year, edge.month, edge.day)
+    if edge.tzinfo is not None:
+        raise ArgumentError(
+            said,
+            edge.isoformat(),
+            "has a time zone; write it in UTC and without one (columns with a time zone are compared in UTC)",
+        )
+    if getattr(edge, "nanosecond", 0):
+        raise ArgumentError(said, str(edge), "must be whole microseconds")
+    clock = (edge.hour, edge.minute, edge.second, edge.microsecond)
+    return datetime(edge.year, edge.month, edge.day, *clock) if any(clock) else edge.date()  # noqa: DTZ001
+
+
+def _start(day: date, every: str) -> date:
+    """Return the first day of the period that a day is in."""
+    if every == "day":
+        return day
+    if every == "week":
+        return date.fromordinal(max(1, day.toordinal() - day.weekday()))
+    return day.replace(month=(day.month - 1) // _MONTHS[every] * _MONTHS[every] + 1, day=1)
+
+
+def _after(start: date, every: str) -> date | None:
+    """Return the first day of the next period; None if it is after the year 9999."""
+    try:
+        if every in ("day", "week"):
+            return start + timedelta(days=1 if every == "day" else 7)
+        month = start.month - 1 + _MONTHS[every]
+        return date(start.year + month // 12, month % 12 + 1, 1)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _label(start: date, every: str) -> str:
+    if every == "week":
+        year, week, _ = start.isocalendar()
+        return f"{year:04}-W{week:02}"
+    if every == "quarter":
+        return f"{start.year:04}-Q{(start.month + 2) // 3}"
+    return start.isoformat()[: {"day": 10, "month": 7, "year": 4}[every]]

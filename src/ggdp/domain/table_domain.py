@@ -1,0 +1,392 @@
+"""Structural zeros: cells of a domain that cannot occur, declared by patterns.
+
+A pattern gives the codes of some columns; every cell that agrees with it is impossible, whatever the other columns are.
+A cell is possible if it agrees with no pattern.
+
+========  ======================================================================================
+pattern   ((column, code), ...), columns by their places in the domain, in increasing order
+alive     of the columns so far, the patterns that a combination of codes agrees with
+========  ======================================================================================
+
+The public domain of a table: which values each column may have, and the cells that they span.
+
+A cell is a combination of one code of every column. Cells are numbered in domain order, the first column slowest: with
+n_1, n_2, ... codes the cell (c_1, c_2, ...) has the index (c_1 n_2 + c_2) n_3 + ... . The number of cells may be far
+beyond what fits in memory, up to 10^18.
+
+Cells that cannot occur (men among the births) may be declared `impossible`: they are published with no count and no
+noise. Like the levels, they must be known without the data. Declaring them cannot weaken a guarantee, since what is not
+published depends on the declaration alone.
+
+References
+----------
+The algebra (project, merge) follows McKenna et al., "Private-PGM", ICML 2019, whose domains are of codes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from attrs import field, frozen
+
+from ggdp import _validate
+from ggdp._files import read_toml
+from ggdp.domain.column import Column
+from ggdp.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+Pattern: TypeAlias = tuple[tuple[int, int], ...]
+
+MOST_PATTERNS = 500
+# Combinations of patterns that are kept track of while cells are counted.
+_MOST_STATES = 20_000
+
+
+def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
+    """Return how many cells match no pattern, exactly.
+
+    Claim. Columns are added one by one. Combinations of codes with the same alive patterns have the same continuations,
+    so it is enough to count them together; codes of a column that no pattern names act alike as well. A combination
+    that agrees with a whole pattern has no possible continuation and is dropped.
+    """
+    if not patterns:
+        return math.prod(shape)
+    named = [[dict(pattern).get(place) for pattern in patterns] for place in range(len(shape))]
+    last = [pattern[-1][0] for pattern in patterns]
+    states: Counter[frozenset[int]] = Counter({frozenset(range(len(patterns))): 1})
+    for place, size in enumerate(shape):
+        following: Counter[frozenset[int]] = Counter()
+        for alive, number in states.items():
+            by_code: dict[int, set[int]] = defaultdict(set)
+            free = {which for which in alive if named[place][which] is None}
+            for which in alive - free:
+                by_code[named[place][which]].add(which)  # type: ignore[index]
+            for matched, codes in [*((found, 1) for found in by_code.values()), (set(), size - len(by_code))]:
+                left = frozenset(free | matched)
+                if codes and not any(last[which] <= place for which in left):
+                    following[left] += number * codes
+            if len(following) > _MOST_STATES:
+                raise ArgumentError(
+                    "impossible", f"{len(patterns):,} patterns", "overlap in too many ways to be counted; use fewer"
+                )
+        states = following
+    return sum(states.values())
+
+
+def agreeing(
+    codes: Sequence[NDArray[np.int64]], shape: Sequence[int], patterns: Sequence[Pattern]
+) -> NDArray[np.bool_]:
+    """Return which cells, given by their codes, match a pattern."""
+    found = np.zeros(codes[0].shape, dtype=np.bool_)
+    by_columns: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)
+    for pattern in patterns:
+        by_columns[tuple(place for place, _ in pattern)].append(pattern)
+    for places, alike in by_columns.items():
+        # Patterns of the same columns are looked up together, by the number of their cell among those columns.
+        number = np.zeros(found.shape, dtype=np.int64)
+        numbers = np.zeros(len(alike), dtype=np.int64)
+        for k, place in enumerate(places):
+            number = number * shape[place] + codes[place]
+            numbers = numbers * shape[place] + np.array([pattern[k][1] for pattern in alike], dtype=np.int64)
+        found |= np.isin(number, numbers)
+    return found
+
+
+# Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
+MOST_CELLS = 10**18
+_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step")
+_SECTIONS = {"columns", "impossible"}
+
+
+@frozen(init=False, repr=False)
+class Domain:
+    """The public values of the columns of a table.
+
+    Parameters
+    ----------
+    columns : mapping of str to levels, or sequence of Column
+        For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels` (of bins),
+        `other` and `missing`, and for statistics of the column `range` and `step`; or a `Column`.
+    impossible : sequence of mapping, optional
+        Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
+
+    Examples
+    --------
+    >>> domain = Domain({"sex": ["f", "m"], "age": {"edges": [0, 18, 65, 120]}})
+    >>> domain.size
+    6
+    >>> domain
+    Domain of 6 cells: sex (2 levels) x age (3 bins)
+    >>> domain.project(["age"]).labels(4 // 2)
+    ('[65, 120]',)
+    >>> wards = Domain({"sex": ["f", "m"], "ward": ["births", "eyes"]}, impossible=[{"sex": "m", "ward": "births"}])
+    >>> wards
+    Domain of 4 cells, 3 of them possible: sex (2 levels) x ward (2 levels)
+    """
+
+    columns: tuple[Column, ...]
+    _patterns: tuple[Pattern, ...]
+    _by_name: dict[str, Column] = field(eq=False)
+    # Cache of the number of possible cells.
+    _kept: dict[str, int] = field(init=False, eq=False, factory=dict)
+
+    def __init__(
+        self, columns: Mapping[str, Any] | Iterable[Column], impossible: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
+        if isinstance(columns, Mapping):
+            found = tuple(_column(name, declared) for name, declared in columns.items())
+        else:
+            if isinstance(columns, str | bytes) or not hasattr(columns, "__iter__"):
+                raise ArgumentTypeError("domain", type(columns).__name__, "must be a mapping, or columns")
+            found = tuple(columns)
+            for column in found:
+                if not isinstance(column, Column):
+                    raise ArgumentError("domain", type(column).__name__, "must be a mapping, or columns")
+        by_name = {column.name: column for column in found}
+        if len(by_name) < len(found):
+            raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
+        self.__attrs_init__(columns=found, patterns=_patterns(found, impossible), by_name=by_name)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Domain:
+        r"""Return the domain of a TOML file.
+
+        It has a section ``[columns.NAME]`` for each column, with `levels` or `edges`, and perhaps `labels`, `other` and
+        `missing`; for statistics with ``range = [low, high]`` and perhaps `step`. A section ``[[impossible]]`` gives
+        levels that cannot occur together.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "people.toml"
+        >>> _ = file.write_text('[columns.smokes]\nlevels = ["no", "yes"]\nmissing = "not asked"')
+        >>> Domain.from_toml(file)
+        Domain of 3 cells: smokes (3 levels)
+        """
+        content = read_toml(path, argument="domain")
+        columns = content.get("columns")
+        if not isinstance(columns, dict) or not columns or not set(content) <= _SECTIONS:
+            raise ArgumentError(
+                "domain",
+                str(path),
+                "must have a section [columns.NAME] for each column, and optionally [[impossible]]",
+            )
+        for name, declared in columns.items():
+            if not isinstance(declared, dict):
+                raise ArgumentError("domain", str(path), f"column {name!r} needs a section [columns.{name}] of its own")
+        return cls(columns, content.get("impossible", ()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self._by_name)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many codes each column has."""
+        return tuple(column.size for column in self.columns)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return math.prod(self.shape)
+
+    @property
+    def impossible(self) -> tuple[Mapping[str, Any], ...]:
+        """What cannot occur: levels of some columns, as they are published."""
+        return tuple(
+            {self.columns[place].name: self.columns[place].labels[code] for place, code in pattern}
+            for pattern in self._patterns
+        )
+
+    @property
+    def impossible_codes(self) -> tuple[dict[int, int], ...]:
+        """What cannot occur: the places of some columns, and the codes that they do not have together."""
+        return tuple(dict(pattern) for pattern in self._patterns)
+
+    @property
+    def possible_size(self) -> int:
+        """How many cells can occur."""
+        if "possible" not in self._kept:
+            self._kept["possible"] = possible_cells(self.shape, self._patterns)
+        return self._kept["possible"]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a column has no declared levels, so the cells are unknown."""
+        return any(column.kind == "open" for column in self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._by_name:
+            raise ArgumentError("column", name, f"is not declared; declared are {', '.join(self.names) or 'none'}")
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __hash__(self) -> int:
+        return hash(self.columns)
+
+    def project(self, names: Iterable[str]) -> Domain:
+        """Return the domain of some columns, in the order in which they are named.
+
+        What is impossible by these columns alone stays so; other patterns say nothing of them.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).project(["b"]).shape
+        (3,)
+        """
+        columns = [self[name] for name in names]
+        kept = {column.name for column in columns}
+        return Domain(columns, [pattern for pattern in self.impossible if kept.issuperset(pattern)])
+
+    def merge(self, other: Domain) -> Domain:
+        """Return the domain of the columns of both; a column of both must have the same declaration.
+
+        What is impossible in one of them is impossible in it.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2]}).merge(Domain({"b": [1, 2, 3]})).size
+        6
+        """
+        for column in other:
+            if column.name in self and self[column.name] != column:
+                raise ArgumentError("domain", column.name, "is declared differently in the two domains")
+        return Domain({column.name: column for column in (*self, *other)}, (*self.impossible, *other.impossible))
+
+    def codes(self, cells: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return the codes of cells, column by column.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).codes(np.array([0, 5]))
+        [array([0, 1]), array([0, 2])]
+        """
+        found = []
+        for size in reversed(self.shape):
+            cells, code = np.divmod(cells, size)
+            found.append(code)
+        return found[::-1]
+
+    def cells(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the indices of cells from their codes, column by column.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}).cells([np.array([0, 1]), np.array([0, 2])])
+        array([0, 5])
+        """
+        index = np.zeros(np.shape(codes[0]) if codes else (), dtype=np.int64)
+        for size, code in zip(self.shape, codes, strict=True):
+            index = index * size + code
+        return index
+
+    def possible(self, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which cells can occur.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": [1, 2, 3]}, impossible=[{"a": 2, "b": 3}]).possible(np.arange(6))
+        array([ True,  True,  True,  True,  True, False])
+        """
+        if not self._patterns:
+            return np.ones(np.shape(cells), dtype=np.bool_)
+        return ~agreeing(self.codes(np.asarray(cells, dtype=np.int64)), self.shape, self._patterns)
+
+    def labels(self, cell: int) -> tuple[Any, ...]:
+        """Return what is published for one cell: a label of each column.
+
+        Examples
+        --------
+        >>> Domain({"a": [1, 2], "b": ["x", "y", "z"]}).labels(5)
+        (2, 'z')
+        """
+        codes = self.codes(np.array([cell], dtype=np.int64))
+        return tuple(column.labels[int(code[0])] for column, code in zip(self.columns, codes, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declarations of the columns as plain values, ready for JSON; `impossible` stands beside them."""
+        return {column.name: column.to_dict() for column in self.columns}
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(self.names) if self.is_open else f"{self.size:,} cells"
+        kinds += f", {self.possible_size:,} of them possible" if self._patterns and not self.is_open else ""
+        return f"Domain of {kinds}: {' x '.join(map(_described, self.columns))}"
+
+
+def _described(column: Column) -> str:
+    if column.kind == "open":
+        return f"{column.name} (open)"
+    if column.kind == "bins" and column.other is None and column.missing is None:
+        return f"{column.name} ({column.size} bins)"
+    return f"{column.name} ({column.size} levels)"
+
+
+def _patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern, ...]:
+    """Return what is impossible as codes of columns, each pattern once."""
+    if isinstance(impossible, Mapping):
+        raise ArgumentError("impossible", dict(impossible), "must be a list of mappings ([[impossible]] in a file)")
+    if isinstance(impossible, tuple | list) and not impossible:
+        return ()
+    places = {column.name: place for place, column in enumerate(columns)}
+    found: dict[Pattern, None] = {}
+    for declared in _validate.non_empty(impossible=impossible):
+        if not isinstance(declared, Mapping) or not declared:
+            raise ArgumentError("impossible", declared, "must give a level for each of some columns")
+        pattern = []
+        for name, label in declared.items():
+            if name not in places:
+                raise ArgumentError("impossible", name, "is not a column of the domain")
+            if columns[places[name]].kind == "open":
+                raise ArgumentError("impossible", name, "has no declared levels")
+            pattern.append((places[name], columns[places[name]].code(label)))
+        found[tuple(sorted(pattern))] = None
+    if len(found) > MOST_PATTERNS:
+        raise ArgumentError("impossible", f"{len(found):,} patterns", f"must be at most {MOST_PATTERNS:,}")
+    return tuple(found)
+
+
+def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever was declared
+    """Return a column from its name and its declaration."""
+    if not isinstance(name, str) or not name:
+        raise ArgumentError("domain", name, "the name of a column must be text")
+    if isinstance(declared, Column):
+        if declared.name != name:
+            raise ArgumentError("domain", name, f"is the key of a column named {declared.name!r}")
+        return declared
+    if not isinstance(declared, Mapping):
+        return Column(name=name, levels=declared)
+    unknown = sorted(set(declared) - set(_KEYS))
+    if unknown:
+        near = get_close_matches(unknown[0], _KEYS, n=1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; {meant}known are {', '.join(_KEYS)}")
+    if "levels" in declared and "edges" in declared:
+        raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
+    if not {"levels", "edges", "range"} & set(declared):
+        raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges, or a range")
+    return Column(name=name, **declared)

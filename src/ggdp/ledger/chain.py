@@ -1,0 +1,397 @@
+"""The terms of a ledger, fixed when it is made: whom it protects, how much, and how costs add up.
+
+Records of a ledger, chained by hashes: charges, published files, reserved laws.
+
+=======  ====================================================================================
+terms    what is fixed when a ledger is made: budget, unit, neighbours, accounting, caps
+genesis  the SHA-256 of the terms
+record   one appended row; its hash covers the genesis, all its columns and the hash before it
+head     number and hash of the last record; the genesis where there is none
+entry    a charge; entries have numbers of their own, 1, 2, ..., which manifests name
+=======  ====================================================================================
+
+A record is never changed: the files of a release are a record of their own, after that of the charge. Since each hash
+covers the terms and every hash before it, two ledgers with the same head have the same records.
+
+Whether the records of a ledger are those that were written.
+
+Found are every edit of a column of a row, every record that was removed, added, exchanged or cut off at the end, and
+totals that do not follow from the charges or are above the budget. Not found are a whole file that was put back to an
+older copy, records cut off together with a head that was set back to match, and a chain that was written anew from some
+record on by somebody who computes its hashes: for these, keep the head elsewhere and compare.
+
+The records of a ledger as text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ggdp import _validate
+from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
+from ggdp.ledger.accounting import Accounts, checked_accounting, chosen_parameters
+from ggdp.ledger.budgets import Budget
+from ggdp.ledger.charge_request import ChargeRequest, canonical, digest_of, parsed
+from ggdp.privacy.neighbours import validated_neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ggdp.ledger.accounting import State
+    from ggdp.privacy import ApproxDP, Guarantee, Neighbours, PureDP
+    from ggdp.proofs.total_loss import CountedLoss
+
+
+# What the hashes cover; a number of its own, so that another schema can still hold records of this one.
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerTerms:
+    """The terms of a ledger, column by column; amounts, parameters and caps are texts.
+
+    Attributes
+    ----------
+    identity : str
+        The UUID of the ledger, which manifests name.
+    format : int
+        What the hashes of records cover.
+    created : str
+        When it was made, in UTC.
+    epsilon, delta : str
+        The budget.
+    neighbours, unit : str
+        Whom it protects.
+    accounting, parameters : str
+        The kind of accounting, and what it fixed.
+    analysts : str
+        The cap of each analyst.
+    """
+
+    identity: str
+    format: int
+    created: str
+    epsilon: str
+    delta: str
+    neighbours: str
+    unit: str
+    accounting: str
+    parameters: str
+    analysts: str
+
+    @property
+    def genesis(self) -> str:
+        """The hash that the first record continues."""
+        # The word is part of what is hashed: it stays as it was in the first ledgers.
+        return digest_of({"constitution": asdict(self)})
+
+
+def new_terms(
+    budget: PureDP | ApproxDP,
+    *,
+    accounting: str,
+    neighbours: Neighbours,
+    unit: str,
+    analysts: Mapping[str, PureDP | ApproxDP],
+    created: str,
+) -> LedgerTerms:
+    """Return the terms of a new ledger, with an identity of its own."""
+    kind, total = checked_accounting(accounting), Budget.of(budget)
+    # Where laws are reserved, caps are sums, which may be above the total that is proved of all laws together.
+    caps = _caps(analysts, None if kind == "reserved" else total)
+    protected = _validate.words(unit=unit).strip()
+    relation = validated_neighbours(neighbours)
+    if budget.neighbours not in (None, relation):
+        raise ArgumentError("budget", str(budget), f"is not for {relation!r} neighbours; both must agree")
+    return LedgerTerms(
+        identity=str(uuid.uuid4()),
+        format=FORMAT,
+        created=created,
+        epsilon=str(total.epsilon),
+        delta=str(total.delta),
+        neighbours=relation,
+        unit=protected,
+        accounting=kind,
+        parameters=canonical(chosen_parameters(kind, total, caps)),
+        analysts=canonical({name: cap.to_dict() for name, cap in caps.items()}),
+    )
+
+
+def _caps(analysts: Mapping[str, PureDP | ApproxDP], total: Budget | None) -> dict[str, Budget]:
+    """Return the cap of each analyst, none of them above a total."""
+    if not isinstance(analysts, Mapping):
+        raise ArgumentTypeError("analysts", type(analysts).__name__, "must be a mapping of names to guarantees")
+    for name in analysts:
+        _validate.words(analysts=name)
+    caps = {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}
+    for name, cap in caps.items():
+        if total is not None and not total.holds(cap):
+            raise ArgumentError(
+                "analysts", name, f"has a cap of {cap}, above the budget of {total}; give it at most that"
+            )
+    return caps
+
+
+Kind: TypeAlias = Literal["charge", "publication", "reservation"]
+# Bare, or as a head is printed.
+_HEAD = re.compile(r"\s*([0-9a-f]{64})(?: \(record [0-9]+\))?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Number and hash of the last record of a ledger. Kept elsewhere, it tells whether an older copy was put back."""
+
+    number: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.hash} (record {self.number})"
+
+
+def kept_hash(head: str | Head) -> str:
+    """Return the hash of a head that was kept."""
+    text = str(head) if isinstance(head, Head) else head
+    found = _HEAD.fullmatch(text.lower()) if isinstance(text, str) else None
+    if found is None:
+        raise ArgumentError("head", head, "must be a hash of 64 hexadecimal digits, as `ggdp ledger show` prints it")
+    return found[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A row of a ledger, column by column; contents and totals are canonical JSON.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the chain, from 1 on.
+    kind : {"charge", "publication", "reservation"}
+        What it records.
+    entry : int, optional
+        The number of the charge, or of the charge whose files were published.
+    time : str
+        When it was written, in UTC, as the clock of the writer said. Records are in the order of their numbers.
+    analyst : str, optional
+        Who asked.
+    content : str
+        What is recorded.
+    totals : str
+        The running totals after it.
+    previous, hash : str
+        The hash of the record before it, and its own.
+    """
+
+    number: int
+    kind: str
+    entry: int | None
+    time: str
+    analyst: str | None
+    content: str
+    totals: str
+    previous: str
+    hash: str = ""
+
+    def hashed(self, genesis: str) -> str:
+        """Return the hash that the record must have."""
+        columns = asdict(self)
+        del columns["hash"]
+        return digest_of({"ledger": genesis, **columns})
+
+
+def chained(record: Record, genesis: str) -> Record:
+    """Return a record with its hash."""
+    return replace(record, hash=record.hashed(genesis))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryReference:
+    """How a manifest names a charge: the identity of the ledger, and the number of the entry."""
+
+    identity: str
+    entry: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reference as plain values."""
+        return {"identity": self.identity, "entry": self.entry}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A charge of a ledger. Made by `Ledger.charge`.
+
+    Attributes
+    ----------
+    ledger : str
+        The identity of the ledger.
+    number : int
+        The number of the entry, from 1 on.
+    time : str
+        When it was charged, in UTC.
+    analyst : str, optional
+        Who asked.
+    request : ChargeRequest
+        What was asked for: guarantee, losses, unit, request and statement.
+    charge : dict
+        What it cost.
+    files : dict, optional
+        The SHA-256 of each published file, by its name; None while none is recorded.
+    hash : str
+        The hash of its record.
+    """
+
+    ledger: str
+    number: int
+    time: str
+    analyst: str | None
+    request: ChargeRequest
+    charge: dict[str, Any]
+    files: dict[str, str] | None = None
+    hash: str = ""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the release."""
+        return self.request.guarantee
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate the release in a composition (`ggdp.compose`)."""
+        return self.request.losses
+
+    @property
+    def reference(self) -> EntryReference:
+        """How a manifest names the entry."""
+        return EntryReference(identity=self.ledger, entry=self.number)
+
+    @classmethod
+    def of(cls, identity: str, record: Record, files: dict[str, str] | None = None) -> Entry:
+        """Return the entry of a record of a charge."""
+        content = parsed(record.content)
+        assert record.entry is not None
+        return cls(
+            ledger=identity,
+            number=record.entry,
+            time=record.time,
+            analyst=record.analyst,
+            request=ChargeRequest.from_dict(content),
+            charge=content["charge"],
+            files=files,
+            hash=record.hash,
+        )
+
+
+def require_head(terms: LedgerTerms, head: Head, last: Record | None) -> None:
+    """Raise unless the head is the last record, whose hash covers the terms; the rest is not looked at."""
+    if head.number == 0 and last is None:
+        if head.hash != terms.genesis:
+            message = "what the ledger says of itself, such as its budget, is not what it was made with"
+            raise TamperingError(message)
+        return
+    if last is None or last.number != head.number or last.hash != head.hash or last.hashed(terms.genesis) != last.hash:
+        message = f"record {head.number}, the last one, or what the ledger says of itself was changed"
+        raise TamperingError(message)
+
+
+def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kept: str | None = None) -> Head:
+    """Return the head, or raise for the first thing that is not as it was written.
+
+    `kept` is the hash of an earlier or the present head, kept elsewhere; it must be among the hashes of the chain.
+    """
+    if terms.format != FORMAT:
+        message = f"the ledger has records of format {terms.format!r}, which this ggdp does not know"
+        raise TamperingError(message)
+    genesis = previous = terms.genesis
+    try:
+        accounts = Accounts.of(terms)
+        state = accounts.opening()
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message = "what the ledger says of itself, such as its budget, is not what it was made with"
+        raise TamperingError(message) from None
+    number, seen, published = 0, {genesis}, set[int]()
+    reserved: list[tuple[ChargeRequest, int]] = []
+    for number, record in enumerate(records, 1):
+        if record.number != number:
+            message = f"record {number} is missing: after it comes record {record.number}"
+            raise TamperingError(message)
+        if record.previous != previous or record.hashed(genesis) != record.hash:
+            message = f"record {number} was changed, or does not belong to this ledger"
+            raise TamperingError(message)
+        state = _followed(accounts, state, record, published, reserved)
+        previous = record.hash
+        seen.add(previous)
+    if (number, previous) != (head.number, head.hash):
+        message = f"the ledger ends with record {number}, and its head is record {head.number} with another hash"
+        raise TamperingError(message)
+    if kept is not None and kept not in seen:
+        message = (
+            f"no record has the hash {kept!r} that was kept: the ledger was put back to an older copy, or written anew"
+        )
+        raise TamperingError(message)
+    return head
+
+
+def _followed(
+    accounts: Accounts, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
+) -> State:
+    """Return the totals after a record, if it says the same and keeps the budget."""
+    try:
+        after = _after(accounts, state, record, published, reserved)
+    except BudgetExceededError:
+        message = f"record {record.number} reserves laws that together pass the budget"
+        raise TamperingError(message) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LedgerError):
+        after = None
+    if after is None or record.totals != canonical(after.to_dict()):
+        message = f"record {record.number} does not follow from the records before it"
+        raise TamperingError(message)
+    if not accounts.keeps(after):
+        message = f"record {record.number} passes the budget"
+        raise TamperingError(message)
+    return after
+
+
+def _after(
+    accounts: Accounts, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
+) -> State | None:
+    content: dict[str, Any] = parsed(record.content)
+    if record.content != canonical(content):
+        return None
+    if record.kind == "charge":
+        before = accounts.protecting(state, content.get("protects"), content["unit"])
+        return accounts.added(before, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
+    if record.kind == "publication":
+        known = record.entry is not None and 1 <= record.entry <= state.entries and record.entry not in published
+        published.add(record.entry or 0)
+        return state if known else None
+    if record.kind == "reservation" and state.entries == 0 and record.entry is None:
+        reserved.extend((ChargeRequest.from_dict(part), part["count"]) for part in content["reserved"])
+        accounts.common.require_budget(reserved)  # type: ignore[attr-defined]
+        laws = [(request.law, count) for request, count in reserved[-len(content["reserved"]) :]]
+        return replace(state, common=accounts.common.reserved(state.common, laws))  # type: ignore[attr-defined]
+    return None
+
+
+FORMATS = ("jsonl", "csv")
+
+
+def plain(record: Record) -> dict[str, Any]:
+    """Return a record as plain values, contents and totals too."""
+    return {**asdict(record), "content": parsed(record.content), "totals": parsed(record.totals)}
+
+
+def exported(records: Iterable[Record], format: str) -> str:  # noqa: A002 - the word of the command line
+    """Return records as JSON, one line each, or as CSV with contents and totals as JSON."""
+    _validate.choice(among=FORMATS, format=format)
+    if format == "jsonl":
+        return "".join(canonical(plain(record)) + "\n" for record in records)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [part.name for part in fields(Record)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(record) for record in records)
+    return text.getvalue()

@@ -1,0 +1,1 @@
+"""Counting where the data live."""

@@ -1,0 +1,355 @@
+r"""Time stamps of an engine compared with edges, exactly: each in its own unit, those with a time zone in UTC.
+
+========  ==========================================================
+tick      a whole number of the column's unit: a day, s, ms, us, ns
+ceiling   the first tick that is not before an edge
+========  ==========================================================
+
+Claim. A value v, which is a tick, is at or after an edge e if and only if it is at or after the ceiling of e. A ceiling
+after the last tick of the year 9999 is reached by what is after that tick alone. Nothing is cast but literals, which
+the declaration alone decides, so no value can make a query fail.
+
+What the values of a column mean, the same on every engine: kinds of columns, canonical texts and bins.
+
+A column of data has a *kind*, which its schema alone decides; a declared column (`ggdp.domain.column`) has one as well.
+
+============  ===========================================================================================  =========
+kind of data  what it is                                                                                   declared
+============  ===========================================================================================  =========
+text          strings, categories, enumerations, dictionaries of strings, UUIDs, columns of nulls;         all
+              every column of a CSV or JSON file; all categorical columns of pandas
+integer       integers of any width, with a sign or without                                                all
+float         floating-point numbers, also pandas' integers with nulls and columns of nulls                all
+decimal       decimal numbers                                                                              i b
+boolean       true and false                                                                               all
+date          days                                                                                         t d p o
+datetime      time stamps, with a time zone or without                                                     p
+object        pandas' columns of Python values                                                             all
+============  ===========================================================================================  =========
+
+Declared as text (t), integers (i), booleans (B), dates (d), bins of numbers (b), bins of time (p), or open (o).
+Whatever else, and every kind not listed (durations, lists, polars' Python objects, ...), is refused before any value is
+read, by an error that names request and schema only. Units may be of every kind but
+decimal and datetime.
+
+The type of a pandas column follows from its values: one null makes a column of integers a float one and a column of
+booleans an object one, one text makes both object columns, and without any value a column of text is a float one. The
+same holds for files that pandas has written. So text, integers, floats, booleans and objects go with every declaration,
+and may be units: else whether a release succeeds would hang on one row. What does not fit is `other`, whatever the type
+of its column. The type of pandas' categories follows from the data (without any it is float), so it is not a schema:
+whatever it is, each category is read as a Python value, and one without a text is neither key nor unit. Dictionaries of
+Arrow have the kind of their values, whose type is part of the schema.
+
+**Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
+
+- Text as text: the value as it is; no trimming, no folding of case, no normalisation. Nor for dates: yyyy-mm-dd.
+- Text as integers: what matches ``[+-]?[0-9]+(\.0*)?``, as digits without a plus, leading zeros or a fraction; "-0" is
+  "0". Decimals likewise. Text as booleans: true and false in any case.
+- Integers: decimal digits. Booleans: true, false. Dates: yyyy-mm-dd; a day outside the years 1 to 9999 has no text.
+- Text that is no UTF-8 has none either. As a key or a unit what has no text is not counted.
+- Floats: a whole number that fits in 64 bits has its digits, like the integer; fractions, infinite and larger numbers
+  have no text.
+- Python values of an object column: text as it is; integers and whole floats as digits; booleans; dates. None, NaN, NaT
+  and pandas.NA are null. All others have no text.
+
+**Bins.** Integers are compared as integers, exactly, also in object columns and among pandas' categories (bins of text,
+decimals and floats compare 64-bit floats). Text must match ``[+-]?(digits[.digits] | .digits)[e[+-]dd]`` with at most
+40 digits on either side of the point and two in the exponent, and is rounded to the nearest float. NaN is null;
+infinite numbers are compared as they are.
+
+**Bins of time** (`ggdp.domain.periods`). Days stand for their midnight. Time stamps without a zone are compared as they
+are, those with one as their UTC instant, each in its own unit: an edge is rounded up to the unit, which is exact for
+bins that are half-open. Text is yyyy-mm-dd, perhaps with "T" or a space, hh:mm, ":ss" and up to nine digits of a
+fraction; it is compared as text. Python values of an object column are dates, times (with a zone: in UTC) and such
+text. A time that is not in the years 1 to 9999 is `other`, infinite ones of DuckDB included; so are all other values.
+
+**Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
+declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are not counted.
+
+Claim. Each row has one code or none in every column, and which one depends on that row alone. So it is in one cell of a
+marginal, or in none: this is all that sensitivities need.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from ggdp.domain import periods
+from ggdp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from ggdp.domain.column import Column
+    from ggdp.sources.engine import Dialect
+
+
+# Microseconds of a unit. Nanoseconds are compared with whole microseconds, which are ticks of theirs.
+_TICKS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
+_DAY = 86_400_000_000
+_FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
+# What nanoseconds of 64 bits can hold, in microseconds.
+_NANOSECONDS = (-(2**63) // 1000 + 1, (2**63 - 1) // 1000)
+
+
+def time_conditions(
+    value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
+) -> list[nw.Expr | bool]:
+    """Return whether days or time stamps reach each edge; times before year 1 reach none, those after 9999 all."""
+    unit = getattr(dtype, "time_unit", None)
+    step = _DAY if unit is None else _TICKS[unit]
+
+    def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
+        least = periods.instant(edge)
+        ceiling = _FIRST if least < _FIRST else _LAST + 1 if least > _LAST else -(-int(least) // step) * step
+        if unit == "ns" and not _NANOSECONDS[0] <= ceiling <= _NANOSECONDS[1]:
+            return ceiling < 0
+        if ceiling > _LAST:
+            return value > _literal(_LAST // step * step, dtype, dialect)
+        return value >= _literal(ceiling, dtype, dialect)
+
+    return [reaches(edge) for edge in edges]
+
+
+def require_exact_times(name: str, kind: pa.DataType) -> None:
+    """Refuse time stamps of a Parquet file that engines convert when they read them, and fail where one is large."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
+        raise ArgumentError(
+            "column",
+            name,
+            f"is of type {kind}, which is not read safely from Parquet files: write it in microseconds, or read the "
+            "file with pyarrow or polars and pass the table",
+        )
+
+
+def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+    """Return an instant as a literal of a column's own type."""
+    time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
+    return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+
+
+# The code of rows that are not counted.
+NOWHERE = -1
+# Text that is a number.
+NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
+# What narwhals calls objects; those of pandas are read otherwise, and are the kind "object".
+_PYTHON = "python objects"
+
+_ALL = {"text", "integer", "boolean", "date", "bins", "dated", "open"}
+_DECLARED = {
+    "text": _ALL,
+    "integer": _ALL,
+    "float": _ALL,
+    "decimal": {"integer", "bins"},
+    "boolean": _ALL,
+    "date": {"text", "date", "dated", "open"},
+    "datetime": {"dated"},
+    "object": _ALL,
+}
+_UNITS = ("text", "integer", "float", "boolean", "date", "object")
+_HOW_TO_FIX = {
+    "decimal": "declare edges or integer levels, or cast the column to text first",
+    "date": "declare dates, or edges of dates, or cast the column first",
+    "datetime": "declare edges of dates or times, or cast the column to dates first",
+    "unknown": "cast the column to text, integers, dates or time stamps in microseconds first",
+    _PYTHON: "make a column of text, integers or dates of it first",
+}
+# `\z` is the end of the text alone; `$` would let a line break pass on some engines.
+_WHOLE = r"^[+-]?[0-9]+(\.0*)?\z"
+_NUMBER = rf"^{NUMBER}\z"
+# How pandas writes an integer of a column that has nulls.
+_WRITTEN_FLOAT = r"^-?[0-9]{1,19}\.0\z"
+_TIME = rf"^{periods.ISO}\z"
+# How Arrow and Spark write a decimal zero with many digits after the point.
+_SMALL_ZERO = r"^[+-]?0[eE][+-]?[0-9]+\z"
+_TRUE, _FALSE = r"^[tT][rR][uU][eE]\z", r"^[fF][aA][lL][sS][eE]\z"
+_INT64 = 2.0**63
+
+
+def kind_of(dtype: nw.dtypes.DType) -> str:
+    """Return the kind of a column from its type; of one that cannot be counted, the type's name."""
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        return "text"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_float():
+        return "float"
+    if isinstance(dtype, nw.Object):
+        return _PYTHON
+    if isinstance(dtype, nw.Decimal | nw.Boolean | nw.Date):
+        return type(dtype).__name__.lower()
+    return str(dtype).split("(")[0].lower()
+
+
+def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
+    """Raise if the kind of a column does not match its declaration."""
+    kind, said = kinds[column.name], "dated" if column.dated else column.kind
+    if said in _DECLARED.get(kind, ()):
+        return
+    declared = {
+        "open": "open, without declared levels",
+        "bins": "binned by numbers",
+        "dated": "binned by dates",
+    }.get(said, f"{said} levels")
+    how_to_fix = _HOW_TO_FIX.get(kind, "cast the column to text, integers or dates first")
+    raise ArgumentError(f"column {column.name!r}", kind, f"cannot be counted as declared ({declared}): {how_to_fix}")
+
+
+def require_unit(name: str, kinds: Mapping[str, str]) -> None:
+    """Raise if the values of a column do not identify units in the same way on every engine."""
+    if kinds[name] not in _UNITS:
+        raise ArgumentError("unit", name, f"is a column of kind {kinds[name]}; cast it to integers or text first")
+
+
+def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
+    """Return the value that identifies a unit; null if it is not a unit.
+
+    Claim. It is a function of the value alone: whole floats within 64 bits become the integer, so that
+    an id is the same unit whether its column has nulls or not; other floats are not ids and not units. So is text
+    like "7.0", which pandas writes for 7 into a text file where another id is missing.
+    """
+    if kind == "float":
+        return _whole_numbers(value)
+    if kind not in ("text", "object"):
+        return value
+    text = value.cast(nw.String)
+    whole = nw.when(text.str.contains(_WRITTEN_FLOAT)).then(text.str.replace_all(r"\.0\z", "")).otherwise(text)
+    # Few texts end so, and a regular expression takes longer than all else that is done with a unit.
+    return nw.when(text.str.ends_with(".0")).then(whole).otherwise(text)
+
+
+def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
+    """Return whether values are null, NaN included."""
+    return value.is_null() | value.is_nan() if kind == "float" else value.is_null()
+
+
+def unparsable(column: Column | None) -> str | None:
+    """Return a text for values without one: longer than all levels, so it matches none; null as key or unit."""
+    if column is None or column.kind == "open":
+        return None
+    return "\0" * (1 + max(map(len, column.texts), default=0))
+
+
+def canonical(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
+    """Return the canonical text of values; null for values without one."""
+    if kind == "float":
+        return _whole_numbers(value).cast(nw.String)
+    text = value.cast(nw.String)
+    if kind == "decimal":
+        return _whole_texts(nw.when(text.str.contains(_SMALL_ZERO)).then(nw.lit("0")).otherwise(text))
+    if kind in ("text", "object") and declared == "integer":
+        return _whole_texts(text)
+    if kind in ("text", "object") and declared == "boolean":
+        false = nw.when(text.str.contains(_FALSE)).then(nw.lit("false"))
+        return nw.when(text.str.contains(_TRUE)).then(nw.lit("true")).otherwise(false)
+    return text
+
+
+def _whole_numbers(value: nw.Expr) -> nw.Expr:
+    value = value.cast(nw.Float64)
+    within = nw.when((value >= -_INT64) & (value < _INT64)).then(value)
+    # Nested, not one condition: an engine may cast before it has looked at the rest of a conjunction.
+    return nw.when(within.floor() == within).then(within).cast(nw.Int64)
+
+
+def _whole_texts(text: nw.Expr) -> nw.Expr:
+    whole = nw.when(text.str.contains(_WHOLE)).then(text)
+    digits = whole.str.replace_all(r"^[+-]?0*", "").str.replace_all(r"\.0*\z", "")
+    signed = nw.when(whole.str.starts_with("-")).then(nw.concat_str(nw.lit("-"), digits)).otherwise(digits)
+    return nw.when(digits == nw.lit("")).then(nw.lit("0")).otherwise(signed)
+
+
+def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+    """Return the codes of values in the bins of a column, `other` and `missing` included."""
+    bins = len(column.edges or ()) - 1
+    other = NOWHERE if column.other_code is None else column.other_code
+    missing = NOWHERE if column.missing_code is None else column.missing_code
+    if kind in ("text", "object") and dtype.is_integer():
+        # Python values were binned one by one (`ggdp.sources.dataframes`).
+        return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(value).cast(nw.Int64)
+    if kind == "boolean" or (kind in ("integer", "float") and column.dated):
+        # No truth is a number, and no number is a time.
+        return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(nw.lit(other)).cast(nw.Int64)
+    read, passed = (_times if column.dated else _numbers)(value, kind, column.edges or (), dtype, dialect)
+    codes = [other, *range(bins), other]
+    # What is always passed leaves only what comes after it, and what is never passed only what comes before.
+    first = sum(1 for condition in passed if condition is True)
+    last = len(passed) - sum(1 for condition in passed if condition is False)
+    tree = _tree([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
+    unread = nw.when(read.is_null()).then(nw.lit(other)).otherwise(tree)
+    return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(unread).cast(nw.Int64)
+
+
+def _numbers(
+    value: nw.Expr,
+    kind: str,
+    edges: Sequence[Any],
+    dtype: nw.dtypes.DType,
+    dialect: Dialect,  # noqa: ARG001 - numbers are compared alike everywhere
+) -> tuple[nw.Expr, list[nw.Expr | bool]]:
+    """Return values as numbers, null if they are not, and whether they reach each bin and pass the last one."""
+    if kind == "integer":
+        return value, _integer_conditions(value, edges, dtype)
+    number = _float(value, kind)
+    passed: list[nw.Expr | bool] = [(number >= edge) if edge > -math.inf else True for edge in edges[:-1]]
+    return number, [*passed, (number > edges[-1]) if edges[-1] < math.inf else False]
+
+
+def _times(
+    value: nw.Expr, kind: str, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
+) -> tuple[nw.Expr, list[nw.Expr | bool]]:
+    """Return values as times, null if they are not, and whether they reach each bin and the end of the last one."""
+    if kind in ("date", "datetime"):
+        return value, time_conditions(value, edges, dtype, dialect)
+    text = value.cast(nw.String)
+    time = nw.when(text.str.contains(_TIME)).then(text.str.replace_all("T", " ", literal=True))
+    return time, [(time >= periods.time_text(edge)) if periods.is_time(edge) else edge < 0 for edge in edges]
+
+
+def _float(value: nw.Expr, kind: str) -> nw.Expr:
+    if kind in ("text", "object"):
+        text = value.cast(nw.String)
+        # Arrow reads no plus sign.
+        return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
+    return value.cast(nw.Float64)
+
+
+def _integer_conditions(value: nw.Expr, edges: Sequence[float], dtype: nw.dtypes.DType) -> list[nw.Expr | bool]:
+    """Return whether values reach the lower ends of bins and pass the last end, by integers of their own type."""
+    low, high = _range(dtype)
+
+    def reaches(least: float) -> nw.Expr | bool:
+        if least == math.inf or least > high:
+            return False
+        if least == -math.inf or least <= low:
+            return True
+        # Arrow compares as signed integers of 64 bits, unless both sides have another type; it reads that from text.
+        return value >= (nw.lit(str(int(least))).cast(dtype) if high >= 2**63 else nw.lit(int(least)))
+
+    def ceiling(edge: float, above: int) -> float:
+        return (math.floor(edge) + 1 if above else math.ceil(edge)) if math.isfinite(edge) else edge
+
+    return [*(reaches(ceiling(edge, 0)) for edge in edges[:-1]), reaches(ceiling(edges[-1], 1))]
+
+
+def _range(dtype: nw.dtypes.DType) -> tuple[int, int]:
+    name = type(dtype).__name__
+    bits = int("".join(filter(str.isdigit, name)) or 64)
+    return (0, 2**bits - 1) if name.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _tree(passed: Sequence[nw.Expr], codes: Sequence[int]) -> nw.Expr:
+    """Return the code after as many conditions as hold; each holds only where the one before it does."""
+    if not passed:
+        return nw.lit(codes[0])
+    middle = len(passed) // 2
+    right = _tree(passed[middle + 1 :], codes[middle + 1 :])
+    return nw.when(passed[middle]).then(right).otherwise(_tree(passed[:middle], codes[: middle + 1]))

@@ -1,0 +1,412 @@
+"""At most M cells of every unit, chosen uniformly by a keyed hash of the engine that counts.
+
+========  =======================================================================================
+M         most cells that a unit keeps in a marginal (`max_cells`)
+score     64 bits of a hash of secret, unit and cell, which each engine computes as it is fast there
+secret    64 bits of SHA-256(key : number of the marginal)
+cell      the cell's index; with open columns, its codes and texts, one column each
+R         most rows of a unit that are counted in a cell, where rows are counted (`max_rows`)
+========  =======================================================================================
+
+Three steps, each a relation that the next one reads:
+
+1. `pairs` makes one row for each distinct pair of unit and cell, with what it carries: `ROWS`, the rows of the unit
+   there, at most R, where rows are counted; and values of the unit there, aggregated from its own rows (`PairValue`).
+2. `Dialect.kept_pairs` keeps those with the M least scores of each unit, ties by the cell, with all their columns. It
+   ends in `kept_by_rank` or `kept_in_memory`, or is one query of its own. This is the only step that bounds units.
+3. `ggdp.sources.counting` adds up by cell. What reads the second relation sees at most M rows of each unit.
+
+Claim. Which cells a unit keeps is a function of the secret, of that unit's text and of that unit's own set of cells,
+and what it adds to each of them is 1, or min(its rows there, R): so with the key fixed, adding or removing all rows of
+a unit changes at most M counts of a marginal, each by 1 or by at most R; replacing a unit changes at most 2 M, each by
+at most as much. Proof. A score depends on secret, unit and cell alone, and score and cell order the pairs of a unit
+strictly; nothing is numbered or drawn in the order of rows. A new key is drawn for each release, independently of the
+data, so that this holds given the key, and hence on average over it.
+
+Privacy needs no more of the hash. That no choice is favoured, and so that counts are not biased towards some cells,
+rests on scores behaving like independent uniform numbers, which is tested on every engine. A unit in at most M cells
+keeps all of them. What is promised is one law on every engine, and for one engine, key and version the same cells in
+every pass over the data, whatever the type of the column of units, as long as its texts are the same. Different
+engines keep different cells.
+
+Counting the non-empty cells of a marginal inside an engine, in three stages.
+
+======  ==============================================================================================================
+stage   what it does
+======  ==============================================================================================================
+1       takes the needed columns, bins numbers, and groups by raw values, so that the cost is that of a plain group-by
+2       finds canonical texts and joins them with the frame of levels, a code for each column, one index for each cell
+3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
+======  ==============================================================================================================
+
+Statistics are sums of whole numbers beside the count (`ggdp.sources.measures`, `exact_sums`): each row, or each
+unit in a cell, has a step or none, and its terms are added up in the same stages.
+
+With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
+some are kept (`ggdp.sources.counting`), and the units in each cell, or their rows, are counted.
+`kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where an engine has a faster
+query of its own for a marginal (`Engine.direct_cells`).
+
+Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures
+``m0``, ...), so that no name of a table can collide with another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggdp.sources.codes import NOWHERE, binned, canonical, is_missing, unit_value
+from ggdp.sources.engine import collected, framed, safe_name
+from ggdp.sources.measures import PairValue, known_name, stepped, unit_value_of, value_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from ggdp.domain.column import Column
+    from ggdp.domain.table_domain import Domain
+    from ggdp.sources.engine import Dialect, Engine, Frame
+    from ggdp.sources.measures import SummedMeasure
+
+
+UNIT, ROWS, SCORE = "u", "n_rows", "score"
+
+
+class UnitLimits(NamedTuple):
+    """The column of units, and how much of a unit is counted in one marginal: cells, and rows in each of them."""
+
+    unit: str
+    max_cells: int
+    secret: int
+    max_rows: int | None = None
+
+
+def subkey(key: bytes, marginal: int) -> int:
+    """Return the secret of one marginal, of 64 bits."""
+    return int.from_bytes(hashlib.sha256(f"{key.hex()}:{marginal}".encode()).digest()[:8])
+
+
+def _pairs(frame: Frame, cell: Sequence[str], limits: UnitLimits, values: Sequence[PairValue] = ()) -> Frame:
+    """Return the distinct pairs of units and cells, with their values, and rows (`ROWS`), at most R, if counted."""
+    aggregates = [part for each in values for part in each.aggregates]
+    found = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS), *aggregates)
+    kept = [nw.col(UNIT, *cell), *(each.value.alias(each.name) for each in values)]
+    if limits.max_rows is None:
+        return found.select(*kept)
+    rows = nw.col(ROWS).cast(nw.Int64)
+    return found.select(
+        *kept, nw.when(rows > limits.max_rows).then(nw.lit(limits.max_rows)).otherwise(rows).alias(ROWS)
+    )
+
+
+def kept_by_rank(scored: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+    """Return the pairs that are kept, of distinct ones that have a `SCORE`."""
+    place = nw.col(UNIT).cum_count().over(UNIT, order_by=[SCORE, *cell])
+    return scored.with_columns(place.alias("place")).filter(nw.col("place") <= limits.max_cells).drop(SCORE, "place")
+
+
+def kept_in_memory(pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+    """Return the pairs that are kept, of distinct ones in an Arrow table."""
+    table = collected(pairs)
+    units = table[UNIT].combine_chunks().dictionary_encode()
+    number = units.indices.to_numpy(zero_copy_only=False)
+    is_crowded = np.bincount(number, minlength=1)[number] > limits.max_cells
+    few, crowded = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+    number = number[crowded]
+    scores, places = _hashed_texts(units.dictionary, number, limits.secret), []
+    for name in cell:
+        place, part = _coordinate(table[name].take(pa.array(crowded)).combine_chunks(), limits.secret)
+        scores = _mixed(scores ^ _mixed(part))
+        places.append(place)
+    # The number of a unit only sorts its pairs together; the order among them is that of their scores, then of cells.
+    order = np.lexsort((*places, scores, number))
+    first = np.searchsorted(number[order], number[order])
+    kept = order[np.arange(len(order)) - first < limits.max_cells]
+    return framed(table.take(pa.array(np.concatenate([few, crowded[kept]]))))
+
+
+def _crowded_units(frame: Frame, cell: Sequence[str], max_cells: int) -> Frame:
+    """Return the number of units in more than `max_cells` cells: one row with one number (`ROWS`)."""
+    distinct = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS))
+    units = distinct.group_by(UNIT).agg(nw.len().alias("n"))
+    return units.filter(nw.col("n") > max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
+
+
+def _coordinate(values: pa.Array, secret: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the order of the values of one column of cells, and words that tell them apart."""
+    if pa.types.is_integer(values.type):
+        codes = values.to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes, codes.view(np.uint64)
+    texts = values.dictionary_encode()
+    number = texts.indices.to_numpy(zero_copy_only=False)
+    # Codes of a dictionary follow the order of rows, those of sorted texts the texts.
+    order = pc.rank(texts.dictionary, tiebreaker="dense").to_numpy().astype(np.int64)
+    return order[number], _hashed_texts(texts.dictionary, number, secret)
+
+
+def _hashed_texts(values: pa.Array, number: NDArray[np.int32], secret: int) -> NDArray[np.uint64]:
+    """Return a hash of the texts of the values with these numbers, each hashed once."""
+    key, words = secret.to_bytes(8), np.zeros(len(values), dtype=np.uint64)
+    needed = np.flatnonzero(np.bincount(number, minlength=len(values)))
+    texts = pc.cast(values.take(pa.array(needed)), pa.string()).to_pylist()
+    found = (hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in texts)
+    words[needed] = np.frombuffer(b"".join(found), dtype=np.uint64)
+    return words[number]
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the words after a permutation of 64 bits whose every output bit depends on all of them (SplitMix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+COUNT, CELL = "count", "cell"
+_FIRST_DAY, _LAST_DAY = date.min, date.max
+# What rows are grouped by where no column is.
+_NO_COLUMN = "g"
+
+
+class MarginalQuery(NamedTuple):
+    """One marginal of a frame of an engine, counted by rows, or by units within their limits."""
+
+    engine: Engine
+    frame: Frame
+    marginal: Domain
+    limits: UnitLimits | None
+    measured: tuple[SummedMeasure, ...] = ()
+    by_step: bool = False
+
+    @property
+    def steps(self) -> list[str]:
+        """The columns of the steps of all measures."""
+        return [value_name(place) for place in range(len(self.measured))]
+
+    @property
+    def added(self) -> list[str]:
+        """The columns that are added up in a cell: how many rows, how many have a step, and the terms of the steps."""
+        if self.by_step:
+            return [COUNT]
+        known = [known_name(step) for step in self.steps]
+        wide = self.engine.dialect.wide_sums
+        terms = (summed.names(step, wide=wide) for summed, step in zip(self.measured, self.steps, strict=True))
+        return [COUNT, *known, *(name for names in terms for name in names)]
+
+    @property
+    def carried(self) -> list[str]:
+        """The columns beside the cell: what is added up, and the step if grouped by it; or the unit and its steps."""
+        if self.limits is not None:
+            return [UNIT, *self.steps]
+        return [*(self.steps if self.by_step else ()), *self.added]
+
+
+def cells(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty cells of a declared marginal: `cell`, `count`, and the sums of all measures."""
+    found = query.engine.direct_cells(query)
+    return _summed(query, *_indexed(query)) if found is None else found
+
+
+def keys(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
+    return _summed(query, *_named(query))
+
+
+def step_counts(query: MarginalQuery) -> Frame:
+    """Return a frame of the non-empty cells and steps of one measure: `cell`, the step, `count`."""
+    query = query._replace(by_step=True)
+    (step,) = query.steps
+    return _summed(query, *_indexed(query)).filter(~nw.col(step).is_null())
+
+
+def kept_cells(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and cells that `cells` counts: `UNIT`, `cell`, `ROWS` with `max_rows`."""
+    return _kept(query, *_indexed(query))
+
+
+def kept_keys(query: MarginalQuery) -> Frame:
+    """Return a frame of the pairs of units and keys that `keys` counts: `UNIT`, codes and texts, likewise."""
+    return _kept(query, *_named(query))
+
+
+def crowded(query: MarginalQuery) -> Frame:
+    """Return a frame of one row: the number of units in more cells of a marginal than they are counted in."""
+    assert query.limits is not None
+    coded, names = _named(query) if query.marginal.is_open else _indexed(query)
+    return _crowded_units(coded, names, query.limits.max_cells)
+
+
+def clamped_totals(query: MarginalQuery) -> Frame:
+    """Return a frame of one row: how many units add up, in a cell, to `below` and to `above` the range of the measure.
+
+    The measure is one whose rows are added up. Not private, and before any cell of a unit is left out.
+    """
+    coded, names = _indexed(query)
+    (summed,), (step,) = query.measured, query.steps
+    values = summed.measure.values
+    totals = coded.group_by(UNIT, *names).agg(nw.col(step).count().alias("known"), nw.col(step).sum().alias("total"))
+    total, known = nw.col("total").cast(nw.Float64), nw.col("known") > 0
+    first, last = float(values.offset), float(values.offset + values.steps)
+    outside = {"below": known & (total < first), "above": known & (total > last)}
+    marked = (nw.when(flag).then(nw.lit(1)).otherwise(nw.lit(0)).alias(name) for name, flag in outside.items())
+    return totals.select(*marked).select(*(nw.col(name).sum().cast(nw.Int64) for name in outside))
+
+
+def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
+    """Return a frame of cells by their index, and the name of that column."""
+    index: nw.Expr = nw.lit(0)
+    for place, size in enumerate(query.marginal.shape):
+        index = index * size + nw.col(f"k{place}")
+    dtype = nw.Int64() if query.limits is None else _index_type(query.marginal)
+    return _coded(query).select(index.cast(dtype).alias(CELL), *query.carried), [CELL]
+
+
+def _index_type(marginal: Domain) -> nw.dtypes.DType:
+    """Return a short integer type for the index of a cell: pairs of units and cells are many."""
+    # An engine may convert rows that are left out too, whose codes may be -1: their index is within these bounds.
+    most = marginal.size * len(marginal)
+    return nw.Int16() if most < 1 << 15 else nw.Int32() if most < 1 << 31 else nw.Int64()
+
+
+def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
+    """Return a frame of keys by codes and texts, and the names of these columns."""
+    names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(query.marginal)]
+    return _coded(query).select(*names, *query.carried), names
+
+
+def _kept(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+    """Return the kept pairs of units and cells with their steps, from a frame of rows."""
+    assert query.limits is not None
+    values = [unit_value_of(summed.measure, step) for summed, step in zip(query.measured, query.steps, strict=True)]
+    pairs = _pairs(coded, names, query.limits, values)
+    return query.engine.dialect.kept_pairs(pairs, names, query.limits)
+
+
+def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+    """Return what is added up in each cell, or in each cell and step."""
+    by = [*names, *query.steps] if query.by_step else names
+    if query.limits is None:
+        found = coded.group_by(*by).agg(*(nw.col(name).sum() for name in query.added))
+    elif query.measured:
+        found = _grouped(query, _kept(query, coded, names), names)
+    else:
+        count = nw.len() if query.limits.max_rows is None else nw.col(ROWS).sum()
+        found = _kept(query, coded, names).group_by(*names).agg(count.alias(COUNT))
+    return found.with_columns(nw.col(COUNT).cast(nw.Int64))
+
+
+def _coded(query: MarginalQuery) -> Frame:
+    """Return a frame with a code, or the text of an open column, for each column; rows not counted are left out."""
+    engine, frame, marginal, limits, *_ = query
+    dialect, kinds = engine.dialect, engine.kinds
+    schema = frame.collect_schema()
+    columns = list(enumerate(marginal))
+    raw = []
+    for place, column in columns:
+        value, kind = nw.col(safe_name(column.name)), kinds[column.name]
+        if column.kind == "bins":
+            raw.append(binned(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
+        else:
+            raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
+    raw += [
+        stepped(frame, summed.measure, kinds).alias(step)
+        for summed, step in zip(query.measured, query.steps, strict=True)
+    ]
+    if limits is None:
+        names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
+        if not names:
+            # A selection of literals alone would have one row.
+            frame, names = frame.with_columns(nw.lit(0).alias(_NO_COLUMN)), [_NO_COLUMN]
+            raw.append(nw.col(_NO_COLUMN))
+        dialect, found = engine.evaluated(_grouped(query, frame.select(*raw), names))
+    else:
+        kind = kinds[limits.unit]
+        unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
+        found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
+    found = _joined(dialect, found, columns, kinds)
+    counted = [
+        ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
+        for place, column in columns
+    ]
+    counted += [_falls_elsewhere(pattern) for pattern in marginal.impossible_codes]
+    return found.filter(*counted) if counted else found
+
+
+def _grouped(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
+    """Return rows, or kept pairs, grouped by some columns, with what is added up in each group."""
+    if query.by_step:
+        names = [*names, *query.steps]
+    elif query.measured:
+        wide = query.engine.dialect.wide_sums
+        measured = zip(query.measured, query.steps, strict=True)
+        terms = [term for summed, step in measured for term in summed.terms(step, wide=wide)]
+        rows = rows.select(*names, *terms)
+    known = [nw.col(step).count().alias(known_name(step)) for step in query.steps if not query.by_step]
+    sums = [nw.col(name).sum() for name in query.added if name not in (COUNT, *map(known_name, query.steps))]
+    return rows.group_by(*names).agg(nw.len().alias(COUNT), *known, *sums)
+
+
+def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
+    """Return whether a row is in none of the cells of a pattern."""
+    return nw.any_horizontal(
+        *(nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items()), ignore_nulls=False
+    )
+
+
+def value_codes(dialect: Dialect, column: Column, kind: str, values: Frame) -> Frame:
+    """Return the codes of a frame of one column of values, in its order; `NOWHERE` for those that are not counted."""
+    (name,) = values.columns
+    if column.kind == "bins":
+        dtype = values.collect_schema()[name]
+        return values.select(binned(nw.col(name), kind, column, dtype, dialect))
+    raw = values.select((dialect.text(nw.col(name)) if kind == "text" else nw.col(name)).alias("c0"))
+    return _joined(dialect, raw, [(0, column)], {column.name: kind}).select("k0")
+
+
+def _joined(
+    dialect: Dialect,
+    frame: Frame,
+    columns: Sequence[tuple[int, Column]],
+    kinds: Mapping[str, str],
+) -> Frame:
+    """Return a frame with canonical texts, and the codes of those that are levels."""
+    read = [(place, column) for place, column in columns if column.kind != "bins"]
+    leveled = [(place, column) for place, column in read if column.kind != "open"]
+    texts = []
+    for place, column in read:
+        kind = kinds[column.name]
+        value = writable(dialect, nw.col(f"c{place}"), kind)
+        texts.append(canonical(value, kind, column.kind).alias(f"t{place}"))
+    found = frame.with_columns(*texts) if texts else frame
+    for place, column in leveled:
+        found = dialect.looked_up(found, f"t{place}", column.texts, f"j{place}")
+    codes = [_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
+    return found.with_columns(*codes) if codes else found
+
+
+def writable(dialect: Dialect, value: nw.Expr, kind: str) -> nw.Expr:
+    """Return values that every engine can convert to text; null for days outside the years 1 to 9999.
+
+    Polars panics where it writes such a day as text.
+    """
+    if kind != "date":
+        return value
+    first, last = dialect.date_literal(_FIRST_DAY), dialect.date_literal(_LAST_DAY)
+    return nw.when((value >= first) & (value <= last)).then(value)
+
+
+def _code(place: int, column: Column, kinds: Mapping[str, str]) -> nw.Expr:
+    """Return the code of a column with levels from the joined one, which is null where no level is equal."""
+    other = NOWHERE if column.other_code is None else column.other_code
+    missing = NOWHERE if column.missing_code is None else column.missing_code
+    joined = nw.col(f"j{place}")
+    unknown = nw.when(joined.is_null()).then(nw.lit(other)).otherwise(joined)
+    absent = is_missing(nw.col(f"c{place}"), kinds[column.name])
+    return nw.when(absent).then(nw.lit(missing)).otherwise(unknown).cast(nw.Int64)

@@ -1,0 +1,312 @@
+"""Tables of pyarrow, counted in memory.
+
+Frames of pandas, converted to Arrow and counted as Arrow tables.
+
+Most columns are taken over without a copy. A column of Python objects has no type of its own, and the type of
+categories follows from which there are, so that these values are read one by one, as the declared column would have
+them (see `ggdp.sources.codes`): as texts, or as codes of bins.
+
+Frames of polars, eager and lazy, counted by polars.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from bisect import bisect_right
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ggdp.domain.periods import instant, instant_of_value
+from ggdp.errors import ArgumentError
+from ggdp.sources.codes import NOWHERE, NUMBER, unparsable
+from ggdp.sources.counting import SCORE, UNIT, UnitLimits, kept_by_rank, kept_in_memory
+from ggdp.sources.engine import (
+    Dialect,
+    Engine,
+    declared_columns,
+    framed,
+    joined,
+    readable,
+    require_one_declaration,
+    safe_name,
+    with_kinds,
+)
+from ggdp.sources.files import require_columns
+from ggdp.sources.measures import number_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ggdp.domain.column import Column
+    from ggdp.sources.engine import Frame
+    from ggdp.sources.query import CountQuery
+
+
+class _Arrow(Dialect):
+    def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - an Arrow table
+        return {field.name for field in native.schema if pa.types.is_null(field.type)}
+
+    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+        # A join of Arrow tables takes several times as long as all else that is done with few groups.
+        table = nw.to_native(frame)
+        places = pc.index_in(table[text], value_set=pa.array(levels, table[text].type))
+        return framed(table.append_column(code, pc.cast(places, pa.int64())))
+
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        return kept_in_memory(pairs, cell, limits)
+
+
+ARROW = _Arrow()
+
+
+class ArrowTable(Engine):
+    """A table of pyarrow."""
+
+    name, dialect = "pyarrow", ARROW
+
+    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - pyarrow is untyped
+        require_columns(source, columns, data.column_names)
+        taken = pa.table({safe_name(column): data[column] for column in columns})
+        self._frame, self.kinds = with_kinds(ARROW, _plain(taken), columns)
+
+    def frame(self, query: CountQuery) -> Frame:
+        """Return the table; text that is not valid UTF-8 has no text."""
+        require_one_declaration(query, self.kinds)
+        table = readable(nw.to_native(self._frame), declared_columns(query))
+        for name in dict.fromkeys(summed.measure.column for summed in query.measured):
+            if self.kinds[name] == "integer":
+                # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
+                numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
+                table = table.append_column(number_name(name), numbers)
+        return framed(table)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Return an Arrow table without dictionaries and views, which group-bys do not take."""
+    for place, field in enumerate(table.schema):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_string_view(kind):
+            kind = pa.large_string()
+        if kind != field.type:
+            table = table.set_column(place, field.name, table[field.name].cast(kind))
+    return table
+
+
+_NUMBER = re.compile(NUMBER)
+
+
+class PandasFrame(Engine):
+    """A frame of pandas."""
+
+    name, dialect = "pandas", ARROW
+
+    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - pandas is untyped
+        require_columns(source, columns, list(data.columns))
+        self._data, empty = data, data.iloc[:0]
+        # The Arrow types follow from the pandas types alone.
+        objects = {name for name in columns if _of_objects(empty[name].dtype)}
+        texts = {*objects, *(name for name in columns if _of_categories(empty[name].dtype))}
+        schema = pa.schema([(name, pa.string() if name in texts else _type(empty[name])) for name in columns])
+        self.kinds = ArrowTable("", schema.empty_table(), columns).kinds | dict.fromkeys(objects, "object")
+
+    def frame(self, query: CountQuery) -> Frame:
+        """Return the columns of a query as Arrow, with Python objects and categories read as they are declared."""
+        require_one_declaration(query, self.kinds)
+        declared = declared_columns(query, self.kinds)
+        table = pa.table({name: _array(self._data[name], column) for name, column in declared.items()})
+        frame = ArrowTable("", table, list(declared)).frame(query)
+        # Python values are read as numbers beside what they are as keys.
+        for name in dict.fromkeys(summed.measure.column for summed in query.measured):
+            dtype = self._data[name].dtype
+            if _of_objects(dtype) or _of_categories(dtype):
+                frame = framed(nw.to_native(frame).append_column(number_name(name), _numbers(self._data[name])))
+        return frame
+
+
+def _of_objects(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type
+    return bool(dtype == np.dtype(object))
+
+
+def _of_categories(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type
+    return getattr(dtype, "categories", None) is not None
+
+
+def _type(empty: Any) -> pa.DataType:  # noqa: ANN401 - a pandas series without rows
+    try:
+        found = pa.Array.from_pandas(empty).type
+    except (pa.ArrowException, TypeError, ValueError):
+        # Periods, intervals and the like: no column of these is countable.
+        return pa.list_(pa.null())
+    return found
+
+
+def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a pandas series
+    if _of_categories(series.dtype):
+        codes = series.cat.codes.to_numpy()
+        return _read(series.cat.categories, column).take(pa.array(codes, mask=codes < 0))
+    if _of_objects(series.dtype):
+        return _read(series, column)
+    try:
+        return pa.Array.from_pandas(series)
+    except UnicodeEncodeError:
+        # Text in Python's own strings may hold half of a surrogate pair, which is not text elsewhere.
+        return _read(series, column)
+
+
+def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
+    """Return texts of Python values, or their codes in the bins of a column."""
+    if column is not None and column.kind == "bins":
+        return pa.array([_bin(value, column) for value in values], pa.int64())
+    instead = unparsable(column)
+    return pa.array([_text(value, instead) for value in values], pa.string())
+
+
+def _numbers(series: Any) -> pa.Array:  # noqa: ANN401 - a pandas series
+    """Return Python values as floats; null if they are not numbers."""
+    if _of_categories(series.dtype):
+        codes = series.cat.codes.to_numpy()
+        return _numbers_of(series.cat.categories).take(pa.array(codes, mask=codes < 0))
+    return _numbers_of(series)
+
+
+def _numbers_of(values: Iterable[Any]) -> pa.Array:
+    return pa.array([None if _is_null(value) else _float(value) for value in values], pa.float64())
+
+
+def _float(value: Any) -> float | None:  # noqa: ANN401 - any Python value
+    if isinstance(value, bool | np.bool_):
+        return float(value)
+    number = float(str(value)) if isinstance(value, Decimal) and value.is_finite() else _number(value)
+    try:
+        return None if number is None else float(number)
+    except OverflowError:
+        # An integer beyond the floats.
+        return math.copysign(math.inf, 1 if number > 0 else -1)  # type: ignore[operator]
+
+
+def _is_null(value: Any) -> bool:  # noqa: ANN401 - any Python value
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any Python value
+    """Return the canonical text of a Python value; None of what is null."""
+    if _is_null(value):
+        return None
+    if isinstance(value, str):
+        return value if _is_unicode(value) else instead
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Integral):
+        return str(int(value)) if abs(int(value)) < 10**100 else instead
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and -(2.0**63) <= number < 2.0**63 else instead
+    return instead
+
+
+def _bin(value: Any, column: Column) -> int | None:  # noqa: ANN401 - any Python value
+    """Return the code of a Python value in the bins of a column; None of what is null."""
+    if _is_null(value):
+        return None
+    other = NOWHERE if column.other_code is None else column.other_code
+    if column.dated:
+        instants = [instant(edge) for edge in column.edges or ()]
+        time = instant_of_value(value)
+        return other if time is None or not instants[0] <= time < instants[-1] else bisect_right(instants, time) - 1
+    number = _number(value)
+    *lower, last = column.edges or ()
+    # Python compares integers with floats exactly.
+    if number is None or number < lower[0] or number > last:  # type: ignore[operator]
+        return other
+    return bisect_right(lower, number) - 1
+
+
+def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value) else None
+    if isinstance(value, numbers.Integral):
+        return None if isinstance(value, bool) else int(value)
+    return float(value) if isinstance(value, float | np.floating) else None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.
+OLDEST = (1, 36)
+
+
+class _Polars(Dialect):
+    def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of polars
+        return {name for name, kind in native.collect_schema().items() if str(kind) == "Null"}
+
+    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+        import polars as pl
+
+        def coded(name: str) -> Any:  # noqa: ANN401 - a frame of polars
+            found = pl.DataFrame({name: list(levels), code: range(len(levels))}, {name: pl.String, code: pl.Int64})
+            return found if isinstance(frame, nw.DataFrame) else found.lazy()
+
+        return joined(frame, text, coded)
+
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        import polars as pl
+
+        score = pl.col(UNIT).cast(pl.String).hash(limits.secret)
+        for name in cell:
+            score = (score ^ pl.col(name).hash(limits.secret)).hash(limits.secret)
+        return kept_by_rank(framed(nw.to_native(pairs).with_columns(score.alias(SCORE))), cell, limits)
+
+
+POLARS = _Polars()
+
+
+class PolarsFrame(Engine):
+    """A frame of polars."""
+
+    name, dialect = "polars", POLARS
+
+    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - polars is untyped
+        import polars as pl
+
+        if tuple(map(int, pl.__version__.split(".")[:2])) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise ArgumentError(
+                "data", f"polars {pl.__version__}", f"is not counted safely; install polars {oldest} or newer"
+            )
+        names = data.collect_schema().names()
+        require_columns(source, columns, names)
+        # Where no column is asked for, one stays: without any, a lazy frame may lose its rows.
+        kept = columns or names[:1]
+        taken = data.select(pl.nth(names.index(column)).alias(safe_name(column)) for column in kept)
+        if isinstance(taken, pl.LazyFrame):
+            # Predicates do not pass this.
+            taken = taken.map_batches(_same, streamable=True)
+        self._frame, self.kinds = with_kinds(POLARS, taken, columns)
+
+    def frame(self, query: CountQuery) -> Frame:  # noqa: ARG002 - its text is always valid
+        """Return the frame."""
+        return self._frame
+
+
+def _same(frame: Any) -> Any:  # noqa: ANN401 - a frame of polars
+    return frame

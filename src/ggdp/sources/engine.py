@@ -1,0 +1,239 @@
+"""Interface between tables and the libraries that hold the data: how an engine counts.
+
+=========  ========================================================================================================
+`Engine`   data that has been opened: the kinds of its columns, and a frame of its rows for each query
+`Dialect`  the library that evaluates such a frame, in the few respects in which narwhals does not hide it
+=========  ========================================================================================================
+
+===================  =================================================================  ==========================
+engine               data                                                               dialect
+===================  =================================================================  ==========================
+`DuckdbFiles`        files, read into a private DuckDB database; rows of Parquet        `duckdb.dialect.DUCKDB`
+                     files from their dictionaries if these are small (`parquet_cells`)
+`DuckdbRelation`     DuckDB relations, streamed into a private database                 `duckdb.dialect.DUCKDB`
+`IbisTable`          ibis tables on DuckDB, likewise                                    `duckdb.dialect.DUCKDB`
+`ArrowTable`         pyarrow tables                                                     `arrow.ARROW`
+`PandasFrame`        pandas frames, converted to Arrow                                  `arrow.ARROW`
+`PolarsFrame`        polars frames, eager and lazy                                      `polars.POLARS`
+`SparkFrame`         PySpark frames                                                     `spark.sources.SPARK`
+`SparkFiles`         files, read by a Spark session                                     `spark.sources.SPARK`
+===================  =================================================================  ==========================
+
+An engine finds columns by exact names in the whole schema and renames them (`frames.safe_name`). Between a lazy frame
+and the counting it puts a barrier: no condition of ours is moved into the scan of a file, where statistics could decide
+it for many rows at once.
+
+Frames of every library by narwhals: safe names, exact text, and errors that quote no data.
+
+Columns have names of our own (`safe_name`): names of data may mean something to an engine, be a pattern, have a dot in
+them, or differ in case alone, which some engines do not see.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+import narwhals as nw
+import pyarrow as pa
+
+from ggdp.errors import ArgumentError, GgdpError, OutOfMemoryError, SourceError
+from ggdp.sources.codes import kind_of, unparsable
+from ggdp.sources.text_files import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date, datetime
+
+    from ggdp.domain.column import Column
+    from ggdp.sources.counting import MarginalQuery, UnitLimits
+    from ggdp.sources.query import CountQuery
+
+
+class Dialect(Protocol):
+    """A library that evaluates frames. A class that derives from it overrides only what is different there.
+
+    Attributes
+    ----------
+    wide_sums : bool
+        Whether sums of 64-bit integers have 128 bits.
+    """
+
+    wide_sums: bool = False
+
+    def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of the library
+        """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""
+        ...
+
+    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+        """Return a frame with the position of each text among the levels; null for a text that is not a level."""
+        ...
+
+    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        """Return those of distinct pairs of unit and cell that are counted, with all columns (`contributions`)."""
+        ...
+
+    def text(self, value: nw.Expr) -> nw.Expr:
+        """Return a column of text that is compared byte by byte."""
+        return value
+
+    def date_literal(self, day: date) -> nw.Expr:
+        """Return a day as a literal."""
+        return nw.lit(day)
+
+    def time_literal(self, time: datetime, dtype: nw.dtypes.DType) -> nw.Expr:
+        """Return a time, in UTC if the type has a time zone, as a literal of that type."""
+        return nw.lit(time.replace(tzinfo=UTC) if getattr(dtype, "time_zone", None) else time).cast(dtype)
+
+
+class Engine(Protocol):
+    """Data that has been opened; a class that derives from it overrides what is different for its data.
+
+    Attributes
+    ----------
+    name : str
+        The library that holds the data: "duckdb", "polars", "pandas", "pyarrow", "ibis" or "spark".
+    dialect : Dialect
+        The library that evaluates the frames of `frame`.
+    kinds : dict of str to str
+        Kinds of the columns (`ggdp.sources.codes`), from the schema alone.
+    empty_is_null : bool
+        Whether an empty field is a null, so that no level can be the empty text.
+    has_executors : bool
+        Whether a table too large for one process can be drawn and written by the executors of a cluster.
+    """
+
+    name: str
+    dialect: Dialect
+    kinds: dict[str, str]
+    empty_is_null: bool = False
+    has_executors: bool = False
+
+    def frame(self, query: CountQuery) -> Frame:
+        """Return the rows of the columns of a query."""
+        ...
+
+    def working(self) -> AbstractContextManager[None]:
+        """Return the context in which the engine works."""
+        return nullcontext()
+
+    def evaluated(self, frame: Frame) -> tuple[Dialect, Frame]:
+        """Return a frame that is used several times, evaluated once if the engine can store it, and its dialect."""
+        return self.dialect, frame
+
+    def direct_cells(self, query: MarginalQuery) -> Frame | None:  # noqa: ARG002
+        """Return the non-empty cells of a declared marginal with their sums, if there is a faster way; else None."""
+        return None
+
+    def fall_back(self) -> bool:
+        """Switch to a slower reader that fails less; return whether there is one that was not in use."""
+        return False
+
+    def close(self) -> None:
+        """Close what was opened."""
+        return
+
+
+Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
+Answer = TypeVar("Answer")
+
+
+def safe_name(name: str) -> str:
+    """Return the internal name of a column while it is counted, which holds no special character.
+
+    Examples
+    --------
+    >>> safe_name("ID"), safe_name("id"), safe_name("^i.*$")
+    ('b4944', 'b6964', 'b5e692e2a24')
+    """
+    return "b" + name.encode("utf-8", "surrogatepass").hex()
+
+
+def framed(frame: Any) -> Frame:  # noqa: ANN401 - a frame of any library
+    """Return a frame as a narwhals frame."""
+    found: Frame = nw.from_native(frame)
+    return found
+
+
+def quietly(source: str, work: Callable[[], Answer]) -> Answer:
+    """Return what `work` returns; errors and warnings of the engine are replaced by one error.
+
+    Claim. An error of an engine may quote a value, so neither its message nor the exception itself is passed on: the
+    new one is raised after the old one is gone, so that it is neither its cause nor its context.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return work()
+    except (GgdpError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    # A panic of polars is no Exception, and may quote a value too.
+    except BaseException as failed:
+        out_of_memory = isinstance(failed, MemoryError) or type(failed).__name__ == "OutOfMemoryException"
+    if out_of_memory:
+        raise OutOfMemoryError(source)
+    raise SourceError(source)
+
+
+def collected(frame: Frame) -> pa.Table:
+    """Return a small frame as an Arrow table."""
+    if isinstance(frame, nw.LazyFrame):
+        # Polars would otherwise hold all rows of the needed columns at once.
+        options = {"engine": "streaming"} if frame.implementation.is_polars() else {}
+        frame = frame.collect("pyarrow", **options)
+    return frame.to_arrow()
+
+
+def with_kinds(dialect: Dialect, data: Any, columns: Sequence[str]) -> tuple[Frame, dict[str, str]]:  # noqa: ANN401
+    """Return a frame, with text for types that narwhals does not know but that are text, and kinds by its schema."""
+    frame, texts = framed(data), dialect.untyped_text(data)
+    schema = frame.collect_schema()
+    kinds = {name: "text" if safe_name(name) in texts else kind_of(schema[safe_name(name)]) for name in columns}
+    odd = [nw.col(name).cast(nw.String) for name in schema.names() if name in texts]
+    return (frame.with_columns(*odd) if odd else frame), kinds
+
+
+def joined(frame: Frame, text: str, levels: Callable[[str], Any]) -> Frame:
+    """Return a frame joined with the levels of a column of text, under a name of their own, and their codes."""
+    name = f"{text}_level"
+    found: Any = framed(levels(name))
+    return frame.join(found, left_on=text, right_on=name, how="left")
+
+
+def declared_columns(query: CountQuery, opened: Iterable[str] = ()) -> dict[str, Column | None]:
+    """Return the declarations of the columns of a query; None for its unit, and for columns that are only measured.
+
+    A query that names no column counts rows: it takes the first one that the source was opened with, if any.
+    """
+    declared: dict[str, Column | None] = {c.name: c for marginal in query.marginals for c in marginal}
+    for summed in query.measured:
+        declared.setdefault(summed.measure.column)
+    if query.unit is not None:
+        declared = {**declared, query.unit: None}
+    return declared or dict.fromkeys(islice(opened, 1))
+
+
+def require_one_declaration(query: CountQuery, kinds: Mapping[str, str]) -> None:
+    """Refuse columns of text that marginals declare in different ways: their values are read once for all marginals."""
+    declared = declared_columns(query)
+    for column in (column for marginal in query.marginals for column in marginal):
+        if declared[column.name] != column and kinds[column.name] in ("text", "object"):
+            raise ArgumentError("marginals", column.name, "is declared in two ways: request these tables separately")
+
+
+def readable(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table:
+    """Return an Arrow table, under safe names, whose text is UTF-8; what is not has no text (`kinds`)."""
+    instead = {safe_name(name): unparsable(column) for name, column in declared.items()}
+    for place, field in enumerate(table.schema):
+        if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+            continue
+        try:
+            table[field.name].validate(full=True)
+        except pa.ArrowInvalid:
+            raw = table[field.name].cast(pa.large_binary())
+            texts = valid_text(raw, instead.get(field.name), pa.large_string())
+            table = table.set_column(place, field.name, texts)
+    return table

@@ -1,0 +1,285 @@
+"""Values of a column as whole steps of its public range, the same on every engine.
+
+=========  ==============================================================================================
+lo, g, N   lower end of the range, step, and number of steps (`ggdp.domain.value_range`)
+f          1 / g as a 64-bit float, such as 10 for steps of 0.1
+x          a value as a 64-bit float
+a          its step, min(max(floor((x - lo) f + 1/2), 0), N), an integer; null if there is no number
+=========  ==============================================================================================
+
+What is a number: integers and floats that are not NaN, infinite ones included; decimals; true and false as 1 and 0;
+text that matches `ggdp.sources.codes.NUMBER`; and Python values of these types in pandas' object columns.
+Everything else has no value, and no statistic counts it. Dates are refused before any value is read.
+
+Numbers are rounded to the nearest float first, decimals by way of their text. Then there are one subtraction, one
+multiplication, one addition and one rounding down of 64-bit floats, each of which is correctly rounded by IEEE 754 on
+every engine, so that all find the same step. (Not a division: polars divides by a constant by multiplying.)
+
+Claim. Where the step is 1 and both ends of the range are at most 2^51 in absolute value, a column of integers of at
+most 64 bits has the step min(max(x, lo), hi) - lo, found without floats; likewise r = min(max(x, -R), R). Proof: up to
+a distance of 1 from the range, x, x - lo and these plus 1/2 are multiples of 1/2 below 2^52 in absolute value, which
+are floats, so that the floor is exact. Beyond, no operation falls where x grows, so that the step is 0 or N.
+
+With units, the rows of a unit in a cell become one value:
+
+=====  ==========================================================================================================
+rule   value of the unit, from the steps of its rows that have one
+=====  ==========================================================================================================
+mean   floor((2 sum(a) + k) / (2 k)) in 64-bit floats, k being their number: the mean step, halves rounded up
+min    the least a
+max    the largest a
+sum    the sum of r = min(max(floor(x f + 1/2), -R), R), R = max(|lo|, |hi|) / g, clamped to the range
+=====  ==========================================================================================================
+
+Claim. The step of a row depends on that row alone, and the value of a unit on the rows of that unit in the cell alone,
+in any order: integers are added up, and no float is.
+
+Exact sums of whole numbers, also on engines that add in 64 bits.
+
+DuckDB adds 64-bit integers in 128 bits (`Dialect.wide_sums`), which hold the sums of 2^64 squares. On other engines a
+number a from 0 to N is h B + l with the digits h and l, both below B or, for h, at most N / B. The sums of the digits
+over all rows, and of their products, give the sums of a and of a^2:
+
+    sum a = B sum h + sum l,    sum a^2 = B^2 sum h^2 + 2 B sum h l + sum l^2.
+
+Claim. No sum of digits overflows: each term is below 2^21, so that the sum of fewer than 2^42 rows is below 2^63.
+Proof: B is 2^10 where squares are needed, and N is at most 2^20, so that h is at most 2^10 and products are at most
+2^20; else B is 2^16, and N at most 2^31. Where N is below B (N^2 below 2^20 with squares), a is its own digit. Digits
+are found by a division by a power of two and a subtraction of floats that hold them exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from ggdp.errors import ArgumentError
+from ggdp.sources.codes import NUMBER
+from ggdp.sources.engine import safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from ggdp.domain.value_range import ValueRange
+    from ggdp.sources.engine import Frame
+
+PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
+
+_KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
+_NUMBER = rf"^{NUMBER}\z"
+# Integers that 64 bits with a sign hold, and ends of ranges for which floats find the same steps.
+_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
+_EXACT = 2**51
+
+
+@frozen(kw_only=True)
+class Measure:
+    """One value for each unit and cell: of which column, in which range, and how it comes from the rows of a unit."""
+
+    column: str
+    values: ValueRange
+    rule: PerUnit | None = None
+
+
+class PairValue(NamedTuple):
+    """A value of each pair of unit and cell: what is aggregated of its rows, and how the value follows from that."""
+
+    name: str
+    aggregates: tuple[nw.Expr, ...]
+    value: nw.Expr
+
+
+class CellSums(NamedTuple):
+    """Exact sums of each cell, as Python integers: units, those with a value, and the sums of a and a^2."""
+
+    units: NDArray[np.object_]
+    known: NDArray[np.object_]
+    first: NDArray[np.object_]
+    second: NDArray[np.object_]
+
+
+def value_name(place: int) -> str:
+    """Return the internal name of the steps of a measure, by its place."""
+    return f"m{place}"
+
+
+def known_name(step: str) -> str:
+    """Return the name of the number of rows that have a step."""
+    return f"{step}_n"
+
+
+def number_name(column: str) -> str:
+    """Return the internal name of a column of numbers that were read from Python values, beside its texts."""
+    return f"{safe_name(column)}_number"
+
+
+def require_numbers(column: str, kinds: Mapping[str, str]) -> None:
+    """Raise if the type of a column has no numbers."""
+    if kinds[column] not in _KINDS:
+        raise ArgumentError(
+            "statistics", column, f"is a column of kind {kinds[column]}, which has no numbers; cast it to numbers first"
+        )
+
+
+def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
+    """Return the values of a column as floats; null if they are not numbers, or NaN."""
+    kind, name = kinds[measure.column], number_name(measure.column)
+    if name in frame.collect_schema().names():
+        kind, value = "float", nw.col(name)
+    else:
+        value = nw.col(safe_name(measure.column))
+    if kind == "boolean":
+        return nw.when(value).then(nw.lit(1.0)).when(~value).then(nw.lit(0.0))
+    if kind in ("text", "object", "decimal"):
+        text = value.cast(nw.String)
+        # Arrow reads no plus sign.
+        return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
+    return value.cast(nw.Float64)
+
+
+def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
+    """Return the step of each row: a, or r where rows are added up; null if there is no number."""
+    values = measure.values
+    low, first, last = float(values.low), 0, values.steps
+    if measure.rule == "sum":
+        most = max(abs(values.offset), abs(values.offset + values.steps))
+        low, first, last = 0.0, -most, most
+    if _is_whole(frame, measure):
+        return _clamped(nw.col(safe_name(measure.column)).cast(nw.Int64), int(low), first, last)
+    x = _number(frame, measure, kinds)
+    # What changes no float is left out.
+    x = x - low if low else x
+    x = x * float(1 / values.step) if values.step != 1 else x
+    x = x + 0.5
+    # Clamped before they are rounded down, which is an error on Spark for numbers beyond 64 bits. No engine takes NaN
+    # for a number that is below another one. DuckDB is fastest if the first condition holds for most rows.
+    clamped = nw.when((x >= first) & (x < last)).then(x).when(x < first).then(nw.lit(float(first)))
+    return clamped.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
+
+
+def array_steps(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """Return the step of each row of integers or floats, a row being a unit, and which rows have one.
+
+    The second is None if all have one. The step of a row without one is 0.
+    """
+    numbers = (values.fill_null(0) if values.null_count else values).to_numpy()
+    known = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
+    low, last = measure.values.low, measure.values.steps
+    if numbers.dtype.kind in "iu" and numbers.dtype != np.uint64 and _is_exact(measure):
+        steps = numbers.astype(np.int64)
+        np.clip(steps, int(low), int(low) + last, out=steps)
+        steps -= int(low)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = (numbers.astype(np.float64) - float(low)) * float(1 / measure.values.step) + 0.5
+        if (unknown := np.isnan(x)).any():
+            known = ~unknown if known is None else known & ~unknown
+            x[unknown] = 0.0
+        steps = np.floor(np.clip(x, 0.0, float(last))).astype(np.int64)
+    if known is not None:
+        steps[~known] = 0
+    return steps, known
+
+
+def _is_whole(frame: Frame, measure: Measure) -> bool:
+    """Return whether steps are found without floats: integers in steps of 1."""
+    schema = frame.collect_schema()
+    name = safe_name(measure.column)
+    return number_name(measure.column) not in schema.names() and schema[name] in _INTEGERS and _is_exact(measure)
+
+
+def _is_exact(measure: Measure) -> bool:
+    """Return whether integers have the same steps without floats."""
+    return measure.values.step == 1 and max(abs(measure.values.low), abs(measure.values.high)) <= _EXACT
+
+
+def _clamped(x: nw.Expr, low: int, first: int, last: int) -> nw.Expr:
+    """Return x - low, from first to last; null where x is."""
+    first, last = low + first, low + last
+    clamped = nw.when((x >= first) & (x <= last)).then(x).when(x < first).then(nw.lit(first))
+    clamped = clamped.when(x > last).then(nw.lit(last)).cast(nw.Int64)
+    return clamped - low if low else clamped
+
+
+def unit_value_of(measure: Measure, name: str) -> PairValue:
+    """Return how the steps of the rows of a unit in a cell become the step of the unit."""
+    rule, values = measure.rule, measure.values
+    if rule in ("min", "max"):
+        return PairValue(name, (getattr(nw.col(name), rule)().alias(name),), nw.col(name))
+    known, added = f"{name}_k", f"{name}_t"
+    aggregates = (nw.col(name).count().alias(known), nw.col(name).sum().alias(added))
+    total, number = nw.col(added).cast(nw.Float64), nw.col(known).cast(nw.Float64)
+    if rule == "mean":
+        value = ((total * 2.0 + number) / (number * 2.0)).floor()
+    else:
+        first, last = float(values.offset), float(values.offset + values.steps)
+        inside = nw.when(total < first).then(nw.lit(first)).when(total > last).then(nw.lit(last)).otherwise(total)
+        value = inside - first
+    return PairValue(name, aggregates, nw.when(nw.col(known) > 0).then(value).cast(nw.Int64))
+
+
+_BASE, _BASE_OF_SQUARES = 1 << 16, 1 << 10
+
+
+class SummedMeasure(NamedTuple):
+    """A measure whose steps are added up, and perhaps their squares."""
+
+    measure: Measure
+    squares: bool
+
+    @property
+    def base(self) -> int:
+        """Base of the digits."""
+        return _BASE_OF_SQUARES if self.squares else _BASE
+
+    def terms(self, name: str, *, wide: bool) -> list[nw.Expr]:
+        """Return the numbers of each row that are added up, beside the step; null where there is no step."""
+        step = nw.col(name)
+        if not self._in_digits(wide=wide):
+            return [step, (step * step).alias(f"{name}_ll")] if self.squares else [step]
+        whole = step.cast(nw.Float64)
+        high = (whole / float(self.base)).floor()
+        low = whole - high * float(self.base)
+        found = {"h": high, "l": low}
+        if self.squares:
+            found |= {"hh": high * high, "hl": high * low, "ll": low * low}
+        return [step, *(term.cast(nw.Int64).alias(f"{name}_{digits}") for digits, term in found.items())]
+
+    def names(self, name: str, *, wide: bool) -> list[str]:
+        """Return the names of the terms that are added up; `wide` if the engine adds in 128 bits."""
+        if not self._in_digits(wide=wide):
+            return [name, f"{name}_ll"] if self.squares else [name]
+        return [f"{name}_{digits}" for digits in (("h", "l", "hh", "hl", "ll") if self.squares else ("h", "l"))]
+
+    def added(self, table: pa.Table, name: str) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+        """Return the exact sums of the steps and of their squares, from the sums of the terms."""
+
+        def of(part: str) -> NDArray[np.object_]:
+            return integers(table[part])
+
+        nothing = np.zeros(table.num_rows, dtype=object)
+        if f"{name}_h" not in table.column_names:
+            return of(name), of(f"{name}_ll") if self.squares else nothing
+        base = self.base
+        first = base * of(f"{name}_h") + of(f"{name}_l")
+        if not self.squares:
+            return first, nothing
+        return first, base * base * of(f"{name}_hh") + 2 * base * of(f"{name}_hl") + of(f"{name}_ll")
+
+    def _in_digits(self, *, wide: bool) -> bool:
+        return not wide and self.measure.values.steps >= self.base
+
+
+def integers(values: pa.ChunkedArray) -> NDArray[np.object_]:
+    """Return whole numbers of any type as Python's integers, 0 for null; decimals of 64 bits without their objects."""
+    try:
+        narrow: NDArray[np.int64] = values.cast("int64").fill_null(0).to_numpy()
+    except pa.ArrowInvalid:
+        return np.array([int(value or 0) for value in values.to_pylist()], dtype=object)
+    return narrow.astype(object)

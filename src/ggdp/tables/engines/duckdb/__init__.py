@@ -1,1 +1,0 @@
-"""DuckDB: files and streams, counted in a private database that trusts no statistics and writes no file."""
