@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from ggdp.errors import GgdpError
     from ggdp.ledger import Ledger
-    from ggdp.mechanisms import ExponentialMechanism, Mechanism, RandomisedResponse
+    from ggdp.mechanisms import ExponentialMechanism, Mechanism
     from ggdp.planning import Plan, plan
     from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
     from ggdp.privacy.grid import Grid
@@ -72,7 +72,6 @@ __all__ = [
     "ProbabilisticDP",
     "PureDP",
     "Quantile",
-    "RandomisedResponse",
     "RangePlan",
     "RangeRelease",
     "Release",
@@ -123,7 +122,6 @@ _LAZY = {
     "Ledger": "ggdp.ledger",
     "ExponentialMechanism": "ggdp.mechanisms",
     "Mechanism": "ggdp.mechanisms",
-    "RandomisedResponse": "ggdp.mechanisms",
     "Plan": "ggdp.planning",
     "plan": "ggdp.planning",
     "Release": "ggdp.releases",

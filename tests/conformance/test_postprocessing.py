@@ -9,8 +9,8 @@ from tests.conformance.observed import Law, observed, steps_of
 from tests.conformance.test_shapes import true_values
 
 import ggdp
-from ggdp.errors import ArgumentError, UnprovedError
-from ggdp.releases import clip, drop, normalise, project, redraw, round_values
+from ggdp.errors import ArgumentError
+from ggdp.releases import clip, drop, normalise, project, round_values
 from ggdp.sampling import SeededSource
 
 ADJUSTMENTS = {
@@ -50,12 +50,6 @@ def test_probabilistic_goals_are_released_as_such_before_any_adjustment():
     assert len(probabilistic) > 6
     for kind in probabilistic:
         assert kind.mechanism.release(true_values(kind, 3)).guarantee.notion == "probabilistic"
-
-
-@pytest.mark.parametrize("kind", each([kind for kind in KINDS if kind.coordinates is None]))
-def test_values_cannot_be_drawn_again(kind):
-    with pytest.raises(UnprovedError, match="not post-processing"):
-        redraw(kind.mechanism.release(true_values(kind, 3)), 0, 4)
 
 
 def clipped(law, low, high):

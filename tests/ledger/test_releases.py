@@ -13,7 +13,7 @@ from tests.ledger.books import balance
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, SourceError
-from ggdp.mechanisms import additive, exponential_mechanism, randomised_response
+from ggdp.mechanisms import additive, exponential_mechanism
 from ggdp.releases import clip, manifest_schema
 from ggdp.sources import query
 from ggdp.tables import noisy_counts, table_plan
@@ -331,7 +331,6 @@ def looked_at(monkeypatch, path):
 
     spying_on(additive, "exact_numbers")
     spying_on(exponential_mechanism, "exact_numbers")
-    spying_on(randomised_response, "selected")
     return seen
 
 
@@ -348,12 +347,6 @@ def test_a_selection_charges_before_it_looks_at_a_utility(ledger, looked_at):
     assert best.release([12, 90], ledger=ledger).manifest["ledger"]["entry"] == 1
     assert looked_at == [1]
     assert ledger.spent() == balance("0.5")
-
-
-def test_randomised_response_charges_before_it_draws(path, looked_at):
-    ledger = ggdp.Ledger.create(path, ggdp.PureDP(1.0), neighbours="replace-one")
-    ggdp.RandomisedResponse(GOAL, candidates=["yes", "no"]).release("yes", ledger=ledger)
-    assert looked_at == [1]
 
 
 def test_bounded_noise_is_charged_its_guarantee(ledger):

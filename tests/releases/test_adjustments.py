@@ -9,9 +9,9 @@ from tests.cases import examples
 
 import ggdp
 from ggdp import SeededSource
-from ggdp.errors import ArgumentError, UnprovedError
+from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
-from ggdp.releases import Release, clip, drop, fit_total, normalise, project, redraw, round_values
+from ggdp.releases import Release, clip, drop, fit_total, normalise, project, round_values
 from ggdp.releases.release import released
 
 ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
@@ -270,11 +270,6 @@ def test_values_near_the_end_of_floats_are_normalised():
 def test_cells_that_are_no_list_of_places_are_refused(counts, cells):
     with pytest.raises(ArgumentError, match="cells = "):
         drop(counts.release([1, 2, 3]), cells)
-
-
-def test_drawing_again_is_refused_with_the_way_out(counts):
-    with pytest.raises(UnprovedError, match=r"not post-processing.*clip.*bounding='truncated'"):
-        redraw(counts.release([1]), 0, 10)
 
 
 @pytest.mark.parametrize("adjust", ADJUSTMENTS.values(), ids=ADJUSTMENTS)

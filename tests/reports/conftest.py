@@ -45,8 +45,6 @@ def made(tmp_path_factory):
     release("replaced.csv", neighbours="replace-one", charge=False)
     chosen = ggdp.ExponentialMechanism(ggdp.PureDP(1.0), candidates=["a", "b"], sensitivity=1).release([3, 5])
     (folder / "chosen.manifest.json").write_text(json.dumps(chosen.manifest))
-    answer = ggdp.RandomisedResponse(ggdp.PureDP(1.0), candidates=["yes", "no"]).release("yes")
-    (folder / "answer.manifest.json").write_text(json.dumps(answer.manifest))
     return folder
 
 

@@ -55,7 +55,6 @@ SETS = [
     ["cut"],
     ["keys"],
     ["chosen"],
-    ["answer"],
     ["replaced"],
 ]
 

@@ -157,15 +157,15 @@ def test_a_tier_is_as_high_as_what_is_filled(manifest, answers):
     assert entry_of(manifest("smoking"), answers, text)["deployment"]["administrative"]["tier"] == 2
 
 
-@pytest.mark.parametrize("name", ["smoking", "wards", "visits", "ages", "cut", "keys", "chosen", "answer", "replaced"])
+@pytest.mark.parametrize("name", ["smoking", "wards", "visits", "ages", "cut", "keys", "chosen", "replaced"])
 def test_every_kind_of_release_has_a_valid_entry(manifest, answers, name):
     assert list(VALIDATOR.iter_errors(entry_of(manifest(name), answers, ANSWERS + MORE))) == []
 
 
-def test_the_model_is_that_of_the_mechanism(manifest, answers):
-    for names, model in ((["smoking"], "Central"), (["answer"], "Local")):
-        found = entry_of([manifest(name) for name in names], answers)
-        assert found["deployment"]["deployment_model"]["model_name"] == model
+def test_the_model_is_that_of_a_curator(manifest, answers):
+    for name in ("smoking", "chosen"):
+        found = entry_of([manifest(name)], answers)
+        assert found["deployment"]["deployment_model"]["model_name"] == "Central"
 
 
 def test_all_missing_answers_are_named_at_once(manifest, answers):

@@ -99,7 +99,6 @@ SELECTIONS = {
     "selection, monotonic": lambda: (
         ggdp.ExponentialMechanism(PURE, sensitivity=1, candidates=3, monotonic=True).release([1, 2, 3]).manifest
     ),
-    "randomised response": lambda: ggdp.RandomisedResponse(PURE, candidates=["yes", "no"]).release("yes").manifest,
 }
 
 PEOPLE = pa.table(

@@ -3,7 +3,6 @@
 from ggdp.mechanisms.additive import Mechanism
 from ggdp.mechanisms.exponential_mechanism import ExponentialMechanism, selection_probabilities
 from ggdp.mechanisms.quantiles import CellValues, QuantileDraws, QuantilePlan
-from ggdp.mechanisms.randomised_response import RandomisedResponse
 
 __all__ = [
     "CellValues",
@@ -11,6 +10,5 @@ __all__ = [
     "Mechanism",
     "QuantileDraws",
     "QuantilePlan",
-    "RandomisedResponse",
     "selection_probabilities",
 ]

@@ -224,9 +224,6 @@ class ExponentialMechanism:
     sets. It is tight: where all other utilities rise by Delta and the favoured one does not move, a rare candidate's
     loss nears eps.
 
-    Where the sum of the weights does not depend on the data, exp(eps u_i / Delta) keeps epsilon too: that is
-    `RandomisedResponse`.
-
     Examples
     --------
     >>> import ggdp

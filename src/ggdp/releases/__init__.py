@@ -1,6 +1,6 @@
 """What is published: noisy values with the guarantee they carry."""
 
-from ggdp.releases.adjustments import Adjustment, clip, drop, fit_total, normalise, project, redraw, round_values
+from ggdp.releases.adjustments import Adjustment, clip, drop, fit_total, normalise, project, round_values
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord, Threshold
 from ggdp.releases.release import Interval, Release
@@ -20,6 +20,5 @@ __all__ = [
     "manifest_schema",
     "normalise",
     "project",
-    "redraw",
     "round_values",
 ]

@@ -12,7 +12,9 @@ all. Gaussian noise that is (1, 0.01)-pDP is only (1, 0.0209)-pDP once it is cli
 0.01)-aDP stays. So what was probabilistic is approximate afterwards, also where a function happens to change nothing;
 only cells that were left out without a look at the noisy values change nothing of it (`drop`).
 
-Drawing again until the output is in bounds is none of these (`redraw`).
+Drawing again until the output is in bounds, which the paper offers as post-processing, is none of these: whether a
+value is drawn again depends on the true one, so the output has the truncated law, which needs a larger scale. Laplace
+noise for epsilon = 1, drawn again until it is in [0, 10], has a loss of 1.49.
 
 Public totals have functions of their own (`ggdp.releases.adjustments`).
 
@@ -44,13 +46,13 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from attrs import evolve
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError, ArgumentTypeError, UnprovedError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import LARGEST, LEAST
 from ggdp.releases.mechanism_record import NoiseRecord
@@ -210,27 +212,6 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") ->
         mechanism=mechanism,
         marginal=chosen == "publicly",
     )
-
-
-def redraw(release: Release, lower: float | None = None, upper: float | None = None) -> NoReturn:
-    """Raise an error: drawing again until values are in bounds is not post-processing.
-
-    The paper offers this as post-processing. It is not: whether a value is drawn again depends on the true one, so what
-    comes out has the truncated law, which needs a larger scale. Laplace noise for epsilon = 1, drawn again until it is
-    in [0, 10], has a loss of 1.49.
-
-    Raises
-    ------
-    UnprovedError
-        Always.
-    """
-    del release
-    message = (
-        f"values cannot be drawn again until they are in bounds (lower = {lower!r}, upper = {upper!r}): that looks at "
-        "the true values a second time, and is not post-processing. Use clip(release, lower, upper), or the truncated "
-        "mechanism with its own scale, calibrate(..., bounds=[(lower, upper)], bounding='truncated')"
-    )
-    raise UnprovedError(message)
 
 
 def _require_release(release: object) -> None:

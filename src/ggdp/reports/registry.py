@@ -222,10 +222,10 @@ def _level(release: PublishedRelease) -> str:
 def _model(report: Report) -> dict[str, Any]:
     deployment = report.deployment
     many = len(report.releases) > 1
-    local = {release.mechanism["name"] == "randomised response" for release in report.releases}
-    found: dict[str, Any] = {"model_name": "Varies" if len(local) == 2 else "Local" if True in local else "Central"}
-    if local == {False}:
-        found["model_name_details"] = "The curator holds the data and adds the noise before anything is published."
+    found: dict[str, Any] = {
+        "model_name": "Central",
+        "model_name_details": "The curator holds the data and adds the noise before anything is published.",
+    }
     if "trust_model" in deployment.answers:
         found["actors"] = deployment.answers["trust_model"]
     found["release_type"] = "Many releases" if many else "One release"

@@ -44,7 +44,6 @@ from ggdp.ledger import EntryReference
 from ggdp.mechanisms.additive import kind_of
 from ggdp.mechanisms.certified_noise import saturation_of
 from ggdp.mechanisms.exponential_mechanism import SELECTION, UTILITY
-from ggdp.mechanisms.randomised_response import RESPONSE
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.bounded_vector import BoundedLoss
@@ -561,28 +560,24 @@ def _joints(certificate: Certificate, query: Sensitivity, joint: float) -> Itera
 
 
 def _selection(manifest: Mapping[str, Any]) -> SelectionRecord:
-    """Return the record of a selection: of the Exponential mechanism, or of randomised response."""
+    """Return the record of a selection by the Exponential mechanism."""
     plain, goal, said = manifest["mechanism"], guarantee_from(manifest["goal"]), manifest["sensitivity"]
     candidates, excluded = _integer(plain["candidates"]), _integer(plain["excluded"])
     if not isinstance(goal, PureDP) or goal.neighbours is None:
         raise _ContradictionError("goal is not pure DP under some neighbours, but that of a selection is")
     if not 0 <= excluded < candidates:
         raise _ContradictionError(f"mechanism.excluded is {excluded}, of {candidates} candidates")
-    response = plain["name"] == RESPONSE[0]
-    if response and (goal.neighbours != "replace-one" or excluded or candidates < 2):
-        raise _ContradictionError("mechanism.name is randomised response, but its neighbours or candidates are not")
-    if not response:
-        utility = re.fullmatch(rf"{UTILITY}(?P<size>{_NUMBER})(?P<side>, all to one side)?", said)
-        if utility is None or (utility["side"] and goal.neighbours != "add-remove"):
-            raise _ContradictionError(f"sensitivity is {said!r}, which is not that of a utility")
-        _number(utility["size"])
-    name, item, words = RESPONSE if response else (*SELECTION, said)
+    utility = re.fullmatch(rf"{UTILITY}(?P<size>{_NUMBER})(?P<side>, all to one side)?", said)
+    if utility is None or (utility["side"] and goal.neighbours != "add-remove"):
+        raise _ContradictionError(f"sensitivity is {said!r}, which is not that of a utility")
+    _number(utility["size"])
+    name, item = SELECTION
     return SelectionRecord(
         name=name,
         item=item,
         goal=goal,
         neighbours=goal.neighbours,
-        sensitivity=words,
+        sensitivity=said,
         candidates=candidates,
         excluded=excluded,
     )
