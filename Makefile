@@ -15,13 +15,14 @@ help: ## list the targets
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) --editable '.[plots]'
+$(VENV)/.core: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) --editable '.[plots]' --editable ./reproduction
 	@touch $@
 
-$(VENV)/.all: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.all: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) 'pip>=25.1'
-	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres,explorer]' --group test --group docs
+	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres,explorer]' --editable ./reproduction \
+	  --group test --group docs
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core ## release a private table of bundled data into demo-output/

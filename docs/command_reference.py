@@ -27,12 +27,11 @@ def commands_page() -> str:
 
 def _commands(command: Any, path: tuple[str, ...] = ("ggdp",)) -> Iterator[tuple[tuple[str, ...], Any]]:  # noqa: ANN401
     """Yield each command that can be run, with the words that name it."""
-    parts = getattr(command, "commands", None)
-    if parts is None:
+    if not hasattr(command, "commands"):
         yield path, command
         return
-    for name in sorted(parts):
-        yield from _commands(parts[name], (*path, name))
+    for name in sorted(command.list_commands(None)):
+        yield from _commands(command.get_command(None, name), (*path, name))
 
 
 def _section(path: tuple[str, ...], command: Any) -> str:  # noqa: ANN401

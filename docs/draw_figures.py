@@ -15,11 +15,11 @@ import numpy as np
 from matplotlib import rc_context
 
 import ggdp
-from ggdp.paper import comparisons, figures
 from ggdp.plots import plot_plan
 from ggdp.plots.budgets import plot_burn_down
 from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, plain_ticks, show_legend
 from ggdp.privacy.beliefs import belief
+from ggdp_reproduction import comparisons, figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

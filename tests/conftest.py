@@ -17,11 +17,11 @@ settings.register_profile("many", deadline=None, derandomize=True)
 settings.register_profile("fresh", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeated"))
 
-# Examples that run a large part of the paper for many seconds; tests/paper checks the same functions every time.
+# Examples that run a large part of the paper for many seconds; reproduction/tests checks the same functions every time.
 SLOW_EXAMPLES = {
-    "ggdp.paper.reproduction.reproduce",
-    "ggdp.paper.experiments.lower_bounds.lower_bounds",
-    "ggdp.paper.figures.theory.theory_drawings",
+    "ggdp_reproduction.reproduction.reproduce",
+    "ggdp_reproduction.experiments.lower_bounds.lower_bounds",
+    "ggdp_reproduction.figures.theory.theory_drawings",
 }
 
 

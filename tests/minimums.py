@@ -34,7 +34,8 @@ def main() -> None:
     tools = [tool for tool in needed if re.match("hypothesis|ibis|mpmath|pixeltable|pytest", tool)]
     venv.create(folder, with_pip=True, clear=True)
     python = folder / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, *tools, "--editable", str(ROOT)], check=True)
+    projects = ["--editable", str(ROOT), "--editable", str(ROOT / "reproduction")]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, *tools, *projects], check=True)
     print("testing with " + ", ".join(pins))
     done = subprocess.run([python, "-m", "pytest", "-m", "not exhaustive", "--ignore", "tests/docs"], cwd=ROOT)
     sys.exit(done.returncode)

@@ -7,7 +7,6 @@ from ggdp.calibration import (
     classic_gaussian,
     disjoint_scale,
     exponential_calibration,
-    scale_by_monte_carlo,
     truncated_scale,
     utility_sensitivity,
 )
@@ -152,9 +151,6 @@ def test_lemma_c_changes_with_a_shift_of_the_bounds_and_the_exact_value_does_not
     assert lemma[1] > 50 * lemma[0]
 
 
-CORNER = ((1.0, 2),)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -164,14 +160,6 @@ CORNER = ((1.0, 2),)
         (lambda: truncated_scale(2, [(10, 1, 1)], 1, 0), "epsilon = 0"),
         (lambda: classic_gaussian(1, 2), "goal = 1"),
         (lambda: exponential_calibration("x", ONE, order=1), "goal = 'x'"),
-        (
-            lambda: scale_by_monte_carlo(order=2, corner=CORNER, epsilon=1, delta=0.1, draws=0, seed=1),
-            "draws = 0",
-        ),
-        (
-            lambda: scale_by_monte_carlo(order=2, corner=CORNER, epsilon=1, delta=2, draws=9, seed=1),
-            "delta = 2",
-        ),
     ],
 )
 def test_bad_arguments_of_the_papers_functions_are_refused(call, message):

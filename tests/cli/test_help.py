@@ -18,8 +18,9 @@ PARSED_ONLY = {"explore", "reproduce"}
 def walk(command, path=()):
     """Yield every command with the words that name it."""
     yield path, command
-    for name, part in getattr(command, "commands", {}).items():
-        yield from walk(part, (*path, name))
+    # Of each: what other packages add is loaded by that.
+    for name in command.list_commands(None) if hasattr(command, "commands") else ():
+        yield from walk(command.get_command(None, name), (*path, name))
 
 
 COMMANDS = dict(walk(typer.main.get_command(app)))

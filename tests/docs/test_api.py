@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import ggdp
-from ggdp import calibration, datasets, errors, mechanisms, plots, releases, reports, sampling
-from ggdp.paper import comparisons, data, figures
+from ggdp import calibration, datasets, distributions, errors, mechanisms, planning, plots, releases, reports, sampling
+from ggdp_reproduction import comparisons, data, figures
 
 API = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 LISTED = {line.strip().rpartition(".")[2] for line in API.splitlines() if line.startswith("   ")}
@@ -18,9 +18,11 @@ MODULES = [
     comparisons,
     data,
     datasets,
+    distributions,
     errors,
     figures,
     mechanisms,
+    planning,
     plots,
     releases,
     reports,

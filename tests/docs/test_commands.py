@@ -17,9 +17,9 @@ SECTIONS = dict(
 
 
 def leaves(command, path="ggdp"):
-    parts = getattr(command, "commands", None)
-    if parts is None:
+    if not hasattr(command, "commands"):
         return {path: command}
+    parts = {key: command.get_command(None, key) for key in command.list_commands(None)}
     return {name: leaf for key, part in parts.items() for name, leaf in leaves(part, f"{path} {key}").items()}
 
 

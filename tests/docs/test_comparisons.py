@@ -1,4 +1,4 @@
-"""Every number of the page on comparisons, beside values that do not come from ggdp.paper.comparisons."""
+"""Every number of the page on comparisons, beside values that do not come from ggdp_reproduction.comparisons."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special
 
-from ggdp.paper.comparisons import (
+from ggdp_reproduction.comparisons import (
     PAPER_BOX,
     bounded_errors,
     exponential_losses,

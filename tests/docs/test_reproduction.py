@@ -8,10 +8,10 @@ import pytest
 
 from ggdp.datasets import czech, mildew
 from ggdp.errors import DatasetError
-from ggdp.paper.data import adult
-from ggdp.paper.experiments.adult_split import adult_counts
-from ggdp.paper.experiments.count_runs import run_counts
-from ggdp.paper.experiments.sanitisers import EPSILONS, sanitiser_of
+from ggdp_reproduction.data import adult
+from ggdp_reproduction.experiments.adult_split import adult_counts
+from ggdp_reproduction.experiments.count_runs import run_counts
+from ggdp_reproduction.experiments.sanitisers import EPSILONS, sanitiser_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "reproduction.md").read_text(encoding="utf-8")
 KEYS = {

@@ -9,7 +9,8 @@ from scipy import integrate, optimize, special
 from tests.flat import delta_of_absolute_sum, loss_of_truncated
 
 import ggdp
-from ggdp.calibration import disjoint_scale, scale_by_monte_carlo, truncated_scale
+from ggdp.calibration import disjoint_scale, truncated_scale
+from ggdp_reproduction.experiments.monte_carlo import scale_by_monte_carlo
 
 PAGES = (
     "explanation/theory.md",

@@ -4,7 +4,6 @@ from ggdp.calibration.calibration import Calibration
 from ggdp.calibration.exponential_scale import exponential_calibration, utility_sensitivity
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.calibration.least_scale import calibrate
-from ggdp.calibration.monte_carlo import scale_by_monte_carlo
 from ggdp.calibration.own_scale import guarantee_of
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale
 from ggdp.calibration.truncated_formula import truncated_scale
@@ -20,7 +19,6 @@ __all__ = [
     "exponential_calibration",
     "guarantee_of",
     "on_grid",
-    "scale_by_monte_carlo",
     "truncated_scale",
     "utility_sensitivity",
     "verify",

@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from ggdp.cli import INTERRUPTED
 from ggdp.cli.demo import demo
@@ -18,18 +19,67 @@ from ggdp.cli.ledger_commands import ledger
 from ggdp.cli.manifest_commands import account, report, verify
 from ggdp.cli.noise_commands import belief, calibrate, plan
 from ggdp.cli.output import example, printable, say
-from ggdp.cli.reproduce import reproduce
 from ggdp.cli.table_commands import check, private_range, release
-from ggdp.errors import ArgumentError, GgdpError
+from ggdp.errors import ArgumentError, GgdpError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.metadata import EntryPoint
 
 # Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
 UsageError: Any = typer.BadParameter.__base__
 
+# Entry points of installed packages, each a `typer.Typer` that adds the command of its name.
+COMMANDS = "ggdp.commands"
+# What the package in reproduction/ adds; without it the command says so.
+REPRODUCE = "reproduce"
+
+
+class _Commands(TyperGroup):
+    """The commands of ggdp and those that installed packages add, which are loaded only when they are run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - a context of whichever click there is
+        return [*self.commands, *sorted(set(_added()) - set(self.commands))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
+        if (cmd_name not in self.commands or cmd_name == REPRODUCE) and cmd_name in _added():
+            self.commands[cmd_name] = typer.main.get_command(_added()[cmd_name].load())
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        rows = []
+        for name in self.list_commands(ctx):
+            entry = None if name in self.commands else _added()[name]
+            command = self.commands[name] if entry is None else TyperCommand(name, help=_summary(entry))
+            rows.append((name, command.get_short_help_str(formatter.width)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@cache
+def _added() -> dict[str, EntryPoint]:
+    """Return the commands that installed packages add, from their metadata alone."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group=COMMANDS)}
+
+
+def _summary(entry: EntryPoint) -> str:
+    return "" if entry.dist is None else entry.dist.metadata["Summary"]
+
+
+def _missing() -> None:
+    """Reproduce the paper, with a verdict on every claim.
+
+    It is a package of its own and not installed; in a clone of ggdp, run: pip install . ./reproduction
+    """
+    message = "the reproduction of the paper is not installed; in a clone of ggdp, run: pip install . ./reproduction"
+    raise MissingExtraError(message)
+
+
 app = typer.Typer(
     name="ggdp",
+    cls=_Commands,
     help="Differential privacy with generalized Gaussian noise of any order.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -64,7 +114,11 @@ app.command(
         "    --deployment docs/examples/deployment.toml --out signed.html",
     )
 )(report)
-app.command(epilog=example("ggdp reproduce all --out reproduction --quick"))(reproduce)
+app.command(
+    REPRODUCE,
+    epilog=example("ggdp reproduce all --out reproduction --quick"),
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)(_missing)
 app.command(epilog=example("ggdp verify january.manifest.json february.manifest.json"))(verify)
 app.add_typer(ledger)
 

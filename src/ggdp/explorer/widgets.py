@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 from htmltools import HTML, Tag, tags
 
-from ggdp.paper.figures.inline_svg import inline_svg
+from ggdp.plots.inline_svg import inline_svg, svg_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,9 +47,6 @@ def csv_file(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-_THEMED = re.compile(r"var\(--[a-z]+, (#[0-9a-f]{6})\)")
-
-
 @frozen(kw_only=True)
 class Picture:
     """A figure as SVG for the page, with its title and what it shows in words."""
@@ -61,9 +57,7 @@ class Picture:
 
     def file(self) -> bytes:
         """Return the figure as a file of its own, in the colours of print."""
-        plain = _THEMED.sub(r"\1", self.svg)
-        plain = plain.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        return ('<?xml version="1.0" encoding="utf-8"?>\n' + plain + "\n").encode()
+        return svg_file(self.svg)
 
 
 def drawn(figure: Figure, key: str, title: str, description: str) -> Picture:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ggdp.explorer.added_views import added_views
 from ggdp.explorer.views.attacker import ATTACKER
 from ggdp.explorer.views.budget import BUDGET
 from ggdp.explorer.views.cells_per_unit import CELLS_PER_UNIT
 from ggdp.explorer.views.noise import NOISE
-from ggdp.explorer.views.paper import PAPER
 from ggdp.explorer.views.release import RELEASE
 from ggdp.explorer.views.table import TABLE
 
@@ -17,4 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS"]
 
-VIEWS: tuple[View, ...] = (NOISE, ATTACKER, TABLE, CELLS_PER_UNIT, BUDGET, RELEASE, PAPER)
+VIEWS: tuple[View, ...] = (NOISE, ATTACKER, TABLE, CELLS_PER_UNIT, BUDGET, RELEASE, *added_views())

@@ -1,0 +1,184 @@
+"""What a reproduction is made of: claims with their verdicts, figures, and everything that was run.
+
+=========  ====================================================================================
+claim      a sentence of the paper that can be measured, our numbers, and a verdict
+drawing    a figure as SVG, with the numbers it was drawn from
+results    one whole run: settings, versions, experiments, drawings, claims
+=========  ====================================================================================
+
+References
+----------
+Liu, arXiv 1602.06028 v5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ggdp.errors import ArgumentError
+from ggdp_reproduction.experiments.count_distances import JEFFREYS
+from ggdp_reproduction.experiments.sanitisers import QUICK_REPEATS, REPEATS, TABLE_REPEATS
+
+if TYPE_CHECKING:
+    from ggdp_reproduction.experiments.count_runs import CountRun
+    from ggdp_reproduction.experiments.lower_bounds import LowerBounds
+    from ggdp_reproduction.experiments.svm_runs import SvmRun
+
+__all__ = ["VERDICTS", "Claim", "Drawing", "Results", "Row", "Verdict"]
+
+Row: TypeAlias = dict[str, Any]
+Verdict: TypeAlias = Literal["holds", "holds only if", "does not hold", "not measurable", "not measured"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds only if", "does not hold", "not measurable", "not measured")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A claim of the paper, measured.
+
+    Attributes
+    ----------
+    key : str
+        A short name, unique in a run.
+    place : str
+        Where the paper says it, such as "Section 3, Lemma 11".
+    claim : str
+        What it says, in its words or close to them.
+    verdict : str
+        "holds", "holds only if", "does not hold", "not measurable" (an opinion, or a word that the paper does not
+        define) or "not measured" (not run, or too few repeats to decide).
+    condition : str
+        Under which condition it holds, where it holds only then.
+    measured : str
+        Our numbers.
+    figure : str, optional
+        Key of the figure that shows it.
+    caveat : str
+        What a reader must know of the experiment it rests on; empty where there is nothing.
+
+    Examples
+    --------
+    >>> Claim(key="scalar", place="Section 2.2", claim="...", verdict="holds", measured="1 at every order").verdict
+    'holds'
+    """
+
+    key: str
+    place: str
+    claim: str
+    verdict: Verdict
+    condition: str = ""
+    measured: str
+    figure: str | None = None
+    caveat: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ArgumentError("verdict", self.verdict, "must be one of " + ", ".join(VERDICTS))
+        if bool(self.condition) != (self.verdict == "holds only if"):
+            raise ArgumentError("condition", self.condition, "stands with the verdict 'holds only if', and only there")
+
+    @property
+    def section(self) -> str:
+        """The section of the paper, such as "Section 3"."""
+        return self.place.split(",")[0].split(".")[0]
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the claim as it is written to ``claims.json``."""
+        return {name: value or None for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure of the report.
+
+    Attributes
+    ----------
+    key : str
+        Its name, which claims refer to.
+    title : str
+        Its heading.
+    caption : str
+        What to see in it.
+    place : str
+        The paper's figure that it reproduces, or what it adds.
+    svg : str
+        The picture, fit to stand inside a page of either theme.
+    rows : list of dict
+        The numbers it was drawn from; empty where they are in another file.
+    """
+
+    key: str
+    title: str
+    caption: str
+    place: str
+    svg: str
+    rows: list[Row] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Results:
+    """A whole run.
+
+    Attributes
+    ----------
+    what : str
+        Which part was requested.
+    quick : bool
+        Whether it was a small run.
+    seed : int
+        The seed of all its randomness.
+    repeats : int, optional
+        Requested repeats of the counts; by default those of each data set (`repeats_of`).
+    svm_repeats : int
+        Repeats of the classifier.
+    epsilons, deltas : tuple of float, optional
+        Requested privacy parameters that replace the paper's.
+    prior : float
+        Weight of the Dirichlet prior of the divergences.
+    adult_file : str
+        Name of the file with the adult data, where one was given.
+    versions : dict of str to str
+        Versions of what the numbers depend on.
+    counts : dict of str to CountRun
+        Runs by data set.
+    svm : SvmRun, optional
+        The run of the classifier.
+    adult : dict of str to int or float
+        Facts about the adult data, if they were loaded.
+    bounds : LowerBounds, optional
+        The scales of Fig. 2.
+    drawings : list of Drawing
+        Figures in the order of the paper.
+    claims : list of Claim
+        Claims in the order of the paper.
+    notes : list of str
+        What could not be run, and why.
+    """
+
+    what: str
+    quick: bool
+    seed: int
+    repeats: int | None
+    svm_repeats: int
+    epsilons: tuple[float, ...] | None = None
+    deltas: tuple[float, ...] | None = None
+    prior: float = JEFFREYS
+    adult_file: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, CountRun] = field(default_factory=dict)
+    svm: SvmRun | None = None
+    adult: dict[str, float] = field(default_factory=dict)
+    bounds: LowerBounds | None = None
+    drawings: list[Drawing] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def repeats_of(self, dataset: str) -> int:
+        """Return how often the counts of a data set are sanitised."""
+        if self.repeats is not None:
+            return self.repeats
+        return QUICK_REPEATS if self.quick else REPEATS if dataset == "adult" else TABLE_REPEATS
+
+    def drawing(self, key: str | None) -> Drawing | None:
+        """Return a figure by its key, or None where this run does not have it."""
+        return next((drawing for drawing in self.drawings if drawing.key == key), None)

@@ -1,0 +1,105 @@
+"""Views that other packages add to the explorer: a choice among a few words, and a page of HTML for each.
+
+A package names its `AddedView` as an entry point of the group ``ggdp.views``. The view needs no Shiny: its function
+computes HTML and files in a process of its own, and the explorer shows them.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from ggdp.explorer import settings as fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ggdp.explorer.view import View, Visit
+
+
+@attrs.frozen(kw_only=True)
+class AddedResults:
+    """What an added view shows for a choice.
+
+    Attributes
+    ----------
+    html : str
+        A fragment of HTML, shown as it is: whatever comes from data must be escaped in it.
+    files : dict of str to bytes
+        The files of the view, by their names.
+    """
+
+    html: str
+    files: Mapping[str, bytes]
+
+
+@attrs.frozen(kw_only=True)
+class AddedView:
+    """A view of the explorer that another package adds.
+
+    Attributes
+    ----------
+    key, title : str
+        Its name in the address, and in the navigation.
+    setting, label : str
+        The name of its one choice in the address, and on the page.
+    choices : dict of str to str
+        The words to choose from, with what the page calls them; the first is chosen at the start.
+    about : str
+        A sentence or two below the choice.
+    files : dict of str to str
+        The names of the files that it offers, by the texts of their links.
+    results : callable
+        A function of a module, called with the chosen word and with ``progress``, a function of the steps done and
+        about how many there are.
+    equivalents : callable
+        Called with the chosen word: a command line and Python code that do the same.
+    """
+
+    key: str
+    title: str
+    setting: str
+    label: str
+    choices: Mapping[str, str]
+    about: str
+    files: Mapping[str, str]
+    results: Callable[..., AddedResults]
+    equivalents: Callable[[str], tuple[str, str]]
+
+
+def added_views() -> list[View]:
+    """Return the views that installed packages add."""
+    return [_view(entry.load()) for entry in sorted(entry_points(group="ggdp.views"))]
+
+
+def _view(added: AddedView) -> View:
+    from htmltools import HTML, TagChild, tags
+
+    from ggdp.explorer.equivalents import Equivalents
+    from ggdp.explorer.view import Download, View, choices
+
+    kind = attrs.make_class("Settings", {added.setting: fields.choice(*added.choices)}, frozen=True, kw_only=True)
+
+    def inputs(settings: object) -> list[TagChild]:
+        chosen = choices(settings, added.setting, added.label, added.choices)
+        return [chosen, tags.p(added.about, class_="hint")]
+
+    def serve(visit: Visit[Any]) -> None:
+        run = visit.computed(added.results, lambda: (getattr(visit.checked(), added.setting),))
+        visit.show_status(run.status)
+        visit.show("results", run.result, lambda found: HTML(found.html))
+        links = added.files.items()
+        visit.offer(*(Download(text, name, run.result, _content(name)) for text, name in links))
+        visit.show_equivalents(lambda settings: same(getattr(settings, added.setting)))
+
+    def same(chosen: str) -> Equivalents:
+        command, python = added.equivalents(chosen)
+        return Equivalents(command=command, python=python)
+
+    return View(key=added.key, title=added.title, settings=kind, inputs=inputs, serve=serve)
+
+
+def _content(name: str) -> Callable[[AddedResults], bytes]:
+    return lambda found: found.files[name]
