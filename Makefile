@@ -7,7 +7,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 # The tests start hundreds of processes, and pytest rewrites every module of theirs: once, and not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: checks demo test test-all test-examples test-minimums lint types imports pages docs bench clean help
+.PHONY: checks demo quick test tests test-all coverage dist test-examples test-minimums lint types imports pages docs bench clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -49,13 +49,21 @@ pages: $(VENV)/.all ## check that the documentation builds without a warning (in
 checks: $(VENV)/.all ## lint, types, imports and pages, two at a time
 	$(MAKE) --no-print-directory --jobs=2 pages types lint imports
 
-test: checks ## the checks and the tests, in about six minutes on two cores
-	$(BIN)/python -m pytest -m 'not exhaustive'
+quick: $(VENV)/.all ## lint, types and the tests of what changed, in half a minute; or of one SUBJECT=ledger
+	$(BIN)/python tests/quick.py $(SUBJECT)
+
+test: checks tests ## the checks and the tests, in about six minutes on two cores
+
+tests: $(VENV)/.all ## the tests alone
+	$(BIN)/python -m pytest -n 2 -m 'not exhaustive'
 
 test-all: checks ## the same with slow tests, fresh random examples, sabotages, and every example of the pages
-	HYPOTHESIS_PROFILE=fresh $(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=fresh $(BIN)/python -m pytest -n 2
 	$(BIN)/python tests/sabotage/run.py
 	$(MAKE) test-examples
+
+coverage: $(VENV)/.all ## which lines the tests run, branches too, into htmlcov/
+	$(BIN)/python -m pytest -n 2 -m 'not exhaustive' --cov --cov-report=term:skip-covered --cov-report=html
 
 test-examples: ## every example of the README and the documentation, after the README's own install
 	$(PYTHON) tests/docs/fresh_install.py .venv-examples
@@ -63,8 +71,16 @@ test-examples: ## every example of the README and the documentation, after the R
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
+dist: ## build what is released, and check it, in dist/
+	rm -rf dist
+	$(PYTHON) -m venv --clear .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	.venv-dist/bin/python -m build --outdir dist .
+	$(if $(wildcard reproduction),.venv-dist/bin/python -m build --outdir dist reproduction)
+	.venv-dist/bin/python -m twine check --strict dist/*
+
 bench: ## measure every part, beside other libraries
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built
-	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench docs/_build docs/reference/api docs/figures demo-output
+	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench .venv-dist dist docs/_build docs/reference/api docs/figures demo-output htmlcov .coverage

@@ -9,7 +9,7 @@ import os
 
 import pytest
 from hypothesis import settings
-from tests.scheduling import GroupScheduling, place_of
+from tests.scheduling import group_of, place_of
 
 os.environ["GGDP_CACHE"] = "off"
 settings.register_profile("repeated", deadline=None, derandomize=True, max_examples=40)
@@ -35,8 +35,16 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: place_of(item.nodeid))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Hand out tests by groups."""
+    """Hand out whole groups, in the order in which their tests were collected."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    config.option.loadscopereorder = False
     return GroupScheduling(config, log)
 
 

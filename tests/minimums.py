@@ -37,7 +37,9 @@ def main() -> None:
     projects = ["--editable", str(ROOT), "--editable", str(ROOT / "reproduction")]
     subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, *tools, *projects], check=True)
     print("testing with " + ", ".join(pins))
-    done = subprocess.run([python, "-m", "pytest", "-m", "not exhaustive", "--ignore", "tests/docs"], cwd=ROOT)
+    done = subprocess.run(
+        [python, "-m", "pytest", "-n", "2", "-m", "not exhaustive", "--ignore", "tests/docs"], cwd=ROOT
+    )
     sys.exit(done.returncode)
 
 

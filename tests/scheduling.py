@@ -1,14 +1,10 @@
 """Which tests run in one process, and which of them start first.
 
-The groups are those of a scheduler of our own: pytest-xdist's ``--dist loadgroup`` writes them into the names of tests,
-which pytest 9.2 does not let it change, and then every test is a group of its own.
+The groups are those of a scheduler of our own (`tests/conftest.py`): pytest-xdist's ``--dist loadgroup`` writes them
+into the names of tests, which pytest 9.2 does not let it change, and then every test is a group of its own.
 """
 
 from __future__ import annotations
-
-from xdist.scheduler import LoadScopeScheduling
-
-__all__ = ["GroupScheduling", "group_of", "place_of"]
 
 # Tests that share what takes long to build run in one process: a Spark session, a PostgreSQL server, mechanisms, a
 # browser, a reproduction; and so do all tests of a file. A process has one Spark context, and tests use two: a session
@@ -34,10 +30,3 @@ def group_of(name: str) -> str:
 def place_of(name: str) -> int:
     """The place of a test's group: the largest start first, and the rest fills up the processes."""
     return list(SHARED).index(group) if (group := group_of(name)) in SHARED else len(SHARED)
-
-
-class GroupScheduling(LoadScopeScheduling):
-    """Hands out whole groups, in the order in which their tests were collected."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return group_of(nodeid)

@@ -31,6 +31,13 @@ def test_groups_that_share_much_start_first():
     assert sorted(names, key=place_of) == names[::-1]
 
 
+def test_without_xdist_tests_run_in_one_process():
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_cases.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+
 @pytest.mark.exhaustive
 def test_the_tests_of_a_file_run_in_one_process_and_files_in_several():
     files = ["tests/test_cases.py", "tests/test_rounding.py"]
