@@ -13,7 +13,7 @@ import pyarrow as pa
 import ggdp
 from ggdp.mechanisms import CellValues, QuantilePlan
 from ggdp.mechanisms.quantiles import Part, drawn_steps
-from ggdp.sampling.entropy import SECURE
+from ggdp.noise.entropy import SECURE
 from pages import row, table
 
 QUARTILES = [0.25, 0.5, 0.75]

@@ -13,8 +13,8 @@ import numpy as np
 import ggdp
 from ggdp.calibration.grid import GridCalibration
 from ggdp.mechanisms.exponential_mechanism import ExponentialMechanism
+from ggdp.noise import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
 from ggdp.releases import clip, drop, normalise, project, round_values
-from ggdp.sampling import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
 from ratios import extra, ratio, timed_in_turn
 from timing import calls_time, median_time
 from worker import serve

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import ggdp
-from ggdp.sampling import (
+from ggdp.noise import (
     BoundaryInflatedIntegerNoise,
     ConditionalNoise,
     SeededSource,
     TruncatedIntegerNoise,
     batch,
 )
-from ggdp.sampling.binomial import Binomial
-from ggdp.sampling.choice import sampler_of
-from ggdp.sampling.entropy import SECURE, Source, fill
-from ggdp.sampling.rejection import Envelope, _spares
-from ggdp.sampling.table import CHUNK, Table
+from ggdp.noise.binomial import Binomial
+from ggdp.noise.entropy import SECURE, Source, fill
+from ggdp.noise.integer_noise import sampler_of
+from ggdp.noise.rejection import Envelope, _spares
+from ggdp.noise.table import CHUNK, Table
 from observer import observed
 from timing import calls_time, median_time
 from worker import serve

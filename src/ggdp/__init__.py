@@ -20,22 +20,24 @@ if TYPE_CHECKING:
 
     from ggdp.calibration import Calibration, calibrate, guarantee_of
     from ggdp.composition import Composition, compose
-    from ggdp.distributions import (
-        BoundaryInflatedGeneralizedGaussian,
-        GeneralizedGaussian,
-        IntegerGeneralizedGaussian,
-        TruncatedGeneralizedGaussian,
-    )
     from ggdp.errors import GgdpError
     from ggdp.ledger import Ledger
     from ggdp.mechanisms import ExponentialMechanism, Mechanism
+    from ggdp.noise import (
+        BoundaryInflatedGeneralizedGaussian,
+        GeneralizedGaussian,
+        IntegerGeneralizedGaussian,
+        IntegerNoise,
+        SecureSource,
+        SeededSource,
+        TruncatedGeneralizedGaussian,
+    )
     from ggdp.planning import Plan, plan
     from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
     from ggdp.privacy.grid import Grid
     from ggdp.proofs.certificate import Certificate, verify
     from ggdp.releases import Release
     from ggdp.reports import Report, report
-    from ggdp.sampling import IntegerNoise, SecureSource, SeededSource
     from ggdp.tables import (
         Column,
         Domain,
@@ -113,12 +115,12 @@ _LAZY = {
     "verify": "ggdp.proofs.certificate",
     "Composition": "ggdp.composition",
     "compose": "ggdp.composition",
-    "BoundaryInflatedGeneralizedGaussian": "ggdp.distributions",
-    "GeneralizedGaussian": "ggdp.distributions",
-    "IntegerGeneralizedGaussian": "ggdp.distributions",
-    "TruncatedGeneralizedGaussian": "ggdp.distributions",
+    "BoundaryInflatedGeneralizedGaussian": "ggdp.noise",
+    "GeneralizedGaussian": "ggdp.noise",
+    "IntegerGeneralizedGaussian": "ggdp.noise",
+    "TruncatedGeneralizedGaussian": "ggdp.noise",
     "Grid": "ggdp.privacy.grid",
-    "IntegerNoise": "ggdp.sampling",
+    "IntegerNoise": "ggdp.noise",
     "Ledger": "ggdp.ledger",
     "ExponentialMechanism": "ggdp.mechanisms",
     "Mechanism": "ggdp.mechanisms",
@@ -127,8 +129,8 @@ _LAZY = {
     "Release": "ggdp.releases",
     "Report": "ggdp.reports",
     "report": "ggdp.reports",
-    "SecureSource": "ggdp.sampling",
-    "SeededSource": "ggdp.sampling",
+    "SecureSource": "ggdp.noise",
+    "SeededSource": "ggdp.noise",
     "Column": "ggdp.tables",
     "Domain": "ggdp.tables",
     "TablePlan": "ggdp.tables",

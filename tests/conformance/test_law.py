@@ -6,10 +6,10 @@ from mpmath import mp, mpf
 from tests.conformance.kinds import KINDS, OWN_GRID, each
 from tests.conformance.observed import bounds_of, edges, fixed_size, index_of, stated, steps_of
 
-from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, SeededSource, TruncatedIntegerNoise
-from ggdp.sampling.choice import sampler_of
-from ggdp.sampling.entropy import SECURE
-from ggdp.sampling.rejection import Envelope
+from ggdp.noise import BoundaryInflatedIntegerNoise, IntegerNoise, SeededSource, TruncatedIntegerNoise
+from ggdp.noise.entropy import SECURE
+from ggdp.noise.integer_noise import sampler_of
+from ggdp.noise.rejection import Envelope
 
 # What sums in 40 digits leave out, in words.
 LEFT_OUT = mpf(10) ** -15

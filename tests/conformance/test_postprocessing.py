@@ -10,8 +10,8 @@ from tests.conformance.test_shapes import true_values
 
 import ggdp
 from ggdp.errors import ArgumentError
+from ggdp.noise import SeededSource
 from ggdp.releases import clip, drop, normalise, project, round_values
-from ggdp.sampling import SeededSource
 
 ADJUSTMENTS = {
     "clip": lambda release: clip(release, 0, 4),

@@ -12,7 +12,7 @@ from tests.conformance.observed import Law
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import ExponentialMechanism
-from ggdp.sampling import SeededSource
+from ggdp.noise import SeededSource
 
 BITS = 128
 # Draws beyond it may be decided by more bits; they have a probability of 2^-40.

@@ -7,8 +7,8 @@ import pytest
 from tests.conformance.kinds import ADDITIVE, KINDS, each
 from tests.conformance.observed import Words, edges, index_of, observed, steps_of
 
-from ggdp.sampling import SeededSource
-from ggdp.sampling.entropy import SecureSource
+from ggdp.noise import SeededSource
+from ggdp.noise.entropy import SecureSource
 
 # Kinds that release any number of cells.
 FREE = [kind for kind in KINDS if kind.coordinates is None]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ggdp
-from ggdp import calibration, datasets, distributions, errors, mechanisms, planning, plots, releases, reports, sampling
+from ggdp import calibration, datasets, errors, mechanisms, noise, planning, plots, releases, reports
 from ggdp_reproduction import comparisons, data, figures
 
 API = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
@@ -18,15 +18,14 @@ MODULES = [
     comparisons,
     data,
     datasets,
-    distributions,
     errors,
     figures,
     mechanisms,
+    noise,
     planning,
     plots,
     releases,
     reports,
-    sampling,
 ]
 
 

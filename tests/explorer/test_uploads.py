@@ -22,7 +22,7 @@ import ggdp
 from ggdp.errors import GgdpError
 from ggdp.explorer import uploads
 from ggdp.explorer.uploads import MemoryFile, Source, Uploads
-from ggdp.sampling import SeededSource
+from ggdp.noise import SeededSource
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import strategies as st
 
 import ggdp
-from ggdp import sampling
+import ggdp.noise
 from ggdp.calibration.grid import on_grid
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
 from ggdp.mechanisms import Mechanism
+from ggdp.noise import SeededSource
 from ggdp.privacy import Grid
 from ggdp.proofs import certificate as certificate_module
-from ggdp.sampling import SeededSource
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
 PURE, APPROXIMATE = ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 1e-6)
@@ -50,7 +50,7 @@ def scripted(monkeypatch):
             asked.append(((self.order, self.scale), size, source))
             return np.resize(np.asarray(noise, dtype=np.int64), size)
 
-        monkeypatch.setattr(sampling.IntegerNoise, "sample", sample)
+        monkeypatch.setattr(ggdp.noise.IntegerNoise, "sample", sample)
         return asked
 
     return use
@@ -177,7 +177,7 @@ def test_bounds_off_the_grid_are_kept_all_the_same(bounding, law, monkeypatch):
     assert values.min() >= 0.1
     assert values.max() <= 1.2
     assert mechanism.guarantee.notion == "pure"
-    monkeypatch.setattr(getattr(sampling, law), "around", lambda _, values, **__: np.full_like(values, 77))
+    monkeypatch.setattr(getattr(ggdp.noise, law), "around", lambda _, values, **__: np.full_like(values, 77))
     assert mechanism.release([0.5]).values.tolist() == [1.2]
 
 
@@ -375,8 +375,8 @@ def test_a_total_of_rounded_rows_is_released_on_the_integers():
 def test_the_law_around_a_clamped_value_is_that_of_the_sampler(bounding):
     mechanism = bounded(bounding, [(-3, 4)], support="integer")
     law = {
-        "truncated": sampling.TruncatedIntegerNoise,
-        "boundary-inflated": sampling.BoundaryInflatedIntegerNoise,
+        "truncated": ggdp.noise.TruncatedIntegerNoise,
+        "boundary-inflated": ggdp.noise.BoundaryInflatedIntegerNoise,
     }[bounding](order=2, scale=mechanism.scale, lower=-3, upper=4)
     true = np.array([-3, 0, 4, 2] * 25)
     same = law.around(true, source=SeededSource(seed=5))

@@ -11,9 +11,9 @@ from tests.cases import examples
 
 import ggdp
 from ggdp.calibration.grid import on_grid
-from ggdp.distributions import IntegerGeneralizedGaussian
 from ggdp.mechanisms import Mechanism
 from ggdp.mechanisms.certified_noise import _most_beyond, add_clamped, add_saturating, saturation_of
+from ggdp.noise import IntegerGeneralizedGaussian
 from ggdp.privacy import Grid
 
 LEAST, LARGEST = -(2**63), 2**63 - 1

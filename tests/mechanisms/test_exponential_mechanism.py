@@ -20,9 +20,9 @@ from ggdp.calibration import exponential_calibration, utility_sensitivity
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import exponential_mechanism as module
 from ggdp.mechanisms.exponential_mechanism import ExponentialMechanism, selection_probabilities
-from ggdp.sampling import SeededSource
-from ggdp.sampling.law_tables import window
-from ggdp.sampling.selection import Weights
+from ggdp.noise import SeededSource
+from ggdp.noise.selection import Weights
+from ggdp.noise.table import window
 
 PURE = ggdp.PureDP(1.0)
 LEAST, LARGEST = -(2**63), 2**63 - 1

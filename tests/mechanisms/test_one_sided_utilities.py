@@ -10,7 +10,7 @@ import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import selection_probabilities
 from ggdp.mechanisms.exponential_mechanism import _rate
-from ggdp.sampling import SeededSource
+from ggdp.noise import SeededSource
 
 
 def losses(before, after, epsilon, *, monotonic):

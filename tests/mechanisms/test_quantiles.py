@@ -23,7 +23,7 @@ from tests.mechanisms.quantile_laws import (
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms import quantiles
 from ggdp.mechanisms.quantiles import CellValues, QuantilePlan, _histogram, boundaries
-from ggdp.sampling.entropy import SECURE, SeededSource
+from ggdp.noise.entropy import SECURE, SeededSource
 
 QUARTILES = (0.25, 0.5, 0.75)
 DATA = [(), (2,), (0, 0, 0, 3), (1, 1, 2, 3, 3, 3), (0, 1, 2, 3), (3, 3, 3, 3, 3, 3, 3)]

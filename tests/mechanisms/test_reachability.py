@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ggdp
-from ggdp import sampling
+import ggdp.noise
 from ggdp.calibration.grid import on_grid
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import Grid
@@ -72,7 +72,7 @@ class Scripted:
 @pytest.fixture
 def enumerated(monkeypatch):
     monkeypatch.setattr(
-        sampling.IntegerNoise, "sample", lambda _, size, *, source: Scripted().sample(size, source=source)
+        ggdp.noise.IntegerNoise, "sample", lambda _, size, *, source: Scripted().sample(size, source=source)
     )
 
 
@@ -147,7 +147,7 @@ def test_bounded_neighbours_reach_the_same_floats_on_their_own_grid(bounding, mo
         noisy = values + np.arange(-Scripted.reach, Scripted.reach + 1)[:, None]
         return np.clip(noisy, self.lower, self.upper)
 
-    monkeypatch.setattr(getattr(sampling, BOUNDED[bounding]), "around", around)
+    monkeypatch.setattr(getattr(ggdp.noise, BOUNDED[bounding]), "around", around)
     calibration = ggdp.calibrate(PURE, ggdp.Sensitivity.disjoint(D), order=2, bounds=[(0.2, 0.55)], bounding=bounding)
     mechanism = Mechanism(calibration)
     sets = [set(outputs(mechanism, s).tolist()) for s in (0.2, 0.5, 1 / 3, 0.55, -7.0)]

@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from ggdp.distributions import GeneralizedGaussian, IntegerGeneralizedGaussian
+from ggdp.noise import GeneralizedGaussian, IntegerGeneralizedGaussian
 from ggdp.planning import maximum
 from ggdp.planning.maximum import expected_maximum
 

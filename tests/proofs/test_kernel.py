@@ -11,7 +11,7 @@ from tests.conformance.kinds import KINDS
 VERIFIER = """
 import json, sys
 
-PACKAGES = ("calibration", "planning", "distributions", "sampling", "mechanisms")
+PACKAGES = ("calibration", "planning", "noise", "mechanisms")
 REMOVED = (*("ggdp." + package for package in PACKAGES), "attr", "attrs", "numpy", "scipy")
 
 class Removed:

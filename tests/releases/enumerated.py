@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from ggdp.distributions.integer import IntegerGeneralizedGaussian
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.releases.error_law import ErrorLaw
 
 LEAST, LARGEST = -(2**63), 2**63 - 1

@@ -14,9 +14,9 @@ import pytest
 import ggdp
 from ggdp.errors import MissingExtraError
 from ggdp.mechanisms import Mechanism
+from ggdp.noise import SeededSource
 from ggdp.releases import ErrorLaw, NoiseRecord, Release
 from ggdp.releases.adjustments import clip, drop
-from ggdp.sampling import SeededSource
 
 RECORD = NoiseRecord(
     name="Gaussian",

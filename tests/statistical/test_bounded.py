@@ -16,7 +16,7 @@ from tests.statistical.fit import (
     weakest,
 )
 
-from ggdp.sampling import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
+from ggdp.noise import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
 
 FAST, MANY = 150_000, 3_400_000
 UP = (0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0, 2.0, 4.0)

@@ -21,11 +21,11 @@ from tests.statistical.fit import (
 )
 
 import ggdp
-from ggdp.sampling import batch
-from ggdp.sampling import envelope as builder
-from ggdp.sampling.entropy import SECURE
-from ggdp.sampling.envelope import envelope
-from ggdp.sampling.law_tables import whole_law
+from ggdp.noise import integer_noise
+from ggdp.noise import rejection as builder
+from ggdp.noise.entropy import SECURE
+from ggdp.noise.rejection import envelope
+from ggdp.noise.table import whole_law
 
 FAST, MANY = 400_000, 10_000_000
 IRRATIONAL = math.e
@@ -219,13 +219,13 @@ class Batch(NamedTuple):
         return np.concatenate([noise.sample(self.batch) for _ in range(batches)])
 
 
-BATCHES = [Batch(scale, batch) for scale in (10.0, 1e5) for batch in (1, 63, 64, 511, 512, 32_769, 300_000)]
+BATCHES = [Batch(scale, integer_noise) for scale in (10.0, 1e5) for batch in (1, 63, 64, 511, 512, 32_769, 300_000)]
 
 
 @compares("sizes of batches", BATCHES, each=3, fast=100_000)
 def test_batches_of_every_size_have_the_law(case, size, allowance, monkeypatch):
     """Small ones take another path through the samplers, large ones several threads."""
-    monkeypatch.setattr(batch, "_MANY", 200_000)
+    monkeypatch.setattr(integer_noise, "_MANY", 200_000)
     law, draws = laws.integer(2.0, case.scale), case.draw(size)
     assert_fits(draws, law, allowance)
     for sign in (1, -1):

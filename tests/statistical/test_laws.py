@@ -11,7 +11,7 @@ from mpmath import mpf
 from tests.reference import fifty_digits as exact
 from tests.statistical import laws
 
-from ggdp.distributions.integer import IntegerGeneralizedGaussian
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 
 NARROW = [(1.0, 0.3), (1.0, 4.0), (1.5, 12.0), (2.0, 0.5), (math.e, 30.0), (8.0, 5.0), (50.0, 1.0)]
 

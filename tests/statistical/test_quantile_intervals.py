@@ -14,7 +14,7 @@ from tests.statistical.fit import kolmogorov_critical
 
 from ggdp.mechanisms import quantiles
 from ggdp.mechanisms.quantiles import CellValues, Part, QuantilePlan, drawn_positions
-from ggdp.sampling.entropy import SECURE
+from ggdp.noise.entropy import SECURE
 
 STEPS = 1000
 CELLS = 1500

@@ -8,8 +8,8 @@ from tests.statistical import laws
 from tests.statistical.budget import compares, share
 from tests.statistical.fit import CHI_SQUARE, EDGES, assert_fits, assert_seen, weakest
 
-from ggdp.sampling.entropy import SECURE
-from ggdp.sampling.selection import Weights, selected
+from ggdp.noise.entropy import SECURE
+from ggdp.noise.selection import Weights, selected
 
 FAST, MANY = 8_000, 100_000
 BY = (CHI_SQUARE, EDGES)

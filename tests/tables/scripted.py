@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggdp.mechanisms import additive
-from ggdp.sampling import Binomial, IntegerNoise
+from ggdp.noise import Binomial, IntegerNoise
 
 FAR = -(10**6)
 
@@ -25,7 +25,7 @@ class Script:
         monkeypatch.setattr(IntegerNoise, "sample", self._sample)
         monkeypatch.setattr(Binomial, "sample", lambda *_, **__: np.zeros(1, dtype=np.int64))
         # The mechanism reaches the sampler through its room.
-        assert additive.sampling.IntegerNoise is IntegerNoise
+        assert additive.IntegerNoise is IntegerNoise
 
     def _sample(self, size, *, source=None):
         del source

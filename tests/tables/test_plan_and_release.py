@@ -37,7 +37,7 @@ TRUE = {("f", "[0, 18)"): 2, ("f", "[65, 120]"): 1, ("m", "[18, 65)"): 1, ("m", 
 @pytest.fixture
 def noiseless(monkeypatch):
     """Noise of 0, so that what is released is what was counted."""
-    from ggdp.sampling import IntegerNoise
+    from ggdp.noise import IntegerNoise
 
     monkeypatch.setattr(IntegerNoise, "sample", lambda _, size, source=None: np.zeros(size, dtype=np.int64))  # noqa: ARG005
 

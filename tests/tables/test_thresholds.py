@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.cases import examples
 
-from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
+from ggdp.noise import IntegerNoise, SeededSource
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
-from ggdp.sampling import IntegerNoise, SeededSource
 from ggdp.tables import thresholds as module
 from ggdp.tables.thresholds import (
     kept_keys,

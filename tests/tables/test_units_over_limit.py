@@ -32,7 +32,7 @@ def visits(units):
 def with_noise_of(monkeypatch, value):
     """Make every draw of noise the same."""
     monkeypatch.setattr(
-        "ggdp.sampling.IntegerNoise.sample",
+        "ggdp.noise.IntegerNoise.sample",
         lambda _, size, source=None: np.full(size, value, np.int64),  # noqa: ARG005
     )
 

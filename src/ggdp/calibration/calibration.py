@@ -20,8 +20,8 @@ from ggdp.proofs.requirements import Question, proved_guarantee
 
 if TYPE_CHECKING:
     from ggdp.calibration.search import Proposal
+    from ggdp.noise import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
     from ggdp.proofs.requirements import Requirement
-    from ggdp.sampling import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,11 @@ def spread(law: NoiseLaw, bounds: tuple[tuple[float, float], ...] | None = None)
 
 def _unbounded(law: NoiseLaw) -> Spread:
     if law.support == "integer":
-        from ggdp.distributions.integer import IntegerGeneralizedGaussian
+        from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 
         integer = IntegerGeneralizedGaussian(order=law.order, scale=law.scale)
         return Spread(std=integer.std, mean_abs=integer.mean_abs)
-    from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
+    from ggdp.noise.generalized_gaussian import GeneralizedGaussian
 
     real = GeneralizedGaussian(order=law.order, scale=law.scale)
     return Spread(std=real.std, mean_abs=real.mean_abs)
@@ -54,13 +54,14 @@ def _unbounded(law: NoiseLaw) -> Spread:
 
 def _bounded(law: NoiseLaw, bounding: str, bounds: tuple[float, float]) -> Spread:
     if law.support == "integer":
-        from ggdp.distributions.integer_bounded import worst_case as integer_worst_case
+        from ggdp.noise.bounded_integer_law import integer_worst_case
 
         worst = integer_worst_case(law.order, law.scale, bounds, bounding)
     else:
-        from ggdp.distributions import boundary_inflated, truncated
+        from ggdp.noise.bounded_law import boundary_inflated_worst_case, truncated_worst_case
 
-        worst = (truncated if bounding == "truncated" else boundary_inflated).worst_case(law.order, law.scale, bounds)
+        largest = truncated_worst_case if bounding == "truncated" else boundary_inflated_worst_case
+        worst = largest(law.order, law.scale, bounds)
     return Spread(std=worst.std, mean_abs=worst.mean_abs_error)
 
 
@@ -256,7 +257,7 @@ class Calibration(Profiled):
         >>> ggdp.calibrate(goal, query, order=1, support="integer").noise().sample(3).shape
         (3,)
         """
-        from ggdp.sampling import IntegerNoise
+        from ggdp.noise import IntegerNoise
 
         self._require_integers()
         if self.bounding is not None:
@@ -285,7 +286,7 @@ class Calibration(Profiled):
         >>> calibration.bounded_noise().around([0, 7]).shape
         (2,)
         """
-        from ggdp.sampling import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
+        from ggdp.noise import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
 
         self._require_integers()
         if self.bounds is None or len(set(self.bounds)) > 1:

@@ -32,7 +32,7 @@ from ggdp.errors import ArgumentError
 from ggdp.explorer.releasing import Asked, read_safely
 from ggdp.explorer.typed_table import TypedTable, in_words_of_the_page
 from ggdp.explorer.widgets import Picture, drawn
-from ggdp.sampling import SeededSource
+from ggdp.noise import SeededSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Self
 
 from ggdp.errors import ArgumentError, LedgerError
-from ggdp.sampling.entropy import is_private
+from ggdp.noise.entropy import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ggdp.ledger.chain import Entry, EntryReference
     from ggdp.ledger.charge_request import Chargeable
     from ggdp.ledger.ledger import Ledger
-    from ggdp.sampling import Source
+    from ggdp.noise import Source
 
 
 def require_apart_from_ledger(ledger: Ledger | str | os.PathLike[str] | None, **outputs: Sequence[Path]) -> None:

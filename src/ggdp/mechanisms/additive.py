@@ -40,21 +40,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from ggdp import sampling
 from ggdp.calibration import Calibration
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.composition.parts import calibrated_losses
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms.certified_noise import Saturation, add_clamped, add_saturating, saturation_of
+from ggdp.noise import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
+from ggdp.noise.bounded_noise import FARTHEST
+from ggdp.noise.entropy import checked_source, is_private
+from ggdp.noise.integer_noise import WIDEST
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, charge_of, charged_to, released
-from ggdp.sampling.bounded import FARTHEST
-from ggdp.sampling.choice import WIDEST
-from ggdp.sampling.entropy import checked_source, is_private
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from ggdp.calibration import Certificate
     from ggdp.ledger import Ledger
     from ggdp.ledger.charge_request import ChargeRequest
+    from ggdp.noise.entropy import Source
     from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.proofs.total_loss import CountedLoss
-    from ggdp.sampling.entropy import Source
 
 
 _PAPER = "Liu, arXiv 1602.06028 v5"
@@ -179,7 +179,7 @@ class Mechanism:
     _steps: Calibration = field(init=False, eq=False)
     _saturation: Saturation = field(init=False, eq=False)
     _record: NoiseRecord = field(init=False, eq=False)
-    _noise: sampling.IntegerNoise | None = field(init=False, eq=False)
+    _noise: IntegerNoise | None = field(init=False, eq=False)
 
     @_steps.default
     def _in_steps(self) -> Calibration:
@@ -220,9 +220,9 @@ class Mechanism:
         )
 
     @_noise.default
-    def _drawn(self) -> sampling.IntegerNoise | None:
+    def _drawn(self) -> IntegerNoise | None:
         steps = self._steps
-        return sampling.IntegerNoise(order=steps.order, scale=steps.scale) if steps.bounds is None else None
+        return IntegerNoise(order=steps.order, scale=steps.scale) if steps.bounds is None else None
 
     @property
     def grid(self) -> Grid | None:
@@ -396,7 +396,7 @@ class Mechanism:
         return released(noisy, self.record, self.guarantee if is_private(bits) else None)
 
     def _unbounded(
-        self, given: NDArray[np.generic], noise: sampling.IntegerNoise, source: Source
+        self, given: NDArray[np.generic], noise: IntegerNoise, source: Source
     ) -> NDArray[np.int64] | NDArray[np.float64]:
         drawn = noise.sample(given.size, source=source)
         values = given.reshape(-1)
@@ -430,7 +430,7 @@ class Mechanism:
     def _bounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
         assert self._steps.bounds is not None
         truncated = self._steps.bounding == "truncated"
-        law = sampling.TruncatedIntegerNoise if truncated else sampling.BoundaryInflatedIntegerNoise
+        law = TruncatedIntegerNoise if truncated else BoundaryInflatedIntegerNoise
         pairs = [(int(low), int(high)) for low, high in self._steps.bounds]
         table = self._indices(given.reshape(-1), slice(None)).reshape(-1, len(pairs))
         noisy = np.empty_like(table)

@@ -13,7 +13,7 @@ P(i)        exp(eps u_i / (2 Delta)) over the sum of these, over candidates that
 
 The probabilities are exact for the epsilon, the sensitivity and the utilities as they are given: the rate is a
 fraction, differences of utilities are not rounded, and the draw is decided by as many random bits
-as it takes (`ggdp.sampling.selection`). So epsilon is kept with nothing added, and no weight is rounded to 0, which
+as it takes (`ggdp.noise.selection`). So epsilon is kept with nothing added, and no weight is rounded to 0, which
 would tell neighbours apart for certain. The generalized Gaussian form, with the utility -||s* - s||_p^p, is
 `ggdp.calibration.exponential_calibration`.
 
@@ -39,13 +39,13 @@ from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import PendingCharge
+from ggdp.noise.entropy import checked_source, is_private
+from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
 from ggdp.privacy import PureDP
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.privacy.values import exact_numbers, refused
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charge_of, charged_to, released
-from ggdp.sampling.entropy import checked_source, is_private
-from ggdp.sampling.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import Ledger
     from ggdp.ledger.charge_request import ChargeRequest
+    from ggdp.noise.entropy import Source
     from ggdp.proofs.total_loss import CountedLoss
-    from ggdp.sampling.entropy import Source
 
 
 def labels_of(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:
@@ -330,7 +330,7 @@ class ExponentialMechanism:
 
         Notes
         -----
-        All candidates cost the same work whatever their utilities are; `ggdp.sampling.selection` says what is left.
+        All candidates cost the same work whatever their utilities are; `ggdp.noise.selection` says what is left.
 
         Examples
         --------

@@ -111,16 +111,16 @@ from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.noise import IntegerNoise
+from ggdp.noise.entropy import checked_source
+from ggdp.noise.selection import Runs, drawn_candidates
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
-from ggdp.sampling import IntegerNoise
-from ggdp.sampling.entropy import checked_source
-from ggdp.sampling.runs import Runs, drawn_candidates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ggdp.sampling.entropy import Source
+    from ggdp.noise.entropy import Source
 
 
 # Errors then stay below 2^62 with b S of at most 2^26.

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ggdp.distributions.generalized_gaussian import outside
+from ggdp.noise.generalized_gaussian import outside
 
 # t = exp(pi/2 sinh u): from t = 1e-19 to beyond where any float number of cells has a largest error.
 LOWEST, HIGHEST = -4.1, 3.2

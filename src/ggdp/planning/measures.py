@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ggdp import _validate
-from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
-from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
+from ggdp.noise.generalized_gaussian import GeneralizedGaussian
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.planning.maximum import expected_maximum
 from ggdp.proofs.noise_law import NoiseLaw
 

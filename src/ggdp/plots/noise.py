@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp._rounding import rounded_text
-from ggdp.distributions.generalized_gaussian import GeneralizedGaussian
-from ggdp.distributions.integer import IntegerGeneralizedGaussian
 from ggdp.errors import ArgumentError
+from ggdp.noise.generalized_gaussian import GeneralizedGaussian
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.planning import Plan
 from ggdp.plots.style import (
     BLACK,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ggdp import _validate
-from ggdp.distributions import IntegerGeneralizedGaussian
+from ggdp.noise import IntegerGeneralizedGaussian
 from ggdp.plots.intervals import FEW, MANY, Drawn, number_ticks, with_minus
 from ggdp.plots.style import (
     BLACK,

@@ -36,7 +36,7 @@ m        noisy index
 e(m)     how far the float of m is moved when it is clipped to bounds that are off the grid
 =======  ==================================================================================
 
-The error is (m - i) + e(m) + (i - s). The first part has the moments of `ggdp.distributions.integer_bounded`, the
+The error is (m - i) + e(m) + (i - s). The first part has the moments of `ggdp.noise.bounded_integer_law`, the
 second is 0 but at an output or two next to a bound, the third is at most half a step and not random. On the integers
 only the first is there. These are floats: they describe and prove nothing.
 """
@@ -54,10 +54,10 @@ from attrs import field, frozen
 from ggdp import _validate
 from ggdp._records import checked
 from ggdp._rounding import rounded_up
-from ggdp.distributions import parameters
-from ggdp.distributions.integer import IntegerGeneralizedGaussian
-from ggdp.distributions.integer_bounded import BoundedIntegerErrors
 from ggdp.errors import ArgumentError
+from ggdp.noise.bounded_integer_law import BoundedIntegerErrors
+from ggdp.noise.generalized_gaussian import checked_order, checked_scale
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import LARGEST, LEAST, exact_numbers
 from ggdp.releases.integer_intervals import (
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ggdp.distributions.generalized_gaussian import Floats
+    from ggdp.noise.generalized_gaussian import Floats
     from ggdp.releases.integer_intervals import Range
 
 
@@ -248,8 +248,8 @@ class ErrorLaw:
     (4.0, 2.12132, 0.0)
     """
 
-    order: float = field(converter=parameters.order)
-    scale: float = field(converter=parameters.scale)
+    order: float = field(converter=checked_order)
+    scale: float = field(converter=checked_scale)
     step: float | None = checked(lambda step: Grid(step=step).step, default=None)
     bounding: Literal["truncated", "boundary-inflated"] | None = None
     index_bounds: tuple[tuple[int, int], ...] | None = None

@@ -49,14 +49,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from flint import arb
 
-from ggdp.distributions.integer_bounded import running_sums, weights
-from ggdp.distributions.integer_tails import least_with_tail
+from ggdp.noise.bounded_integer_law import running_sums, weights
+from ggdp.noise.integer_law import least_with_tail
 from ggdp.privacy.values import LARGEST, LEAST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ggdp.distributions.generalized_gaussian import Floats
+    from ggdp.noise.generalized_gaussian import Floats
     from ggdp.privacy.grid import Grid
 
 

@@ -193,7 +193,7 @@ def _algorithms(releases: Sequence[PublishedRelease]) -> Iterator[PyramidRow]:
         question="Is the noise that is drawn the noise that was proved?",
         mark="proved",
         text="Draws are exact: integer arithmetic on random bits, with no rounding of probabilities.",
-        evidence="theory/sampling; tests/sampling runs the samplers on every string of bits, tests/conformance "
+        evidence="theory/sampling; tests/noise runs the samplers on every string of bits, tests/conformance "
         "computes the law of every mechanism",
     )
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.ledger import Ledger
+    from ggdp.noise import Source
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.sampling import Source
     from ggdp.tables.table_plan import TablePlan
 
 

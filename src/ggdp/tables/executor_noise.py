@@ -8,7 +8,7 @@ mark       a row with neither, which every part has so that it exists
 =========  ======================================================================================================
 
 Each Python worker of Spark is a process of its own, and so has its own stream of random bits, keyed by the operating
-system (`ggdp.sampling.entropy`); tasks that one worker does one after another read on in it.
+system (`ggdp.noise.entropy`); tasks that one worker does one after another read on in it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import pyarrow as pa
 from ggdp import _validate
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.mechanisms.certified_noise import add_saturating
-from ggdp.sampling import SeededSource
-from ggdp.sampling.entropy import checked_source
+from ggdp.noise import SeededSource
+from ggdp.noise.entropy import checked_source
 from ggdp.tables.request import COUNTS, COVERS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ggdp.sampling import IntegerNoise, Source
+    from ggdp.noise import IntegerNoise, Source
 
 
 Integers: TypeAlias = "NDArray[np.int64]"

@@ -12,7 +12,7 @@ part       one of Spark's partitions and the one task, or several attempts of it
 =========  ======================================================================================================
 
 Non-empty cells are shuffled to the part that their file is made by; there every Python worker draws noise from its own
-stream (`ggdp.sampling.entropy`), and Spark writes what comes out as Parquet. Empty cells are never transferred: a
+stream (`ggdp.noise.entropy`), and Spark writes what comes out as Parquet. Empty cells are never transferred: a
 part knows which cells it has.
 
 Claim (one draw). Each cell of the written directory has noise of exactly one draw, and no other draw is left anywhere.
@@ -65,12 +65,11 @@ import pyarrow as pa
 
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.ledger.chain import EntryReference
+from ggdp.noise import Binomial, ConditionalNoise, IntegerNoise
+from ggdp.noise.entropy import SECURE, is_private, uniform_integers
 from ggdp.proofs.integer_sums import tail
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import charged_to, released
-from ggdp.sampling import Binomial, ConditionalNoise, IntegerNoise
-from ggdp.sampling.entropy import SECURE, is_private
-from ggdp.sampling.uniform import uniform_integers
 from ggdp.sources.engine import quietly
 from ggdp.sources.spark import quiet
 from ggdp.tables.executor_noise import NoiseTask, noised
@@ -88,9 +87,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ggdp.domain.table_domain import Domain
+    from ggdp.noise import Source
     from ggdp.privacy import Guarantee
     from ggdp.releases import Release
-    from ggdp.sampling import Source
     from ggdp.sources.query import CountQuery, TableSource
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ggdp.errors import ArgumentError, SourceError
+from ggdp.noise.entropy import is_private, random_words
 from ggdp.releases.adjustments import clip, fit_total
 from ggdp.releases.release import charged_to, released
-from ggdp.sampling.entropy import is_private, random_words
 from ggdp.sources.counting import crowded
 from ggdp.sources.query import CountQuery, open_source
 from ggdp.tables.executor_release import ExecutorRelease, WrittenRelease, release_on_executors
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger import EntryReference
     from ggdp.ledger.charging import PendingCharge
+    from ggdp.noise import Source
     from ggdp.releases import Release
-    from ggdp.sampling import Source
     from ggdp.sources.measures import SummedMeasure
     from ggdp.sources.query import Counted, TableSource
     from ggdp.tables.request import Regime

@@ -25,11 +25,11 @@ from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, PrivacyWarning
 from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
+from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 from ggdp.releases.mechanism_record import LEVEL, Threshold, thresholded
 from ggdp.releases.release import Release, released
-from ggdp.sampling.entropy import checked_source
 from ggdp.signatures import signature_file, signing_key
 from ggdp.sources.text_files import text_format
 from ggdp.tables.noisy_counts import adjusted_counts, release_counts, require_size
@@ -68,9 +68,9 @@ if TYPE_CHECKING:
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.mechanisms import Mechanism
+    from ggdp.noise import Source
     from ggdp.privacy import Guarantee, Neighbours
     from ggdp.releases.mechanism_record import NoiseRecord
-    from ggdp.sampling import Source
     from ggdp.sources.measures import PerUnit
     from ggdp.tables.executor_release import WrittenRelease
     from ggdp.tables.request import Counting

@@ -42,7 +42,7 @@ do.
 
 Never probabilistic: to show fewer cells is post-processing, which that does not survive.
 
-Rounding: tau up, delta up. Every comparison is made in balls (`ggdp.distributions.integer_tails`).
+Rounding: tau up, delta up. Every comparison is made in balls (`ggdp.noise.integer_law`).
 
 References
 ----------
@@ -64,7 +64,7 @@ Claim. The cells and counts that come out have exactly the law of noise on all N
 tau are shown. Proof: the cells are independent. Those with a unit are treated alike by both. Each empty cell is shown
 with probability T(tau), independently, so that the number of those shown is Binomial(R, T(tau)); given their number
 every set of them is equally likely; and given the set their noisy counts are independent draws of K given K >= tau.
-Each of these three is drawn exactly (`ggdp.sampling`). So the guarantee is that of the noise on all cells followed by
+Each of these three is drawn exactly (`ggdp.noise`). So the guarantee is that of the noise on all cells followed by
 post-processing; pure DP stays pure.
 
 The r-th empty cell is r + j, with j the number of non-empty cells c_0 < c_1 < ... that come before it: those with
@@ -104,21 +104,20 @@ from flint import arb
 from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
-from ggdp.distributions.integer_tails import least_with_tail
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.certified_noise import add_saturating
+from ggdp.noise import Binomial, ConditionalNoise, IntegerNoise
+from ggdp.noise.entropy import checked_source, distinct_integers
+from ggdp.noise.integer_law import least_with_tail
 from ggdp.privacy import ApproxDP
 from ggdp.proofs.enclosures import accurate
 from ggdp.proofs.integer_sums import tail
-from ggdp.sampling import Binomial, ConditionalNoise, IntegerNoise
-from ggdp.sampling.entropy import checked_source
-from ggdp.sampling.uniform import distinct_integers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ggdp.noise import Source
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.sampling import Source
 
 
 MOST_CELLS = 10**18

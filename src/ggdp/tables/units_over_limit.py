@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.mechanisms import Mechanism
+    from ggdp.noise import Source
     from ggdp.privacy import Guarantee
-    from ggdp.sampling import Source
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_noise import NoiseFor
 

@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from ggdp.sampling import SeededSource
+from ggdp.noise import SeededSource
 from ggdp.sources.spark import _java_version, quiet
 
 ROOT = Path(__file__).parents[3]

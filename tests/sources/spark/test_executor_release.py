@@ -25,7 +25,7 @@ from tests.sources.spark.cluster import (
 
 from ggdp import IntegerNoise
 from ggdp.errors import ArgumentError
-from ggdp.sampling import SecureSource, SeededSource
+from ggdp.noise import SecureSource, SeededSource
 
 LAW = {"order": 2, "scale": 5.0, "half_width": 7}
 LETTERS = pa.array(["a", "b", "c", "d", "e", "f", "g", "h"])

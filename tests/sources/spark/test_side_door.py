@@ -23,7 +23,7 @@ from tests.tables.test_side_door import (
 )
 
 import ggdp
-from ggdp.sampling import Binomial
+from ggdp.noise import Binomial
 from ggdp.tables import noisy_counts
 
 

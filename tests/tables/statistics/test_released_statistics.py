@@ -18,7 +18,7 @@ import ggdp
 from ggdp.cli.app import run
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.mechanisms.quantiles import CellValues, QuantilePlan
-from ggdp.sampling import IntegerNoise
+from ggdp.noise import IntegerNoise
 from ggdp.tables.statistics import released_statistics
 
 GOAL = ggdp.PureDP(5.0)

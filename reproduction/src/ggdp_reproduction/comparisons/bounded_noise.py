@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp import PureDP, Sensitivity, calibrate
-from ggdp.distributions import ErrorMoments, boundary_inflated_moments, truncated_moments
 from ggdp.errors import ArgumentError
+from ggdp.noise import ErrorMoments, boundary_inflated_moments, truncated_moments
 from ggdp_reproduction.checks import LARGEST_ORDER, Floats, frozen, interval, moderate, reals
 
 if TYPE_CHECKING:

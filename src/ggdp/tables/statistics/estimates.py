@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ggdp.distributions.generalized_gaussian import Floats
+    from ggdp.noise.generalized_gaussian import Floats
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 

@@ -33,7 +33,7 @@ from ggdp.tables.statistics.statistics_plan import measure_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ggdp.distributions.generalized_gaussian import Floats
+    from ggdp.noise.generalized_gaussian import Floats
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.statistic import Statistic
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan

@@ -13,9 +13,9 @@ import numpy as np
 
 from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.mechanisms.quantiles import CellValues
+from ggdp.noise import IntegerNoise
+from ggdp.noise.entropy import is_private
 from ggdp.releases.release import released
-from ggdp.sampling import IntegerNoise
-from ggdp.sampling.entropy import is_private
 from ggdp.sources.measures import SummedMeasure
 from ggdp.tables.statistics.estimates import (
     ColumnSums,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.mechanisms.quantiles import QuantileDraws
+    from ggdp.noise import Source
     from ggdp.releases import Release
-    from ggdp.sampling import Source
     from ggdp.sources.query import CountQuery, MeasuredCells, TableSource
     from ggdp.tables.statistics.statistic import Statistic
     from ggdp.tables.statistics.statistics_plan import PlannedQuantiles

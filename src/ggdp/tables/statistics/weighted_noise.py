@@ -19,7 +19,7 @@ densities cross once, and |K| is stochastically smaller than d |K'|. Both are sy
 sums compare in the same way.
 
 Rounding: standard quantiles are raised by `MARGIN`, which is above the error of their inversion. Noise on the integers
-of scale b is within one step of b K, in the same probabilities up to terms of order b^-2 (`ggdp.distributions`
+of scale b is within one step of b K, in the same probabilities up to terms of order b^-2 (`ggdp.noise`
 compares the sums), so each coordinate adds one step times its weight.
 
 Quantiles of weighted sums of generalized Gaussian noise, by inversion of their characteristic functions.
@@ -54,13 +54,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import field, frozen
 
-from ggdp.distributions import parameters
 from ggdp.errors import ArgumentError
+from ggdp.noise.generalized_gaussian import checked_order, checked_scale
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ggdp.distributions.generalized_gaussian import Floats
+    from ggdp.noise.generalized_gaussian import Floats
 
 
 # Beyond it the law is as good as uniform, and the transforms would be long; `weighted_noise` bounds larger orders.
@@ -240,8 +240,8 @@ class WeightedNoise:
     True
     """
 
-    order: float = field(converter=parameters.order)
-    scale: float = field(converter=parameters.scale)
+    order: float = field(converter=checked_order)
+    scale: float = field(converter=checked_scale)
 
     def half_widths(self, weights: ArrayLike, level: float = 0.95, *, in_all: int | None = None) -> Floats:
         """Return distances that weighted sums of the noise stay within, with a probability of at least the level.

@@ -1,0 +1,461 @@
+"""Exact draws of the integer generalized Gaussian law at scales too wide for a table, by rejection.
+
+=============  ==========================================================================================
+p, b           order and scale
+f(x)           exp((a/b)^p - (x/b)^p), the weight of |k| = x >= a, relative to that of a
+a              where the law starts: 0, or the value that |k| is at least
+2^m            width of a block: the integers a + i 2^m + r for 0 <= r < 2^m
+M              height of the envelope: the number of slots that a weight of 1 is given, a float
+slot           one of 2^16; block i has the slots j = 0, ..., n_i - 1 with n_i >= M f(start of block i)
+V              a uniform number in [0, 1), read to as many bits as a decision takes
+=============  ==========================================================================================
+
+A draw picks one of the 2^16 slots, which gives a block and a level j, and a place r in the block; it is accepted when j
++ V < M f(x). The levels that lie below the least weight of their block are accepted at once, so about 95 of 100 draws
+cost a look-up and an addition. For the others M f(x) is compared with a parabola, in floats, with a bound on what the
+parabola and the floats can be off; what that does not decide is decided in ball arithmetic. One slot more or two stand
+for all values beyond the last block, and lead to the same sampler started there.
+
+Claim. The draws have exactly the law. Proof: a slot, a place and a V are uniform, so k is accepted with a probability
+proportional to the sum over j of the length of {V : j + V < M f(x)}, which is M f(x) since n_i >= M f(x). The slots of
+the far end are accepted in proportion to the sum of M f / 2^m there and then drawn from their law given that. For the
+two-sided law the negative integers -1 - (i 2^m + r) are given blocks of their own, of the same heights.
+
+Claim (floats). A comparison and the coefficients of its parabola (`ggdp.noise.rejection`) make fewer than thirty
+roundings of numbers below 2^19, each off by at most 2^-34; `ROUNDING` bounds their sum.
+
+Timing. Whether a draw was accepted at once depends on it weakly; fewer than `FEW` draws are all compared. The number of
+rejections does not depend on the draw that is kept. No time depends on a true value: none is known here.
+
+References
+----------
+Devroye, "Non-Uniform Random Variate Generation" (1986), II.3 (rejection) and VIII (squeezing); Marsaglia and Tsang,
+"The Ziggurat Method" (2000), for accepting most draws by a look-up.
+
+The envelope of the rejection sampler: slots, blocks, and the parabolas that its weights are compared with.
+
+=============  ==========================================================================================
+p, b, a        order and scale, and where the law starts
+f(x)           exp((a/b)^p - (x/b)^p), the weight of |k| = x >= a, relative to that of a
+g1, g2, g3     the first three derivatives of g(x) = (x/b)^p
+M              height of the envelope: the number of slots that a weight of 1 is given, a float
+2h             width of a cell, on which M f is compared with one parabola
+=============  ==========================================================================================
+
+What the sampler (`ggdp.noise.rejection`) takes as given is made in ball arithmetic: the slots of a block are no
+fewer than M f at its start, those accepted at once no more than M f at its end. The search for M may use floats, since
+any M will do.
+
+Claim (parabola). Through M f at the ends and the middle of a cell of width 2h goes a parabola that is off by at most
+h^3 max |M f3| / (9 sqrt 3), where f3 is the third derivative of f. With g = (x/b)^p it is f3 = f (3 g1 g2 - g1^3 - g3);
+f falls and g1, g2, g3 are monotone, so |f3| is at most f(start) (g1^3 + 3 g1 g2 + |g3|) with each at the end where it
+is largest. A chord from end to end is off by no more than M f falls, and serves where that is less.
+
+Claim (the first cell). From 0 to a width w, at 1 < p < 2, where g3 is infinite: with t = (w/b)^p the chord of M f is
+off by at most M (t K + t^2/2), K = (p - 1) p^(-p/(p-1)). For f = 1 - g + r with 0 <= r <= g^2/2 <= t^2/2, and the chord
+of g is off by at most the maximum of t (u - u^p) over 0 <= u <= 1, which is t K.
+
+References
+----------
+Devroye, "Non-Uniform Random Variate Generation" (1986), II.3.4 (envelopes for discrete laws).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import arb
+
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp.noise.entropy import fill, random_bits, random_words
+from ggdp.noise.table import BATCH, CHUNK, UNDECIDED, precision_from, reach
+from ggdp.proofs.integer_sums import partial_sum, tail_sum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from ggdp.noise.entropy import Source
+
+
+# Fewer draws are all compared.
+FEW = 64
+ROUNDING = 2.0**-29
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Envelope:
+    """Slots over the integers from `start` on, or over all of them. Made by `ggdp.noise.rejection`.
+
+    Attributes
+    ----------
+    order, scale : float
+        The law.
+    start : int
+        Where |k| starts; 0 for the two-sided law.
+    two_sided : bool
+        Whether negative integers are drawn too.
+    stop : int, optional
+        The largest |k| of a law that ends; there are no far slots then.
+    width_bits : int
+        m.
+    height : float
+        M.
+    bases : array of int64
+        For each slot, the least integer of its block.
+    levels : array of float64
+        For each slot, its level j; infinite for slots that are always rejected.
+    quick : array of int64
+        The same as `bases` where the level is accepted at once, else `UNDECIDED`.
+    far_slots : range
+        The slots of the values beyond the last block.
+    far_start : int
+        Where these start.
+    far_height, far_error : float
+        What their level is compared with, in place of M f, and within what of it a comparison does not decide.
+    cell_bits : int
+        The cells are 2^cell_bits wide.
+    parabolas : array of float64
+        For each cell the coefficients of the parabola that M f is compared with, in shares of the cell.
+    errors : array of float64
+        For each cell, within what of the parabola a comparison does not decide.
+    slot_bits, word : int
+        How many bits pick a slot, and how many bits of V are read at first.
+    beyond : callable
+        Returns the envelope of the law from `far_start` on.
+    """
+
+    order: float
+    scale: float
+    start: int
+    two_sided: bool
+    stop: int | None
+    width_bits: int
+    height: float
+    bases: NDArray[np.int64]
+    levels: NDArray[np.float64]
+    quick: NDArray[np.int64]
+    far_slots: range
+    far_start: int
+    far_height: float
+    far_error: float
+    cell_bits: int
+    parabolas: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    slot_bits: int
+    word: int
+    beyond: Callable[[], Envelope]
+
+    @property
+    def compared(self) -> float:
+        """How often a draw is not accepted at once, as a share of all draws."""
+        return float(np.mean(self.quick == UNDECIDED))
+
+    def draw(self, out: NDArray[np.int64], source: Source) -> None:
+        """Overwrite a flat array with draws."""
+        for start in range(0, out.size, BATCH):
+            part = out[start : start + BATCH]
+            undecided, slots, places = self._accepted_at_once(part, source)
+            # Once even if nothing is left to compare but spare trials, so that the time does not reveal it.
+            while slots.size:
+                kept, values = self._compared(slots, places, source)
+                tried = undecided.size
+                part[undecided[kept[:tried]]] = values[:tried][kept[:tried]]
+                undecided = undecided[~kept[:tried]]
+                # Spare trials that are kept take the places of those that are not.
+                spare = values[tried:][kept[tried:]][: undecided.size]
+                part[undecided[: spare.size]] = spare
+                undecided = undecided[spare.size :]
+                if not undecided.size:
+                    break
+                slots, places = self._picked(undecided.size + _spares(undecided.size), source)
+
+    def _accepted_at_once(
+        self, out: NDArray[np.int64], source: Source
+    ) -> tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.integer]]:
+        """Overwrite a flat array where a look-up decides; return the rest of it, and its and spare slots and places."""
+        spare = _spares(out.size)
+        if out.size < FEW:
+            return np.arange(out.size), *self._picked(out.size + spare, source)
+        undecided: list[NDArray[np.intp]] = []
+        slots: list[NDArray[np.uint16]] = []
+        places: list[NDArray[np.integer]] = []
+        for start in range(0, out.size, CHUNK):
+            part = out[start : start + CHUNK]
+            last = start + CHUNK >= out.size
+            some_slots, some_places = self._picked(part.size + spare * last, source)
+            np.take(self.quick, some_slots[: part.size], out=part, mode="clip")
+            # The spare ones are at the end, and all of them are chosen.
+            chosen = np.ones(some_slots.size, dtype=np.bool_)
+            np.equal(part, UNDECIDED, out=chosen[: part.size])
+            part += some_places[: part.size]
+            indices = np.flatnonzero(chosen)
+            undecided.append(indices[: indices.size - spare * last] + start)
+            slots.append(some_slots[indices])
+            places.append(some_places[indices])
+        if len(undecided) == 1:
+            return undecided[0], slots[0], places[0]
+        return np.concatenate(undecided), np.concatenate(slots), np.concatenate(places)
+
+    def _picked(self, count: int, source: Source) -> tuple[NDArray[np.uint16], NDArray[np.integer]]:
+        """Return slots and places in their blocks."""
+        width = 2 if self.width_bits <= 16 else 4 if self.width_bits <= 32 else 8
+        buffer = np.empty((2 + width) * count, dtype=np.uint8)
+        if count:
+            fill(buffer, source)
+        # The wider numbers come first, where they are aligned.
+        places = buffer[: width * count].view(f"u{width}")
+        slots = buffer[width * count :].view(np.uint16)
+        if self.slot_bits < 16:
+            slots >>= np.uint16(16 - self.slot_bits)
+        if self.width_bits:
+            places >>= places.dtype.type(8 * width - self.width_bits)
+        else:
+            places[:] = 0
+        return slots, places.view(np.int64) if width == 8 else places
+
+    def _compared(
+        self, slots: NDArray[np.uint16], places: NDArray[np.integer], source: Source
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which of the slots and places are accepted, and their integers."""
+        words = random_words(source, slots.size) >> np.uint64(64 - self.word)
+        levels = self.levels[slots]
+        values = self.bases[slots] + places
+        heights, errors = self._parabola(np.abs(values) - self.start)
+        # Far slots, and empty ones, whose level is infinite.
+        far = np.flatnonzero(slots >= self.far_slots.start)
+        heights[far], errors[far] = self.far_height, self.far_error
+        gaps = heights - (levels + words * 2.0**-self.word)
+        kept = gaps > errors
+        if self.stop is not None:
+            kept &= np.abs(values) <= self.stop
+            errors[np.abs(values) > self.stop] = -1.0
+        for i in np.flatnonzero(np.abs(gaps) <= errors):
+            x = None if int(slots[i]) in self.far_slots else abs(int(values[i]))
+            kept[i] = self._accepted(x, int(levels[i]), int(words[i]), source)
+        far = far[kept[far]]
+        if far.size:
+            kept[far], values[far] = self._far_draws(far.size, source)
+        return kept, values
+
+    def _parabola(self, distance: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return M f by its parabolas at distances from the start, and what that can be off."""
+        cell = distance >> self.cell_bits
+        share = (distance & ((1 << self.cell_bits) - 1)) * 2.0**-self.cell_bits
+        start, slope, bend = self.parabolas[:, cell]
+        return start + share * (slope + share * bend), self.errors[cell]
+
+    def _accepted(self, x: int | None, level: int, numerator: int, source: Source) -> bool:
+        """Decide level + V < M f(x), or for the far values (None) the same with their sum, in ball arithmetic."""
+        bits = self.word
+        while True:
+            with BALLS, working_precision(precision_from(self.order, self.scale, self.start, bits)):
+                exact = arb(self.height) * (
+                    weight(self.order, self.scale, self.start, x)
+                    if x is not None
+                    else far_sum(self.order, self.scale, self.start, self.far_start, self.stop, self.two_sided)
+                    / arb(2) ** self.width_bits
+                )
+                low = level + arb(numerator) / arb(2) ** bits
+                if exact >= low + arb(2) ** -bits:
+                    return True
+                if exact <= low:
+                    return False
+            numerator, bits = (numerator << self.word) | random_bits(source, self.word), bits + self.word
+
+    def _far_draws(self, count: int, source: Source) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return draws given that they are beyond the last block, and which of them to keep."""
+        values = np.empty(count, dtype=np.int64)
+        self.beyond().draw(values, source)
+        if not self.two_sided:
+            return np.ones(count, dtype=np.bool_), values
+        negative = (random_words(source, count) & np.uint64(1)).astype(np.bool_)
+        # The negative blocks reach one farther, to -far_start.
+        kept = ~(negative & (values == self.far_start))
+        return kept, np.where(negative, -values, values)
+
+
+def weight(p: float, b: float, start: int, x: int) -> arb:
+    """Enclose f(x)."""
+    return ((arb(start) / arb(b)) ** arb(p) - (arb(x) / arb(b)) ** arb(p)).exp()
+
+
+def far_sum(p: float, b: float, start: int, far_start: int, stop: int | None, two_sided: bool) -> arb:
+    """Enclose the sum of f from `far_start` on, up to a stop if there is one, twice for both sides."""
+    total = tail_sum(p, b, far_start) if stop is None else partial_sum(p, b, far_start, stop)
+    return (2 if two_sided else 1) * total * ((arb(start) / arb(b)) ** arb(p)).exp()
+
+
+def _spares(count: int) -> int:
+    """Return how many trials to make beside `count`, so that one round is nearly always enough."""
+    return count // 32 + 16
+
+
+_SLOT_BITS = 16
+_BLOCK_BITS = 9
+_WORD = 64
+# The blocks reach to where the weight has fallen to e^-20: a draw beyond takes longer, and should not be seen to.
+_DEPTH = 20.0
+# A block is cut into four parabolas.
+_CELL_BITS = 2
+
+
+@lru_cache(maxsize=32)
+def envelope(
+    order: float,
+    scale: float,
+    *,
+    start: int = 0,
+    two_sided: bool = False,
+    stop: int | None = None,
+    slot_bits: int = _SLOT_BITS,
+    block_bits: int = _BLOCK_BITS,
+    word: int = _WORD,
+) -> Envelope:
+    """Return the envelope of the law of the integers from `start` >= 0 on, or of all of them.
+
+    Parameters
+    ----------
+    order, scale : float
+        The law.
+    start : int, default 0
+        Where it starts.
+    two_sided : bool, default False
+        Whether it is the law of all integers; `start` is then 0.
+    stop : int, optional
+        The largest |k|, for the law given that it is no larger.
+    slot_bits, block_bits, word : int
+        How many slots there are, about how many blocks on a side, and how many bits of V are read at first.
+    """
+    span = max(reach(order, scale, start, _DEPTH), 1.0)
+    if stop is not None:
+        span = min(span, float(stop - start + 1))
+    width_bits = max(math.frexp(span)[1] - 1 - block_bits, 0)
+    count = max(math.ceil(math.ldexp(span, -width_bits)), 1)
+    far_start = start + (count << width_bits)
+    with BALLS, working_precision(precision_from(order, scale, start, 64)):
+        tops = [weight(order, scale, start, start + (i << width_bits)) for i in range(count + 1)]
+        far = far_sum(order, scale, start, far_start, stop, two_sided) / arb(2) ** width_bits
+        sides = 2 if two_sided else 1
+        height = _height([float(top) for top in tops[:-1]], upper_float(far), sides, 1 << slot_bits)
+        needed = [math.ceil(upper_float(arb(height) * top)) for top in tops[:-1]]
+        sure = [math.floor(lower_float(arb(height) * top)) for top in tops[1:]]
+        if stop is not None:
+            # A block that reaches beyond the stop has to be looked at.
+            sure = [level if start + ((i + 1) << width_bits) <= stop else 0 for i, level in enumerate(sure)]
+        far_height = arb(height) * far
+        far_needed = math.ceil(upper_float(far_height))
+        cell_bits = max(width_bits - _CELL_BITS, 1)
+        parabolas, errors = _parabolas(order, scale, start, count << width_bits, cell_bits, height)
+        # V is known to its first bits, and M f and a comparison to floats.
+        errors += ROUNDING + 2.0**-word
+    right = start + (np.arange(count, dtype=np.int64) << width_bits)
+    left = -right - (1 << width_bits)
+    blocks = np.concatenate([right, left]) if two_sided else right
+    runs = np.array(needed * sides)
+    regular = int(runs.sum())
+    bases = np.full(1 << slot_bits, start, dtype=np.int64)
+    bases[:regular] = np.repeat(blocks, runs)
+    levels = np.full(1 << slot_bits, np.inf)
+    levels[:regular] = np.arange(regular) - np.repeat(np.cumsum(runs) - runs, runs)
+    far_slots = range(regular, regular + far_needed)
+    levels[far_slots.start : far_slots.stop] = np.arange(far_needed)
+    quick = np.full(1 << slot_bits, UNDECIDED)
+    at_once = levels[:regular] < np.repeat(np.array(sure * sides), runs)
+    quick[:regular][at_once] = bases[:regular][at_once]
+    return Envelope(
+        order=order,
+        scale=scale,
+        start=start,
+        two_sided=two_sided,
+        stop=stop,
+        width_bits=width_bits,
+        height=height,
+        bases=bases,
+        levels=levels,
+        quick=quick,
+        far_slots=far_slots,
+        far_start=far_start,
+        far_height=float(far_height),
+        far_error=float(far_height.rad().upper()) + ROUNDING + 2.0**-word,
+        cell_bits=cell_bits,
+        parabolas=parabolas,
+        errors=errors,
+        slot_bits=slot_bits,
+        word=word,
+        beyond=lambda: envelope(
+            order, scale, start=far_start, stop=stop, slot_bits=slot_bits, block_bits=block_bits, word=word
+        ),
+    )
+
+
+def _height(tops: list[float], far: float, sides: int, slots: int) -> float:
+    """Return a height M whose slots just fit; a small margin is left for the rounding of the weights."""
+    weights: NDArray[np.float64] = np.array(tops) * (1.0 + 1e-9)
+
+    def fits(height: float) -> bool:
+        # A weight has a slot even where it is not a float above 0.
+        needed = sides * float(np.maximum(np.ceil(height * weights), 1.0).sum())
+        return needed + math.ceil(height * far * (1.0 + 1e-9)) + 1 <= slots
+
+    low, high = 0.0, slots / (sides * float(weights.sum()))
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _parabolas(
+    p: float, b: float, start: int, span: int, cell_bits: int, height: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the parabolas through M f at both ends and the middle of each cell, and their largest errors."""
+    half = 1 << (cell_bits - 1)
+    cells = -(-span // (2 * half))
+    places = [start + i * half for i in range(2 * cells + 1)]
+    exponents = [(arb(x) / arb(b)) ** arb(p) for x in places]
+    top = arb(height) * exponents[0].exp()
+    balls = [top * (-t).exp() for t in exponents]
+    values = np.array([float(ball) for ball in balls])
+    left, middle, right = values[:-1:2], values[1::2], values[2::2]
+    parabolas = np.array([left, 4.0 * middle - 3.0 * left - right, 2.0 * (left + right) - 4.0 * middle])
+    # The integers of a cell of two are its start and its middle.
+    off = np.zeros(cells)
+    if half > 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = left * _third_derivatives(p, b, places, exponents, float(half)) / (9.0 * math.sqrt(3.0))
+        off *= 1.0 + 1e-9
+        drop = left - right
+        # Also where the bound of the parabola is infinite, or overflows.
+        flat = ~(off < drop)
+        parabolas[:, flat] = np.array([left, right - left, np.zeros(cells)])[:, flat]
+        off[flat] = drop[flat]
+        if start == 0 and 1.0 < p < 2.0:
+            t = float(exponents[2].upper())
+            off[0] = min(off[0], height * t * ((p - 1.0) * p ** (-p / (p - 1.0)) + t / 2.0) * (1.0 + 1e-9))
+    # The end of the last cell may be drawn too, as the least of the negative integers.
+    parabolas = np.append(parabolas, [[values[-1]], [0.0], [0.0]], axis=1)
+    # The balls are far narrower than a rounding, if no other thread has changed the precision meanwhile.
+    spread = 8.0 * max(upper_float(ball.rad()) for ball in balls)
+    return parabolas, np.append(off, 0.0) + spread
+
+
+def _third_derivatives(p: float, b: float, places: list[int], exponents: list[arb], half: float) -> NDArray[np.float64]:
+    """Return upper bounds of |f3| / f(start of the cell) on each cell, times half its width cubed."""
+    x = np.maximum(np.array([float(place) for place in places]), 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = p * np.array([float(t.upper()) for t in exponents]) / x * half
+        second = (p - 1.0) * first / x * half
+        third = abs(p - 2.0) * second / x * half
+        if places[0] == 0:
+            # At 0 the powers x^(p - 1), x^(p - 2), x^(p - 3) are 0, 1 or infinite.
+            factors = (p, p * (p - 1.0), p * (p - 1.0) * abs(p - 2.0))
+            for n, (derivative, factor) in enumerate(zip((first, second, third), factors, strict=True), start=1):
+                derivative[0] = 0.0 if p > n or factor == 0.0 else math.inf if p < n else factor * (half / b) ** n
+        g1, g2, g3 = (np.maximum(np.maximum(g[:-1:2], g[1::2]), g[2::2]) for g in (first, second, third))
+        bound: NDArray[np.float64] = g1**3 + 3.0 * g1 * g2 + g3
+    return bound

@@ -1,0 +1,500 @@
+"""One of finitely many candidates, drawn with probabilities exactly proportional to exp(rate u_i).
+
+==========  =============================================================================================
+u_i         utility of candidate i, an exact number; u is the largest of them
+x_i         rate (u - u_i), at least 0
+w_i         exp(-x_i), the weight of candidate i relative to a best one
+S           sum of the weights, between 1 and the number n of candidates
+2^m         units that a weight of 1 is given: some 2^60 units for all candidates together
+a_i         an integer with a_i <= 2^m w_i <= a_i + c, from floats
+c           the number of undecided units of a candidate, above its a_i
+V           a uniform number in [0, 1), read to as many bits as a decision takes
+==========  =============================================================================================
+
+A draw picks one of the sum of all a_i + c units. Nearly always it is one of the a_i units of a candidate, which is the
+draw: integers are compared, and no rounding is left. The undecided units, a share of at most n 2^-48 of all, are
+decided in ball arithmetic: the j-th of candidate i is accepted when a_i + j + V < 2^m w_i, otherwise the draw starts
+again.
+
+Claim. The draws have exactly the law, however small a weight is. Proof: units and V are uniform, so a round accepts
+candidate i with a probability proportional to a_i + sum over j < c of P(V < 2^m w_i - a_i - j) = 2^m w_i, since 2^m w_i
+is between a_i and a_i + c.
+
+Claim (floats). The float weights differ from w_i by less than 2^-51 (`ERROR` is twice that). Proof, in units of 2^-53:
+a float x_i takes a difference, a rate and a product, each off by a share of 2^-53 at most, and x e^-x <= 1/e: 1.2.
+Below 2^-1022 halves and products are off by 2^-1074 at most, which the rate makes 2^-72: nothing. Weights of x_i above
+64 are taken as e^-64: nothing. The argument that is left for the polynomial is within 0.0055 of 0 and off by less than
+2^-58; the polynomial is cut off after the fifth power: 0.4; its roundings: 0.1; the table of powers of 2: 1; their sum:
+0.5. Nothing of the C library is trusted but additions, multiplications and conversions, whose rounding is known.
+
+Timing. The same steps on every candidate, in their own order, whatever the utilities are; nothing is sorted by them.
+The memory address of the block of the draw reveals something about the draw, and so does a decision in balls, which
+takes less than 0.1 ms more and happens with a probability of at most n 2^-48. Python numbers (big integers, fractions)
+take longer the longer they are, and so may products of floats below 2^-1022, by the processor.
+
+References
+----------
+McSherry and Talwar, "Mechanism Design via Differential Privacy", FOCS 2007; Ilvento, "Implementing the Exponential
+Mechanism with Base-2 Differential Privacy", CCS 2020, for what goes wrong where weights are rounded; Devroye,
+"Non-Uniform Random Variate Generation" (1986), II.3 (rejection).
+
+One candidate for each of many cells, where candidates come in runs whose errors rise in equal steps.
+
+==========  ======================================================================================================
+run         k candidates with the errors e, e + d, ..., e + (k - 1) d; d = 0 where all have the same error
+r           rate of the cell: a candidate with the error x has the weight exp(-r (x - x0)), x0 the least of its cell
+w           weight of a run: exp(-r (e - x0)) G, with G = (1 - exp(-r d k)) / (1 - exp(-r d)), and G = k for d = 0
+2^m         units that a weight of 1 is given in a cell
+a, b        integers with a <= 2^m w <= b, from floats
+V           a uniform number in [0, 1), read to as many bits as a decision takes
+==========  ======================================================================================================
+
+A range of 2^31 steps of which a hundred occur is two hundred runs: nothing is done for each candidate. A draw picks one
+of the sum of all b units of its cell. Nearly always it is one of the first a units of a run, which then is the draw.
+The j-th unit of a run, from a on, is decided in ball arithmetic: it is accepted when j + V < 2^m w, otherwise the cell
+draws again. The candidate within the run is drawn afterwards: uniformly where d = 0, and else as
+floor(-log(1 - V (1 - exp(-r d k))) / (r d)), in balls that are refined until they leave one integer.
+
+Claim. The draws have exactly the law, however small a weight is. Proof: a round accepts a run with a probability
+proportional to a + sum over j from a to b - 1 of P(V < 2^m w - j) = 2^m w. Within a run the candidate i has the weight
+exp(-r d i), so the chance of one below i is (1 - exp(-r d i)) / (1 - exp(-r d k)), and inverting it gives the formula.
+
+Claim (floats). The float of a weight is off by a share of less than 2^-36 (`TOLERANCE`) where r (e - x0) is at most 63,
+and is not too small elsewhere. Proof: errors are integers below 2^62, their differences exact, and become floats off by
+a share of 2^-53; a rate and a product add 2^-52; so an exponent of at most 63 is off by less than 2^-45, and
+exp by less than 2^-44 with the error of `selection.decayed`. 1 - exp(-y) is a difference for y above 2^-10, off by a
+share of 2^-40, and a polynomial below, off by a share of y^4/120 < 2^-46. G is a quotient of two of these, and the rest
+are products.
+
+Timing. The same steps for every run, whatever its error is. How often a cell draws again, and the time of decisions in
+balls, depend on the weights of the cell by a share of at most 2^-30, and on the draws.
+
+References
+----------
+McSherry and Talwar, "Mechanism Design via Differential Privacy", FOCS 2007; Smith, "Privacy-preserving Statistical
+Estimation with Optimal Convergence Rates", STOC 2011 (intervals between data points as candidates).
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from ggdp._balls import BALLS, working_precision
+from ggdp.noise.entropy import random_bits, random_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ggdp.noise.entropy import Source
+
+
+MOST_CANDIDATES = 1 << 31
+# Rates beyond it, or below its inverse, could leave the range of floats.
+MOST_RATE = Fraction(2) ** 1000
+ERROR = 2.0**-50
+
+_BITS = 61
+_WORD = 128
+_SPARE_BITS = 48
+# Elements that stay in a core's own cache while they are worked on.
+_BLOCK = 1 << 14
+# Powers of 2^(-1/64) are looked up; beyond this exponent a weight is below 2^-92.
+_STEPS = 64
+_FARTHEST = 64.0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Weights:
+    """The weights of candidates, in floats and in balls. Made by `Weights.of`.
+
+    Attributes
+    ----------
+    utilities : array
+        Utilities of the candidates: float64, int64, uint64 or fractions, all finite.
+    top : Fraction
+        The largest of them.
+    rate : Fraction
+        What a unit of utility adds to the logarithm of a weight; between 2^-1000 and 2^1000.
+    """
+
+    utilities: NDArray[Any]
+    top: Fraction
+    rate: Fraction
+
+    @classmethod
+    def of(cls, utilities: NDArray[Any], rate: Fraction) -> Weights:
+        """Return the weights of a flat array of finite numbers, at least one, as `exact_numbers` gives it."""
+        if utilities.dtype == object:
+            exact = np.empty(utilities.size, dtype=object)
+            exact[:] = [_fraction(utility) for utility in utilities]
+            utilities = exact
+        return cls(utilities, _fraction(utilities.max()), rate)
+
+    def enclosed(self, i: int) -> arb:
+        """Enclose w_i at the working precision."""
+        x = self.rate * (self.top - _fraction(self.utilities[i]))
+        return (-arb(fmpq(x.numerator, x.denominator))).exp()
+
+    def floats(self) -> NDArray[np.float64]:
+        """Return floats within `ERROR` of the weights."""
+        weights = np.empty(self.utilities.size)
+        # A product beyond all floats is a weight of 0, and a warning would reveal it.
+        with np.errstate(all="ignore"):
+            for start in range(0, weights.size, _BLOCK):
+                part = slice(start, start + _BLOCK)
+                weights[part] = decayed(self._exponents(self.utilities[part]))
+        return weights
+
+    def _exponents(self, utilities: NDArray[Any]) -> NDArray[np.float64]:
+        """Return floats near the x_i of some utilities."""
+        if utilities.dtype == object:
+            return np.array([_nearest_float(self.rate * (self.top - utility)) for utility in utilities])
+        rate = float(self.rate)
+        if utilities.dtype.kind == "f":
+            # The difference of two floats may be too large for one; that of their halves is not.
+            halves: NDArray[np.float64] = (0.5 * float(self.top) - 0.5 * utilities) * (2.0 * rate)
+            return halves
+        # Differences of integers are below 2^64, and exact modulo 2^64.
+        top = np.uint64(int(self.top) % (1 << 64))
+        return (top - utilities.view(np.uint64)).astype(np.float64) * rate
+
+
+def selected(weights: Weights, source: Source, *, bits: int = _BITS, word: int = _WORD) -> int:
+    """Return a candidate, drawn with a probability exactly proportional to its weight.
+
+    Parameters
+    ----------
+    weights : Weights
+        The weights of the candidates.
+    source : Source
+        Where random bits come from.
+    bits : int, default 61
+        All units together are at most about 2^bits.
+    word : int, default 128
+        How many random bits are read at a time, a multiple of 8.
+
+    Examples
+    --------
+    >>> from ggdp import SecureSource
+    >>> weights = Weights.of(np.array([0.0, 1.0, -1e9]), Fraction(1, 2))
+    >>> selected(weights, SecureSource()) in (0, 1)
+    True
+    """
+    shares, m, margin = _shares(weights.floats(), bits)
+    sums = [int(shares[start : start + _BLOCK].sum()) for start in range(0, shares.size, _BLOCK)]
+    below = [0, *accumulate(sums)]
+    undecided = 2 * margin + 1
+    while True:
+        unit = _uniform(below[-1] + shares.size * undecided, source, word)
+        if unit < below[-1]:
+            block = bisect_right(below, unit) - 1
+            part = np.cumsum(shares[block * _BLOCK : (block + 1) * _BLOCK])
+            return block * _BLOCK + int(np.searchsorted(part, unit - below[block], side="right"))
+        i, level = divmod(unit - below[-1], undecided)
+        if _accepted(weights, i, int(shares[i]) + level, m, source, word):
+            return i
+
+
+def _shares(weights: NDArray[np.float64], bits: int) -> tuple[NDArray[np.int64], int, int]:
+    """Return the integers a_i, in the memory of the float weights, and m, and the margin with c = 2 margin + 1.
+
+    With f the float weight, a_i = max(floor(2^m f) - margin, 0), where the margin is at least 2^m ERROR.
+    """
+    # A sum of n floats is off by a share of n 2^-53 at most: the units are at most 2^bits and a little.
+    m = bits - math.frexp(float(weights.sum()))[1]
+    margin = max(math.ceil(math.ldexp(ERROR, m)), 1)
+    shares = weights.view(np.int64)
+    for start in range(0, shares.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        units = (weights[part] * 2.0**m).astype(np.int64)
+        np.maximum(units - margin, 0, out=shares[part])
+    return shares, m, margin
+
+
+def _accepted(weights: Weights, i: int, level: int, m: int, source: Source, word: int) -> bool:
+    """Decide level + V < 2^m w_i in ball arithmetic."""
+    numerator, bits = random_bits(source, word), word
+    while True:
+        with BALLS, working_precision(bits + m + _SPARE_BITS):
+            height = weights.enclosed(i) * arb(2) ** m
+            low = level + arb(numerator) * arb(2) ** -bits
+            if height >= low + arb(2) ** -bits:
+                return True
+            if height <= low:
+                return False
+        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+
+
+def _uniform(total: int, source: Source, word: int) -> int:
+    """Return a uniform integer from 0 to total - 1: floor(total U), for a U read until all its further bits agree."""
+    numerator, bits = random_bits(source, word), word
+    while True:
+        first, last = (numerator * total) >> bits, ((numerator + 1) * total - 1) >> bits
+        if first == last:
+            return first
+        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+
+
+def decayed(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return e^-x for floats of at least 0, off by less than 2^-52 (and e^-64 beyond 64).
+
+    With x = k (log 2)/64 + r it is 2^(-k/64) e^-r, the first from a table and the second a polynomial.
+    """
+    table, high, low = _powers()
+    x = np.minimum(x, _FARTHEST)
+    k = np.rint(x * (1.0 / (high + low)))
+    # The high part has so few bits that its product with k is exact.
+    r = (x - k * high) - k * low
+    rest = r * (1.0 / 24.0 - r * (1.0 / 120.0)) - 1.0 / 6.0
+    rest = r * (r * (r * rest + 0.5) - 1.0)
+    power = table[k.astype(np.intp)]
+    return power + power * rest
+
+
+@lru_cache(maxsize=1)
+def _powers() -> tuple[NDArray[np.float64], float, float]:
+    """Return the table of 2^(-k/64), and (log 2)/64 as the sum of a float of at most 40 bits and another."""
+    with BALLS, working_precision(160):
+        step = arb.const_log2() / _STEPS
+        high = math.ldexp(int((step * arb(2) ** 46).floor().unique_fmpz()), -46)
+        low = float(step - arb(high))
+        fine = np.array([float((-j * step).exp()) for j in range(_STEPS)])
+    halvings = 2.0 ** -np.arange(math.ceil(_FARTHEST / math.log(2.0)) + 1)
+    table = np.outer(halvings, fine).reshape(-1)
+    table.setflags(write=False)
+    return table, high, low
+
+
+def _fraction(value: Any) -> Fraction:  # noqa: ANN401 - a number of Python or NumPy
+    """Return a number exactly; NumPy's integers would overflow inside a fraction."""
+    if isinstance(value, numbers.Integral):
+        return Fraction(int(value))
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    return Fraction(float(value))
+
+
+def _nearest_float(x: Fraction) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf
+
+
+TOLERANCE = 2.0**-36
+
+# All units of all cells are at most about 2^62.
+_RUN_BITS = 62
+_RUN_WORD = 64
+_LONG_WORD = 128
+_RUN_SPARE_BITS = 64
+# Beyond this exponent floats are upper bounds only.
+_FAR = 63.0
+_SMALL = 2.0**-10
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Runs:
+    """The runs of candidates of some cells, cell after cell.
+
+    Attributes
+    ----------
+    starts : array of int64
+        The runs of cell c are those from ``starts[c]`` to ``starts[c + 1] - 1``; each cell has a candidate.
+    sizes : array of int64
+        How many candidates a run has, from 0 to 2^52.
+    errors : array of int64
+        The least error of a run, from 0 to 2^62.
+    growth : array of int64
+        How much the errors rise from one candidate of a run to the next; 0 for equal errors. With its size, it
+        leads no further than 2^62.
+    rate : Fraction
+        What a unit of error subtracts from the logarithm of a weight, times the divisor of the cell.
+    divisors : array of int64
+        One for each cell.
+    """
+
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    errors: NDArray[np.int64]
+    growth: NDArray[np.int64]
+    rate: Fraction
+    divisors: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many runs each cell has."""
+        return np.diff(self.starts)
+
+    def least(self) -> NDArray[np.int64]:
+        """Return the least error of each cell."""
+        possible = np.where(self.sizes > 0, self.errors, np.iinfo(np.int64).max)
+        return np.minimum.reduceat(possible, self.starts[:-1])
+
+    def rate_of(self, cell: int) -> Fraction:
+        """Return the rate of a cell."""
+        return self.rate / int(self.divisors[cell])
+
+    def weight(self, run: int, cell: int, least: int) -> arb:
+        """Enclose the weight of a run at the working precision."""
+        rate, size, growth = self.rate_of(cell), int(self.sizes[run]), int(self.growth[run])
+        height = (-_ball(rate * (int(self.errors[run]) - least))).exp()
+        if growth == 0:
+            return height * size
+        return height * (-_ball(rate * growth * size)).expm1() / (-_ball(rate * growth)).expm1()
+
+
+def drawn_candidates(
+    runs: Runs, source: Source, *, bits: int = _RUN_BITS, word: int = _RUN_WORD, long_word: int = _LONG_WORD
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a run for each cell, and the place of a candidate in it, drawn exactly by their weights.
+
+    Parameters
+    ----------
+    runs : Runs
+        The candidates of the cells.
+    source : Source
+        Where random bits come from.
+    bits : int, default 62
+        All units of all cells together are at most about 2^bits.
+    word : int, default 64
+        How many bits a random unit is made from.
+    long_word : int, default 128
+        How many random bits a decision in balls reads at a time, a multiple of 8.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from ggdp import SecureSource
+    >>> far, one = np.array([0, 500]), np.array([1, 1])
+    >>> runs = Runs(np.array([0, 2]), np.array([1, 2**31]), far, 0 * one, Fraction(1), np.array([1]))
+    >>> run, place = drawn_candidates(runs, SecureSource())
+    >>> run.tolist(), place.tolist()
+    ([0], [0])
+    """
+    least = runs.least()
+    lower, upper, m = _units(runs, least, bits)
+    ends = np.cumsum(upper)
+    first = ends - upper
+    below = first[runs.starts[:-1]]
+    totals = ends[runs.starts[1:] - 1] - below
+    chosen = np.empty(totals.size, dtype=np.int64)
+    left = np.arange(totals.size)
+    while left.size:
+        units = below[left] + _uniform_below(totals[left], source, word)
+        found = np.searchsorted(ends, units, side="right")
+        offsets = units - first[found]
+        accepted = offsets < lower[found]
+        for i in np.flatnonzero(~accepted):
+            cell, run = int(left[i]), int(found[i])
+            accepted[i] = _run_accepted(
+                runs, run, cell, int(least[cell]), int(offsets[i]), int(m[cell]), source, long_word
+            )
+        chosen[left] = found
+        left = left[~accepted]
+    return chosen, _places(runs, chosen, source, word, long_word)
+
+
+def _units(
+    runs: Runs, least: NDArray[np.int64], bits: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the units a and b of each run, and the m of each cell."""
+    floats, far = _floats(runs, least)
+    cells = least.size
+    # A sum of n floats is off by a share of n 2^-53 at most.
+    m = bits - 1 - (cells - 1).bit_length() - np.frexp(np.add.reduceat(floats, runs.starts[:-1]))[1].astype(np.int64)
+    scaled = np.ldexp(floats, np.repeat(m, runs.lengths))
+    lower = np.where(far, 0.0, scaled * (1.0 - TOLERANCE)).astype(np.int64)
+    upper = np.where(runs.sizes > 0, (scaled * (1.0 + TOLERANCE)).astype(np.int64) + 1, 0)
+    return lower, upper, m
+
+
+def _floats(runs: Runs, least: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the weights of runs as floats, and which of them are upper bounds only."""
+    lengths = runs.lengths
+    rates = np.repeat(np.array([float(runs.rate)]) / runs.divisors, lengths)
+    with np.errstate(all="ignore"):
+        exponents = (runs.errors - np.repeat(least, lengths)).astype(np.float64) * rates
+        # A run without candidates may have any error.
+        exponents = np.maximum(exponents, 0.0)
+        sums = runs.sizes.astype(np.float64)
+        rising = np.flatnonzero((runs.growth > 0) & (runs.sizes > 1))
+        if rising.size:
+            steps = runs.growth[rising].astype(np.float64) * rates[rising]
+            sums[rising] = np.where(steps > 0.0, _risen(steps * sums[rising]) / _risen(steps), sums[rising])
+        return decayed(exponents) * sums, exponents > _FAR
+
+
+def _risen(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 - e^-y for floats of at least 0."""
+    series = y * (1.0 - y * (1.0 / 2.0 - y * (1.0 / 6.0 - y * (1.0 / 24.0))))
+    return np.where(y > _SMALL, 1.0 - decayed(y), series)
+
+
+def _run_accepted(runs: Runs, run: int, cell: int, least: int, unit: int, m: int, source: Source, word: int) -> bool:
+    """Decide unit + V < 2^m w in ball arithmetic."""
+    numerator, bits = random_bits(source, word), word
+    while True:
+        with BALLS, working_precision(bits + abs(m) + _RUN_SPARE_BITS):
+            height = runs.weight(run, cell, least) * arb(2) ** m
+            low = unit + arb(numerator) * arb(2) ** -bits
+            if height >= low + arb(2) ** -bits:
+                return True
+            if height <= low:
+                return False
+        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+
+
+def _places(runs: Runs, chosen: NDArray[np.int64], source: Source, word: int, long_word: int) -> NDArray[np.int64]:
+    """Return the place of a candidate in the chosen run of each cell."""
+    sizes, growth = runs.sizes[chosen], runs.growth[chosen]
+    places = np.zeros(chosen.size, dtype=np.int64)
+    equal = np.flatnonzero((growth == 0) & (sizes > 1))
+    places[equal] = _uniform_below(sizes[equal], source, word)
+    for cell in np.flatnonzero((growth > 0) & (sizes > 1)):
+        step = runs.rate_of(int(cell)) * int(growth[cell])
+        places[cell] = _geometric(step, int(sizes[cell]), source, long_word)
+    return places
+
+
+def _geometric(step: Fraction, size: int, source: Source, word: int) -> int:
+    """Return i from 0 to size - 1 with a probability proportional to exp(-step i)."""
+    numerator, bits = random_bits(source, word), word
+    while True:
+        with BALLS, working_precision(bits + _RUN_SPARE_BITS):
+            # All V of these first bits: the middle of them, with the half of their width as its radius.
+            uniform = (arb(2 * numerator + 1, 1)) * arb(2) ** -(bits + 1)
+            place = -(uniform * (-_ball(step * size)).expm1()).log1p() / _ball(step)
+            low, high = place.lower().floor().unique_fmpz(), place.upper().floor().unique_fmpz()
+            if low is not None and low == high and 0 <= int(low) < size:
+                return int(low)
+        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+
+
+def _uniform_below(totals: NDArray[np.int64], source: Source, word: int) -> NDArray[np.int64]:
+    """Return a uniform integer from 0 to total - 1 for each total, from 1 to 2^62."""
+    above = totals.astype(np.uint64)
+    largest = np.uint64((1 << word) - 1)
+    # Words after the last multiple of the total are drawn again; there are 2^word modulo the total of them.
+    last = largest - (largest % above + np.uint64(1)) % above
+    drawn = np.empty(totals.size, dtype=np.uint64)
+    places = np.arange(totals.size)
+    while places.size:
+        words = random_words(source, places.size) >> np.uint64(64 - word)
+        drawn[places] = words
+        places = places[words > last[places]]
+    return (drawn % above).astype(np.int64)
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))

@@ -1,0 +1,453 @@
+"""One draw at a time, exact, for any law on the integers whose cumulative probabilities can be enclosed.
+
+=========  =================================================================================
+K          the law on the integers
+below(k)   P(K < k), enclosed at the working precision
+U          a uniform number in [0, 1), of which `numerator` / 2^bits holds the bits read so far
+=========  =================================================================================
+
+The draw is the one k with P(K < k) <= U < P(K < k + 1). Each comparison is made in ball arithmetic; where the bits of U
+that were read do not decide it, more are read and everything is enclosed more narrowly. No float is compared, so the
+law is exact, and reading ends with probability 1. It takes milliseconds, and is what the fast samplers fall back on.
+
+Exact draws at the speed of a look-up in memory, for laws on the integers that fit in a table.
+
+=============  ==========================================================================================
+K              the law on the integers
+c_k            P(K < k), the threshold of k: the draw is the largest k with c_k <= U
+U              a uniform number in [0, 1); its first 64 bits are a word u, so that U is in [u, u + 1) / 2^64
+low, high      64-bit integers with low <= 2^64 c_k <= high, nearly always neighbours
+guide          for each value of the first 16 bits of u: the draw, if they decide it, or `UNDECIDED`
+=============  ==========================================================================================
+
+A draw reads 16 bits and looks them up. Where a threshold lies between the words that begin with them, 48 more bits are
+read and compared with the thresholds in that range. Where a threshold's own 64 bits are hit, the thresholds are
+enclosed more narrowly and more bits are read (`ggdp.noise.table`), as they are for draws beyond the table's
+ends.
+
+Claim. The draws have exactly the law K. Proof: each of the three steps returns the k with c_k <= U < c_(k+1) for every
+U that begins with the bits read, or reads on: u >= high implies U >= c_k, and u < low implies u + 1 <= low, so U < c_k.
+
+Timing. Fewer than `FEW` draws skip the guide: each is then searched for among the thresholds, in the same number of
+steps, but for the last step above, which is taken with a probability below 2^-40. In larger batches the number of
+undecided look-ups shows in the total time. No time depends on a true value: none is known here.
+
+References
+----------
+Devroye, "Non-Uniform Random Variate Generation" (1986), III.2.4 (guide tables); Knuth and Yao, "The Complexity of
+Nonuniform Random Number Generation" (1976), for deciding with as many bits as it takes.
+
+Tables of the integer generalized Gaussian law, bracketed in balls: the whole law, a window of it, or its tail.
+
+=======  ==============================================================================
+p, b     order and scale
+f(j)     exp(-(j / b)^p), the weight of the integer j >= 0
+w        the half-width of the window |k| <= w; infinite for the whole law
+S(k)     sum of f(j) over the integers j with k <= j <= w
+=======  ==============================================================================
+
+The sums S are made from the far end on, term by term, in balls; each threshold is bracketed between two neighbouring
+64-bit integers, or two that are a little farther apart where a ball holds an integer. A wider bracket costs a few more
+bits in rare draws and changes nothing in their law. A table ends where what is left is below 2^-64; draws there go on
+beyond its end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, repeat
+from operator import mul
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from flint import arb, ctx
+
+from ggdp._balls import BALLS, hull, working_precision
+from ggdp.errors import UnprovedError
+from ggdp.noise.entropy import fill, random_bits, random_words
+from ggdp.proofs.integer_sums import partial_sum, tail, tail_sum, weight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from ggdp.noise.entropy import Source
+
+
+Cumulative: TypeAlias = "Callable[[int], arb]"
+
+_INVERSION_WORD = 64
+_INVERSION_SPARE_BITS = 48
+# A law that can be enclosed at will gets here with a probability below 2^-4000.
+_MOST_BITS = 1 << 12
+
+
+def inverted(
+    below: Cumulative,
+    source: Source,
+    *,
+    numerator: int = 0,
+    bits: int = 0,
+    start: int = 0,
+    step: int = 1,
+    word: int = _INVERSION_WORD,
+) -> int:
+    """Return the k with P(K < k) <= U < P(K < k + 1), for a U whose first `bits` bits are `numerator`.
+
+    Parameters
+    ----------
+    below : callable
+        Encloses P(K < k) at the working precision, 0 and 1 beyond the ends of a bounded law.
+    source : Source
+        Where further bits of U come from.
+    numerator, bits : int, default 0
+        The first bits of U, as an integer, and how many they are.
+    start, step : int
+        Where the search begins, and its first step.
+    word : int, default 64
+        How many bits are read at a time, a multiple of 8.
+
+    Raises
+    ------
+    UnprovedError
+        If thousands of bits do not decide, since `below` does not get narrower with the precision.
+    """
+    while bits <= _MOST_BITS:
+        with BALLS, working_precision(bits + _INVERSION_SPARE_BITS):
+            unit = arb(2) ** -bits
+            k = _found(below, arb(numerator) * unit, (arb(numerator) + 1) * unit, start, step)
+        if k is not None:
+            return k
+        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+    message = "a draw fell where the law is not known narrowly enough to decide it; enclose it more narrowly"
+    raise UnprovedError(message)
+
+
+def _found(below: Cumulative, low: arb, high: arb, start: int, step: int) -> int | None:
+    """Return the draw of every U in [low, high), or None where it is not the same for all."""
+    side = _side(below(start), low, high)
+    if side == 0:
+        return None
+    inside = start
+    while True:
+        outside = inside + side * step
+        step *= 2
+        found = _side(below(outside), low, high)
+        if found == 0:
+            return None
+        if found != side:
+            break
+        inside = outside
+    least, most = (inside, outside) if side > 0 else (outside, inside)
+    while most - least > 1:
+        middle = (least + most) // 2
+        found = _side(below(middle), low, high)
+        if found == 0:
+            return None
+        least, most = (middle, most) if found > 0 else (least, middle)
+    return least
+
+
+def _side(threshold: arb, low: arb, high: arb) -> int:
+    """Return 1 if threshold <= U for certain, -1 if U < threshold for certain, 0 if the bits do not decide."""
+    if threshold <= low:
+        return 1
+    if threshold >= high:
+        return -1
+    return 0
+
+
+FEW = 512
+# Draws at a time: bits, draws and guide then stay in a core's own cache.
+CHUNK = 1 << 15
+# Draws at a time whose undecided ones are decided together.
+BATCH = 1 << 18
+UNDECIDED = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Thresholds of a law on the integers and the guide to them. Made by `Table.of`.
+
+    Attributes
+    ----------
+    least : int
+        The draw below the first threshold.
+    low, high : array of uint64
+        Bounds of 2^word c_k for k = least + 1, least + 2, ...; both rise.
+    ends : tuple of bool
+        Whether `least`, and the value from the last threshold on, are the least and the greatest of the law. Where
+        they are not, a draw at that end goes on beyond the table.
+    below : callable
+        Encloses P(K < k) at the working precision.
+    guide : array of int64
+        The draw for each value of the first `guide_bits` bits, or `UNDECIDED`.
+    counts : array of int32
+        For each value of the first bits, how many thresholds are below all words that begin with them.
+    guide_bits, word : int
+        How many bits are looked up, and how many are compared.
+    """
+
+    least: int
+    low: NDArray[np.uint64]
+    high: NDArray[np.uint64]
+    ends: tuple[bool, bool]
+    below: Cumulative
+    guide: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    guide_bits: int
+    word: int
+
+    @classmethod
+    def of(
+        cls,
+        brackets: Sequence[tuple[int, int]],
+        *,
+        least: int,
+        ends: tuple[bool, bool],
+        below: Cumulative,
+        guide_bits: int = 16,
+        word: int = 64,
+    ) -> Table:
+        """Return the table of thresholds given as pairs (low, high) of integers, at least one.
+
+        The last `high` may be 2^word. The one word that passes its low end is then taken as having passed it, and the
+        end of the table as not the law's, so that it goes on to more bits.
+        """
+        most = (1 << word) - 1
+        ends = (ends[0], ends[1] and brackets[-1][1] <= most)
+        pairs = np.array([(low, min(high, most)) for low, high in brackets], dtype=np.uint64)
+        low, high = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        size, rest = 1 << guide_bits, np.uint64(word - guide_bits)
+        # The first value of the first bits with all of whose words the threshold is passed.
+        before = high - np.minimum(high, np.uint64(1))
+        passed = ((before >> rest) + (high > 0)).astype(np.int64)
+        runs = np.diff(passed, prepend=0, append=size)
+        counts = np.repeat(np.arange(low.size + 1, dtype=np.int32), runs)
+        guide = counts.astype(np.int64) + least
+        # Values some of whose words are below the threshold for certain, or are not decided, and some are above.
+        from_here, to_here = (low >> rest).astype(np.int64), (before >> rest).astype(np.int64)
+        guide[from_here] = guide[to_here] = UNDECIDED
+        for i in np.flatnonzero(to_here - from_here > 1):
+            guide[from_here[i] : to_here[i]] = UNDECIDED
+        if not ends[0]:
+            guide[: int(passed[0])] = UNDECIDED
+        if not ends[1]:
+            guide[int(passed[-1]) :] = UNDECIDED
+        return cls(least, low, high, ends, below, guide, counts, guide_bits, word)
+
+    @property
+    def undecided(self) -> float:
+        """How often the first bits do not decide, as a share of all draws."""
+        return float(np.mean(self.guide == UNDECIDED))
+
+    def draw(self, out: NDArray[np.int64], source: Source) -> None:
+        """Overwrite a flat array with draws."""
+        if out.size < FEW:
+            words = random_words(source, out.size) >> np.uint64(64 - self.word)
+            out[:] = self._checked(np.searchsorted(self.high, words, side="right"), words, source)
+            return
+        for start in range(0, out.size, BATCH):
+            part = out[start : start + BATCH]
+            undecided, first = self._looked_up(part, source)
+            part[undecided] = self._decided(first, source)
+
+    def _looked_up(self, out: NDArray[np.int64], source: Source) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
+        """Overwrite a flat array where a look-up decides; return the rest of it, and its first bits.
+
+        The rest is never empty: a draw is decided twice, so that the time does not reveal that all were decided once.
+        """
+        buffer = np.empty(min(CHUNK, out.size), dtype=np.uint16)
+        spare = np.uint16(16 - self.guide_bits)
+        places: list[NDArray[np.intp]] = []
+        firsts: list[NDArray[np.uint16]] = []
+        for start in range(0, out.size, CHUNK):
+            part = out[start : start + CHUNK]
+            first = buffer[: part.size]
+            fill(first.view(np.uint8), source)
+            if spare:
+                first >>= spare
+            np.take(self.guide, first, out=part, mode="clip")
+            undecided = np.flatnonzero(part == UNDECIDED)
+            places.append(undecided + start)
+            firsts.append(first[undecided])
+        if not any(undecided.size for undecided in places):
+            return np.array([out.size - 1]), first[-1:].copy()
+        return np.concatenate(places), np.concatenate(firsts)
+
+    def _decided(self, first: NDArray[np.uint16], source: Source) -> NDArray[np.int64]:
+        """Return the draws of words with the given first bits, reading the rest of them."""
+        rest = self.word - self.guide_bits
+        words = (first.astype(np.uint64) << np.uint64(rest)) | (
+            random_words(source, first.size) >> np.uint64(64 - rest)
+        )
+        # Most ranges of words hold one threshold, which a comparison decides; the others are searched.
+        count = self.counts[first]
+        last = self.low.size - 1
+        count += (words >= self.high[np.minimum(count, last)]) & (count <= last)
+        more = np.flatnonzero((words >= self.low[np.minimum(count, last)]) & (count <= last))
+        count[more] = np.searchsorted(self.high, words[more], side="right")
+        return self._checked(count, words, source)
+
+    def _checked(self, count: NDArray[np.integer], words: NDArray[np.uint64], source: Source) -> NDArray[np.int64]:
+        """Return the draws of words that have passed `count` thresholds, and read on where they do not decide."""
+        last = self.low.size - 1
+        draws = count.astype(np.int64) + self.least
+        open_ones = (words >= self.low[np.minimum(count, last)]) & (count <= last)
+        if not self.ends[0]:
+            open_ones |= count == 0
+        if not self.ends[1]:
+            open_ones |= count > last
+        for i in np.flatnonzero(open_ones):
+            draws[i] = inverted(
+                self.below, source, numerator=int(words[i]), bits=self.word, start=int(draws[i]), word=self.word
+            )
+        return draws
+
+
+_SPARE_BITS = 40
+_TERMS_BEYOND = 48
+_LOG_2 = math.log(2.0)
+
+
+def reach(order: float, scale: float, start: int, depth: float) -> float:
+    """Estimate how far from `start` the weight falls by a factor e^-depth."""
+    log_t = order * math.log(start / scale) if start else -math.inf
+    if log_t < -30.0:
+        return max(scale * math.exp(math.log(depth) / order) - start, 0.0)
+    return start * math.expm1(math.log1p(depth * math.exp(-min(log_t, 700.0))) / order)
+
+
+def thresholds_needed(order: float, scale: float, *, start: int = 0, word: int = 64) -> float:
+    """Estimate how many values from `start` on hold all but 2^-word of the weight there.
+
+    S(k) / S(start) <= f(k) / f(start), since the ratio f(j + 1) / f(j) does not rise.
+    """
+    return reach(order, scale, start, word * _LOG_2) + 2.0
+
+
+def precision_from(order: float, scale: float, start: int, bits: int) -> int:
+    """Return the precision at which weights relative to that of `start` have so many bits, and some to spare.
+
+    The exponent (start/scale)^order needs its bits before the point as well. Where that of another weight is much
+    larger, the weight is nothing beside that of `start`, and so is its error.
+    """
+    return bits + _SPARE_BITS + math.ceil(order * math.log2(max(start / scale, 1.0)))
+
+
+@lru_cache(maxsize=32)
+def whole_law(order: float, scale: float, *, guide_bits: int = 16, word: int = 64) -> Table:
+    """Return the table of all integers."""
+    count = math.ceil(thresholds_needed(order, scale, word=word))
+    with BALLS, working_precision(word + _SPARE_BITS):
+        table = _symmetric(order, scale, count, _beyond(order, scale, count + 1, word), word)
+
+    def below(k: int) -> arb:
+        return 1 - tail(order, scale, k)
+
+    return Table.of(table, least=-len(table) // 2, ends=(False, False), below=below, guide_bits=guide_bits, word=word)
+
+
+@lru_cache(maxsize=32)
+def window_law(order: float, scale: float, width: int, *, guide_bits: int = 16, word: int = 64) -> Table:
+    """Return the table of the law given |k| <= width."""
+    count = min(math.ceil(thresholds_needed(order, scale, word=word)), width)
+    with BALLS, working_precision(word + _SPARE_BITS):
+        table = _symmetric(order, scale, count, partial_sum(order, scale, count + 1, width), word)
+    complete = len(table) == 2 * width and table[0][0] > 0
+
+    def below(k: int) -> arb:
+        return window(order, scale, -width, k - 1) / window(order, scale, -width, width)
+
+    return Table.of(
+        table, least=-len(table) // 2, ends=(complete, complete), below=below, guide_bits=guide_bits, word=word
+    )
+
+
+@lru_cache(maxsize=32)
+def tail_law(order: float, scale: float, start: int, *, guide_bits: int = 16, word: int = 64) -> Table:
+    """Return the table of the law given k >= start >= 1."""
+    count = math.ceil(thresholds_needed(order, scale, start=start, word=word))
+    with BALLS, working_precision(precision_from(order, scale, start, word)):
+        sums = _suffix_sums(order, scale, start, count, tail_sum(order, scale, start + count))
+        unit = arb(2) ** word
+        brackets = list(_until_one((bracketed(unit * (1 - rest / sums[0])) for rest in sums[1:]), word))
+
+    def below(k: int) -> arb:
+        with BALLS, working_precision(precision_from(order, scale, start, ctx.prec)):
+            return 1 - tail_sum(order, scale, k) / tail_sum(order, scale, start) if k > start else arb(0)
+
+    return Table.of(brackets, least=start, ends=(True, False), below=below, guide_bits=guide_bits, word=word)
+
+
+def window(order: float, scale: float, first: int, last: int) -> arb:
+    """Enclose the sum of exp(-(|j|/scale)^order) over first <= j <= last; 0 when there is nothing to add."""
+    if last < 0:
+        first, last = -last, -first
+    if first >= 0:
+        return partial_sum(order, scale, first, last)
+    return partial_sum(order, scale, 1, -first) + partial_sum(order, scale, 0, last)
+
+
+def _beyond(order: float, scale: float, first: int, word: int) -> arb:
+    """Enclose S(first) of the whole law, as narrowly as thresholds of so many bits ask for.
+
+    Some terms and a geometric series for the others, as the claim on direct sums in `ggdp.proofs.integer_sums`
+    allows, take less time than a narrow sum.
+    """
+    terms = [weight(order, scale, first + j) for j in range(_TERMS_BEYOND + 1)]
+    rest = terms[-1] / (1 - terms[-1] / terms[-2])
+    if not 0 <= rest < arb(2) ** -(word + _SPARE_BITS // 2):
+        return tail_sum(order, scale, first)
+    return sum(terms[:-1], hull(arb(0), rest.upper()))
+
+
+def bracketed(x: arb) -> tuple[int, int]:
+    """Return integers low < high with low <= x <= high for all of a ball in [0, inf)."""
+    floor = x.floor().unique_fmpz()
+    if floor is not None:
+        return max(int(floor), 0), int(floor) + 1
+    return max(int(x.lower().floor().unique_fmpz()), 0), int(x.upper().floor().unique_fmpz()) + 1
+
+
+def _symmetric(order: float, scale: float, count: int, beyond: arb, word: int) -> list[tuple[int, int]]:
+    """Return the brackets of 2^word P(K < k) for k from -count + 1 to count, or fewer near 0 and 1.
+
+    P(K < k) is S(1 - k) / Z for k <= 0 and 1 - S(k) / Z for k >= 1, with Z = 1 + 2 S(1).
+    """
+    sums = _suffix_sums(order, scale, 1, count, beyond)
+    unit = arb(2) ** word / (1 + 2 * sums[0])
+    right = list(_until_one((_reflected(bracketed(rest * unit), word) for rest in sums), word))
+    return [_reflected(pair, word) for pair in reversed(right)] + right
+
+
+def _reflected(pair: tuple[int, int], word: int) -> tuple[int, int]:
+    """Return the bracket of 2^word - x for the bracket of x."""
+    return (1 << word) - pair[1], (1 << word) - pair[0]
+
+
+def _until_one(brackets: Iterable[tuple[int, int]], word: int) -> Iterator[tuple[int, int]]:
+    """Yield brackets of rising thresholds, up to the first that is within 1 of 2^word."""
+    for low, high in brackets:
+        yield low, high
+        if high >> word:
+            return
+
+
+def _suffix_sums(order: float, scale: float, first: int, count: int, beyond: arb) -> list[arb]:
+    """Enclose S(first), S(first + 1), ..., S(first + count - 1), given what is beyond them."""
+    rate = -(arb(scale) ** arb(-order))
+    last = first + count - 1
+    terms: Iterator[arb]
+    if order == 1.0 and scale > 1.0:
+        growth = (-rate).exp()
+        terms = accumulate(repeat(growth, count - 1), mul, initial=(rate * last).exp())
+    else:
+        p = arb(order)
+        terms = ((rate * arb(j) ** p).exp() for j in range(last, first - 1, -1))
+    sums = list(accumulate(terms, initial=beyond))[1:]
+    sums.reverse()
+    return sums
