@@ -21,51 +21,30 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class AddedResults:
-    """What an added view shows for a choice.
+    """What an added view shows for a choice."""
 
-    Attributes
-    ----------
-    html : str
-        A fragment of HTML, shown as it is: whatever comes from data must be escaped in it.
-    files : dict of str to bytes
-        The files of the view, by their names.
-    """
-
-    html: str
-    files: Mapping[str, bytes]
+    html: str  # A fragment of HTML, shown as it is: whatever comes from data must be escaped in it
+    files: Mapping[str, bytes]  # the files of the view, by their names
 
 
 @attrs.frozen(kw_only=True)
 class AddedView:
-    """A view of the explorer that another package adds.
+    """A view of the explorer that another package adds."""
 
-    Attributes
-    ----------
-    key, title : str
-        Its name in the address, and in the navigation.
-    setting, label : str
-        The name of its one choice in the address, and on the page.
-    choices : dict of str to str
-        The words to choose from, with what the page calls them; the first is chosen at the start.
-    about : str
-        A sentence or two below the choice.
-    files : dict of str to str
-        The names of the files that it offers, by the texts of their links.
-    results : callable
-        A function of a module, called with the chosen word and with ``progress``, a function of the steps done and
-        about how many there are.
-    equivalents : callable
-        Called with the chosen word: a command line and Python code that do the same.
-    """
-
+    # Its name in the address, and in the navigation.
     key: str
     title: str
+    # The name of its one choice in the address, and on the page.
     setting: str
     label: str
+    # The words to choose from, with what the page calls them; the first is chosen at the start.
     choices: Mapping[str, str]
-    about: str
-    files: Mapping[str, str]
+    about: str  # A sentence or two below the choice
+    files: Mapping[str, str]  # the names of the files that it offers, by the texts of their links
+    # A function of a module, called with the chosen word and with ``progress``, a function of the steps done and about
+    # how many there are.
     results: Callable[..., AddedResults]
+    # Called with the chosen word: a command line and Python code that do the same.
     equivalents: Callable[[str], tuple[str, str]]
 
 

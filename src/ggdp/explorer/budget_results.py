@@ -27,33 +27,15 @@ _ENTRIES = 20
 
 @frozen(kw_only=True)
 class BudgetResults:
-    """A ledger, and what further releases would leave of it.
+    """A ledger, and what further releases would leave of it."""
 
-    Attributes
-    ----------
-    headlines : tuple of (str, str)
-        What remains and what was spent: a number, and what it is.
-    ledger : tuple of (str, str)
-        The ledger at a glance.
-    answer : str
-        What the release that is asked about would leave, and how many more fit.
-    refused : bool
-        Whether it does not fit.
-    pictures : tuple of Picture
-        The burn-down, and the composition curve if anything was released.
-    entries : tuple
-        The last entries: number, time, analyst, guarantee, charge, files.
-    csv : bytes
-        All entries.
-    """
-
-    headlines: tuple[tuple[str, str], ...]
-    ledger: tuple[tuple[str, str], ...]
-    answer: str
-    refused: bool
-    pictures: tuple[Picture, ...]
-    entries: tuple[tuple[str, ...], ...]
-    csv: bytes
+    headlines: tuple[tuple[str, str], ...]  # what remains and what was spent: a number, and what it is
+    ledger: tuple[tuple[str, str], ...]  # the ledger at a glance
+    answer: str  # what the release that is asked about would leave, and how many more fit
+    refused: bool  # whether it does not fit
+    pictures: tuple[Picture, ...]  # the burn-down, and the composition curve if anything was released
+    entries: tuple[tuple[str, ...], ...]  # the last entries: number, time, analyst, guarantee, charge, files
+    csv: bytes  # all entries
 
 
 def budget_results(

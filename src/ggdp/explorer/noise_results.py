@@ -60,30 +60,15 @@ class NoiseSettings(PromiseSettings):
 
 @frozen(kw_only=True)
 class NoiseResults:
-    """The noise of one order, beside the usual ones.
+    """The noise of one order, beside the usual ones."""
 
-    Attributes
-    ----------
-    plus_minus : str
-        The half-width that 95 of 100 draws keep.
-    said : str
-        What that means.
-    beside : tuple of (name, order, scale, plus-minus)
-        The noise of the order, Laplace and Gaussian; a dash where the goal does not exist for it.
-    facts : tuple of (name, text)
-        The certified scale and what is proved of it.
-    picture : Picture
-        The laws.
-    csv : bytes
-        The rows of `beside` with all digits.
-    """
-
-    plus_minus: str
-    said: str
+    plus_minus: str  # the half-width that 95 of 100 draws keep
+    said: str  # what that means
+    # The noise of the order, Laplace and Gaussian; a dash where the goal does not exist for it.
     beside: tuple[tuple[str, str, str, str], ...]
-    facts: tuple[tuple[str, str], ...]
-    picture: Picture
-    csv: bytes
+    facts: tuple[tuple[str, str], ...]  # the certified scale and what is proved of it
+    picture: Picture  # the laws
+    csv: bytes  # the rows of `beside` with all digits
 
 
 @frozen(kw_only=True)
@@ -245,33 +230,15 @@ class AttackerSettings(PromiseSettings):
 
 @frozen(kw_only=True)
 class AttackerResults:
-    """Beliefs before and after a release.
+    """Beliefs before and after a release."""
 
-    Attributes
-    ----------
-    change : str
-        The belief that was asked for, before and at most after.
-    said : str
-        The same in a sentence.
-    exception : str
-        What delta means; empty without one.
-    rows : tuple of (before, at least, at most, best guess)
-        For each prior.
-    facts : tuple of (name, text)
-        What exactly is true.
-    picture : Picture
-        The beliefs.
-    csv : bytes
-        The beliefs with all digits.
-    """
-
-    change: str
-    said: str
-    exception: str
-    rows: tuple[tuple[str, str, str, str], ...]
-    facts: tuple[tuple[str, str], ...]
-    picture: Picture
-    csv: bytes
+    change: str  # the belief that was asked for, before and at most after
+    said: str  # the same in a sentence
+    exception: str  # what delta means; empty without one
+    rows: tuple[tuple[str, str, str, str], ...]  # for each prior
+    facts: tuple[tuple[str, str], ...]  # what exactly is true
+    picture: Picture  # the beliefs
+    csv: bytes  # the beliefs with all digits
 
 
 def attacker_results(settings: AttackerSettings) -> AttackerResults:

@@ -37,100 +37,51 @@ _SHOWN_ROWS = 200
 
 @frozen(kw_only=True)
 class Asked:
-    """A release that is asked for: a table of a file, and the ledger that it is charged to.
+    """A release that is asked for: a table of a file, and the ledger that it is charged to."""
 
-    Attributes
-    ----------
-    table : TypedTable
-        The table.
-    path, name : str
-        Where the file is, and what its user calls it.
-    ledger, analyst : str, optional
-        The ledger, and who asks.
-    click : int
-        Which click asked for it: the same again is asked for by another one.
-    """
-
-    table: TypedTable
+    table: TypedTable  # the table
+    # Where the file is, and what its user calls it.
     path: str
     name: str
+    # The ledger, and who asks.
     ledger: str | None = None
     analyst: str | None = None
-    click: int = 0
+    click: int = 0  # which click asked for it: the same again is asked for by another one
 
 
 @frozen(kw_only=True)
 class Offer:
-    """What a release would spend, before it is confirmed; no data were read.
+    """What a release would spend, before it is confirmed; no data were read."""
 
-    Attributes
-    ----------
-    asked : Asked
-        What is asked for.
-    rows : tuple of (str, str)
-        The plan, a name and a text in each.
-    cost : str
-        What it spends.
-    remaining, after : str, optional
-        What the ledger has now, and would have afterwards; None without a ledger, and `after` if it does not fit.
-    refusal : str, optional
-        Why it does not fit.
-    head : str, optional
-        Hash of the last record of the ledger.
-    warnings : tuple of str
-        What the plan warns of.
-    number : int
-        Given by the desk.
-    released : int
-        How many releases the desk had taken when the offer was made.
-    """
-
-    asked: Asked
-    rows: tuple[tuple[str, str], ...]
-    cost: str
+    asked: Asked  # what is asked for
+    rows: tuple[tuple[str, str], ...]  # the plan, a name and a text in each
+    cost: str  # what it spends
+    # What the ledger has now, and would have afterwards; None without a ledger, and `after` if it does not fit.
     remaining: str | None = None
     after: str | None = None
-    refusal: str | None = None
-    head: str | None = None
-    warnings: tuple[str, ...] = ()
-    number: int = 0
-    released: int = 0
+    refusal: str | None = None  # why it does not fit
+    head: str | None = None  # hash of the last record of the ledger
+    warnings: tuple[str, ...] = ()  # what the plan warns of
+    number: int = 0  # given by the desk
+    released: int = 0  # how many releases the desk had taken when the offer was made
 
 
 @frozen(kw_only=True)
 class Published:
-    """What was released, ready to be shown and downloaded.
+    """What was released, ready to be shown and downloaded."""
 
-    Attributes
-    ----------
-    files : dict of str to bytes
-        The CSV file, its manifest and a picture of it, by their names.
-    columns, rows : tuple
-        The first rows of the table.
-    more : int
-        How many rows are not among them.
-    guarantee, statement : str
-        What holds, and the paragraph that is fit to be published.
-    certificate : str
-        What the certificate proves.
-    refuted : str, optional
-        Why the certificate does not hold; None if it was proved again.
-    picture : Picture
-        The table as a figure of the page.
-    entry : str, optional
-        The entry of the ledger, and what remains.
-    """
-
-    files: dict[str, bytes]
-    picture: Picture
+    files: dict[str, bytes]  # the CSV file, its manifest and a picture of it, by their names
+    picture: Picture  # the table as a figure of the page
+    # The first rows of the table.
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    more: int
+    more: int  # how many rows are not among them
+    # What holds, and the paragraph that is fit to be published.
     guarantee: str
     statement: str
-    certificate: str
-    refuted: str | None = None
-    entry: str | None = None
+    certificate: str  # what the certificate proves
+    refuted: str | None = None  # why the certificate does not hold; None if it was proved again
+    entry: str | None = None  # the entry of the ledger, and what remains
 
 
 class ReleaseDesk:

@@ -82,27 +82,14 @@ class Simulation:
 
 @frozen(kw_only=True, eq=False)
 class ShownTable:
-    """A table that is simulated or public, and what was released of it, row by row.
+    """A table that is simulated or public, and what was released of it, row by row."""
 
-    Attributes
-    ----------
-    release : TableRelease
-        The release; seeded, so without a guarantee.
-    names : tuple of str
-        The cell of each row.
-    original : dict of str to numpy.ndarray
-        The numbers before noise, for ``count`` and each statistic: one for each row, NaN where there is none.
-    omitted : int
-        Cells that are not empty and that the release leaves out.
-    origin : str
-        What the numbers before noise are: "simulated" or "original".
-    """
-
-    release: TableRelease
-    names: tuple[str, ...]
+    release: TableRelease  # the release; seeded, so without a guarantee
+    names: tuple[str, ...]  # the cell of each row
+    # The numbers before noise, for ``count`` and each statistic: one for each row, NaN where there is none.
     original: dict[str, NDArray[np.float64]]
-    omitted: int
-    origin: str
+    omitted: int  # cells that are not empty and that the release leaves out
+    origin: str  # what the numbers before noise are: "simulated" or "original"
 
     @property
     def table(self) -> Table:
@@ -354,33 +341,15 @@ _CELLS = 3
 
 @frozen(kw_only=True)
 class TableResults:
-    """A simulated or public table, and what a release would publish of it.
+    """A simulated or public table, and what a release would publish of it."""
 
-    Attributes
-    ----------
-    plan : tuple of (str, str)
-        The plan, a name and a text in each.
-    zero : tuple of (str, str)
-        How many counts have an interval that includes 0, and what that number is.
-    said : tuple of str
-        What is simulated or public, and what is left out.
-    picture : Picture
-        The numbers before noise, and those that would be published.
-    csv : bytes
-        The table with the numbers before noise.
-    columns : tuple of str
-        The numbers that can be shown.
-    warnings : tuple of str
-        What the plan warns of.
-    """
-
-    plan: tuple[tuple[str, str], ...]
-    zero: tuple[str, str]
-    said: tuple[str, ...]
-    picture: Picture
-    csv: bytes
-    columns: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
+    plan: tuple[tuple[str, str], ...]  # the plan, a name and a text in each
+    zero: tuple[str, str]  # how many counts have an interval that includes 0, and what that number is
+    said: tuple[str, ...]  # what is simulated or public, and what is left out
+    picture: Picture  # the numbers before noise, and those that would be published
+    csv: bytes  # the table with the numbers before noise
+    columns: tuple[str, ...]  # the numbers that can be shown
+    warnings: tuple[str, ...] = ()  # what the plan warns of
 
 
 @frozen(kw_only=True)

@@ -230,60 +230,31 @@ _S = TypeVar("_S")
 
 @frozen(kw_only=True)
 class Shared:
-    """What the views of one visitor share.
+    """What the views of one visitor share."""
 
-    Attributes
-    ----------
-    quick, long : Worker
-        Processes to compute in: what takes up to a fifth of a second, and what takes longer.
-    source : reactive value of Source, optional
-        The table that the visitor looks at: the FILE of the command, or what was uploaded; None if there is none.
-    uploads : Uploads
-        Where files that a browser sends arrive.
-    ledger : str, optional
-        Address of the ledger, as given to the command.
-    file, domain : Path, optional
-        The FILE of the command, and its domain file.
-    typed : reactive value of dict
-        What was typed of a table in one of the views, by the names of its inputs.
-    desk : ReleaseDesk
-        Where releases are confirmed; one for all visitors.
-    charged : reactive value of int
-        How many releases this visitor has made.
-    """
-
+    # Processes to compute in: what takes up to a fifth of a second, and what takes longer.
     quick: Worker
     long: Worker
+    # The table that the visitor looks at: the FILE of the command, or what was uploaded; None if there is none.
     source: reactive.Value[Source | None]
-    uploads: Uploads
-    ledger: str | None
+    uploads: Uploads  # where files that a browser sends arrive
+    ledger: str | None  # address of the ledger, as given to the command
+    # The FILE of the command, and its domain file.
     file: Path | None
     domain: Path | None
-    typed: reactive.Value[dict[str, Any]]
-    desk: ReleaseDesk
-    charged: reactive.Value[int]
+    typed: reactive.Value[dict[str, Any]]  # what was typed of a table in one of the views, by the names of its inputs
+    desk: ReleaseDesk  # where releases are confirmed; one for all visitors
+    charged: reactive.Value[int]  # how many releases this visitor has made
 
 
 @frozen
 class Download:
-    """A file that a view offers once there is something to put into it.
+    """A file that a view offers once there is something to put into it."""
 
-    Attributes
-    ----------
-    label : str
-        What the link says.
-    file : str or callable
-        The name of the file.
-    result : callable
-        Read reactively: what the file is made of, or None while there is nothing.
-    content : callable
-        The bytes of the file, made of the result when they are asked for.
-    """
-
-    label: str
-    file: str | Callable[[], str]
-    result: Callable[[], Any]
-    content: Callable[[Any], bytes]
+    label: str  # what the link says
+    file: str | Callable[[], str]  # the name of the file
+    result: Callable[[], Any]  # read reactively: what the file is made of, or None while there is nothing
+    content: Callable[[Any], bytes]  # the bytes of the file, made of the result when they are asked for
 
 
 def csv_of(result: Any) -> bytes:  # noqa: ANN401 - of any view
@@ -384,29 +355,14 @@ def _results() -> list[TagChild]:
 
 @frozen(kw_only=True)
 class View:
-    """A view of the page: its inputs, and what is shown of them.
+    """A view of the page: its inputs, and what is shown of them."""
 
-    Attributes
-    ----------
-    key : str
-        Its name in the address, and the id of its Shiny module.
-    title : str
-        Its name in the navigation.
-    settings : type
-        Its settings: an attrs class of fields of `ggdp.explorer.settings`.
-    inputs : callable
-        The inputs, for the settings that the address holds.
-    serve : callable
-        Computes and shows what a `Visit` asks for.
-    notice, results : callable
-        Places above the status, and below it; by default none, and ``results`` with ``downloads``.
-    """
-
-    key: str
-    title: str
-    settings: type
-    inputs: Callable[[Any], list[TagChild]]
-    serve: Callable[[Visit[Any]], None]
+    key: str  # its name in the address, and the id of its Shiny module
+    title: str  # its name in the navigation
+    settings: type  # its settings: an attrs class of fields of `ggdp.explorer.settings`
+    inputs: Callable[[Any], list[TagChild]]  # the inputs, for the settings that the address holds
+    serve: Callable[[Visit[Any]], None]  # computes and shows what a `Visit` asks for
+    # Places above the status, and below it; by default none, and ``results`` with ``downloads``.
     notice: Callable[[], list[TagChild]] = list
     results: Callable[[], list[TagChild]] = _results
 

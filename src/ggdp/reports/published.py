@@ -58,33 +58,15 @@ class Row:
 
 @frozen(kw_only=True)
 class PublishedTable:
-    """A table of a release, as its manifest describes it.
+    """A table of a release, as its manifest describes it."""
 
-    Attributes
-    ----------
-    by : tuple of str
-        The columns that it is counted by.
-    cells : int, optional
-        How many cells it has; None where keys are not public.
-    covers : str, optional
-        What its intervals cover, where that is not all that the source holds.
-    estimates : tuple of str
-        The columns with published numbers: the count, and statistics.
-    file : str, optional
-        The name of its file.
-    state : {"same", "changed", "absent"}
-        Whether the file beside the manifest has the digest that the manifest names.
-    rows : tuple of Row
-        The first rows of the file, where it is the same.
-    """
-
-    by: tuple[str, ...]
-    cells: int | None
-    covers: str | None
-    estimates: tuple[str, ...]
-    file: str | None
-    state: FileState
-    rows: tuple[Row, ...] = ()
+    by: tuple[str, ...]  # the columns that it is counted by
+    cells: int | None  # how many cells it has; None where keys are not public
+    covers: str | None  # what its intervals cover, where that is not all that the source holds
+    estimates: tuple[str, ...]  # the columns with published numbers: the count, and statistics
+    file: str | None  # the name of its file
+    state: FileState  # whether the file beside the manifest has the digest that the manifest names
+    rows: tuple[Row, ...] = ()  # the first rows of the file, where it is the same
 
     @property
     def name(self) -> str:

@@ -214,17 +214,10 @@ _MOST_EXPONENT = 700.0
 
 @frozen(kw_only=True)
 class Disclosure:
-    """What can be learnt of one kind of fact.
+    """What can be learnt of one kind of fact."""
 
-    Attributes
-    ----------
-    fact : str
-        The fact, in words.
-    epsilon, delta : float
-        Between data sets where it holds and where it does not.
-    """
-
-    fact: str
+    fact: str  # the fact, in words
+    # Between data sets where it holds and where it does not.
     epsilon: float
     delta: float
 
