@@ -7,7 +7,8 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 # The tests start hundreds of processes, and pytest rewrites every module of theirs: once, and not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: checks demo quick test tests test-all coverage dist test-examples test-minimums lint types imports pages docs bench clean help
+.PHONY: bench checks clean coverage demo dist docs help imports lint pages quick test test-all test-examples \
+	test-minimums tests types
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -83,4 +84,5 @@ bench: ## measure every part, beside other libraries
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built
-	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench .venv-dist dist docs/_build docs/reference/api docs/figures demo-output htmlcov .coverage
+	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench .venv-dist
+	rm -rf docs/_build docs/reference/api docs/figures demo-output dist htmlcov .coverage

@@ -1,4 +1,4 @@
-"""Wrap the paragraphs of the pages: ``python docs/wrap.py`` rewrites README, CHANGELOG, CONTRIBUTING and all pages.
+"""Wrap the paragraphs of the pages: ``python docs/wrap.py`` rewrites all pages.
 
 Paragraphs and list items are filled up to `WIDTH` columns. Code, formulas and links' targets are not broken, and
 blocks, tables, headings, comments and displayed formulas stay as they are.
