@@ -12,7 +12,7 @@ from tests.ledger.edits import ForbiddenError, base_of, random_bytes, random_edi
 import ggdp
 from ggdp.errors import LedgerError, TamperingError
 from ggdp.ledger import Record
-from ggdp.ledger.chain import LedgerTerms, chained
+from ggdp.ledger.chain import LedgerTerms
 
 DIGEST = "ab" * 32
 
@@ -102,7 +102,8 @@ def forged(base, edit):
     genesis = previous = LedgerTerms(**made).genesis
     records = []
     for number, row in enumerate(edit([Record(**row) for row in tables["ggdp_records"]]), 1):
-        records.append(chained(replace(row, number=number, previous=previous), genesis))
+        moved = replace(row, number=number, previous=previous)
+        records.append(replace(moved, hash=moved.hashed(genesis)))
         previous = records[-1].hash
     tables["ggdp_records"] = [{name: getattr(record, name) for name in tables["ggdp_records"][0]} for record in records]
     ledger |= {"head_number": len(records), "head_hash": previous}

@@ -1,8 +1,4 @@
-"""Checks of what is declared for a column: levels, edges, labels, and levels for others and for nulls.
-
-An error names the column, and what of its declaration is wrong.
-
-One column of a table: the values it may have, declared without looking at the data.
+"""One column of a table: the values it may have, declared without looking at the data.
 
 A column has *codes* 0, 1, ..., one for each value that can be published, in the order in which they are published:
 
@@ -18,7 +14,7 @@ range       beside these, or alone: ends of a range of numbers and a step, for m
 ==========  ==================================================================================================
 
 Without `other` or `missing` such rows are not counted. Whatever a row holds, it has one code or none: that is all
-that sensitivities need.
+that sensitivities need. Errors of a declaration name the column, and what of it is wrong.
 """
 
 from __future__ import annotations
@@ -27,6 +23,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from datetime import date, datetime
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -54,7 +51,7 @@ _MOST_EDGES = 10_001
 _CHUNK = 1 << 16
 
 
-def kind_of(level: Level) -> Literal["text", "integer", "boolean", "date"]:
+def level_kind(level: Level) -> Literal["text", "integer", "boolean", "date"]:
     """Return the type of a level."""
     if isinstance(level, bool):
         return "boolean"
@@ -63,12 +60,12 @@ def kind_of(level: Level) -> Literal["text", "integer", "boolean", "date"]:
     return "text" if isinstance(level, str) else "date"
 
 
-def number_text(edge: float) -> str:
+def _number_text(edge: float) -> str:
     """Return the shortest text of an edge, whole numbers without a point."""
     return str(int(edge)) if edge.is_integer() and abs(edge) < 1e15 else repr(edge)
 
 
-def plain_value(level: object) -> object:
+def _plain_value(level: object) -> object:
     """Return a level as a plain Python value; NumPy's scalars become one."""
     if isinstance(level, numbers.Integral) and not isinstance(level, bool):
         return int(level)
@@ -76,7 +73,7 @@ def plain_value(level: object) -> object:
     return item() if callable(item) and getattr(level, "shape", None) == () else level
 
 
-def checked_role(name: str, role: str, label: object, *, declared: bool) -> str | None:
+def _check_role(name: str, role: str, label: object, *, declared: bool) -> str | None:
     """Return the name of the level of others, or of nulls."""
     if label is None:
         return None
@@ -88,7 +85,7 @@ def checked_role(name: str, role: str, label: object, *, declared: bool) -> str 
     return label
 
 
-def checked_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) -> tuple[str, ...]:
+def _check_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) -> tuple[str, ...]:
     """Return the labels of bins: one for each, different from one another."""
     said = f"labels of {name!r}"
     if edges is None:
@@ -107,7 +104,7 @@ def checked_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) ->
     return found  # type: ignore[return-value]
 
 
-def checked_levels(name: str, levels: object) -> tuple[Level, ...]:
+def _check_levels(name: str, levels: object) -> tuple[Level, ...]:
     """Return levels: all of one type, different from one another."""
     said = f"levels of {name!r}"
     if not isinstance(levels, list | tuple | range):
@@ -118,13 +115,13 @@ def checked_levels(name: str, levels: object) -> tuple[Level, ...]:
         )
     found = _validate.non_empty(**{said: levels})
     if not set(map(type, found)) <= {str, int, bool, date}:
-        found = tuple(map(plain_value, found))
+        found = tuple(map(_plain_value, found))
         for level in found:
             if isinstance(level, float):
                 raise ArgumentError(said, level, "must not be floating-point numbers: declare edges, or text levels")
             if not isinstance(level, str | int | date) or isinstance(level, datetime):
                 raise ArgumentError(said, level, "must be text, integers, true and false, or dates")
-    kinds = {kind_of(level) for level in {type(level): level for level in found}.values()}  # type: ignore[arg-type]
+    kinds = {level_kind(level) for level in {type(level): level for level in found}.values()}  # type: ignore[arg-type]
     if len(kinds) > 1:
         raise ArgumentError(
             said, levels, "must be of one type: all text, all integers, all true and false, or all dates"
@@ -165,7 +162,7 @@ def _require_unicode(said: str, texts: tuple[str, ...]) -> None:
                 _require_unicode(said, (text,))
 
 
-def checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
+def _check_edges(name: str, edges: object) -> tuple[Edge, ...]:
     """Return the ends of bins: all numbers, or all dates and times, increasing."""
     said = f"edges of {name!r}"
     given = _validate.non_empty(**{said: edges})
@@ -174,7 +171,7 @@ def checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
     if len(given) > _MOST_EDGES:
         raise ArgumentError(said, f"{len(given):,} edges", f"must be at most {_MOST_EDGES:,}")
     if any(map(periods.is_time, given)):
-        times = periods.checked_times(said, given)
+        times = periods.check_times(said, given)
         _require_increasing(said, edges, times, periods.instant, periods.time_text)
         return times
     found = []
@@ -188,7 +185,7 @@ def checked_edges(name: str, edges: object) -> tuple[Edge, ...]:
         if number != edge:
             raise ArgumentError(said, edge, "is not a 64-bit float; choose the nearest one")
         found.append(number)
-    _require_increasing(said, edges, found, float, number_text)
+    _require_increasing(said, edges, found, float, _number_text)
     return tuple(found)
 
 
@@ -256,11 +253,6 @@ class Column:
     # Labels of bins that were declared, or are names of periods.
     bin_labels: tuple[str, ...] | None = field(repr=False)
     _every: str | None = field(repr=False, eq=False)
-    # Caches.
-    _kept: dict[str, Any] = field(init=False, repr=False, eq=False, factory=dict)
-    labels: tuple[Level, ...] = field(init=False, repr=False, eq=False)
-    other_code: int | None = field(init=False, repr=False, eq=False)
-    missing_code: int | None = field(init=False, repr=False, eq=False)
 
     def __init__(
         self,
@@ -280,76 +272,85 @@ class Column:
             raise ArgumentError(f"domain of {name!r}", "levels and edges", "declare either levels or edges")
         every, named = None, None
         if isinstance(edges, Mapping):
-            edges, named, every = periods.expanded(f"edges of {name!r}", edges)
+            edges, named, every = periods.expand(f"edges of {name!r}", edges)
         declared = levels is not None or edges is not None
         if range is None and step is not None:
             raise ArgumentError(f"step of {name!r}", step, "needs a range: range = [0, 100]")
-        ends = None if edges is None else checked_edges(name, edges)
+        ends = None if edges is None else _check_edges(name, edges)
         self.__attrs_init__(
             name=name,
-            levels=None if levels is None else checked_levels(name, levels),
+            levels=None if levels is None else _check_levels(name, levels),
             edges=ends,
-            other=checked_role(name, "other", other, declared=declared),
-            missing=checked_role(name, "missing", missing, declared=declared),
+            other=_check_role(name, "other", other, declared=declared),
+            missing=_check_role(name, "missing", missing, declared=declared),
             values_in=None if range is None else ValueRange.declared(name, range, step),
-            bin_labels=named if labels is None else checked_labels(name, labels, ends),
+            bin_labels=named if labels is None else _check_labels(name, labels, ends),
             every=every if labels is None else None,
         )
 
-    @other_code.default
-    def _code_of_others(self) -> int | None:
+    @cached_property
+    def labels(self) -> tuple[Level, ...]:
+        """What is published for each code."""
+        declared: tuple[Level, ...] = self._bins() if self.edges is not None else self.levels or ()
+        extra = tuple(dict.fromkeys(label for label in (self.other, self.missing) if label is not None))
+        if not extra:
+            return declared
+        texts = declared if self.edges is not None else self.texts
+        return (*texts, *(label for label in extra if label not in texts))
+
+    @cached_property
+    def other_code(self) -> int | None:
+        """The code of what is not declared; None if it is not counted."""
         return None if self.other is None else self.labels.index(self.other)
 
-    @missing_code.default
-    def _code_of_nulls(self) -> int | None:
+    @cached_property
+    def missing_code(self) -> int | None:
+        """The code of nulls; None if they are not counted."""
         return None if self.missing is None else self.labels.index(self.missing)
 
-    @property
+    @cached_property
     def kind(self) -> Kind:
         """What the declared values are."""
         if self.edges is not None:
             return "bins"
-        return "open" if self.levels is None else kind_of(self.levels[0])
+        return "open" if self.levels is None else level_kind(self.levels[0])
 
-    @property
+    @cached_property
     def dated(self) -> bool:
         """Whether the declared bins are of dates and times."""
         return self.edges is not None and any(map(periods.is_time, self.edges))
 
-    @property
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """The declared levels as the text that values are compared with, in order."""
-        if "texts" not in self._kept:
-            self._kept["texts"] = _texts(self.levels or ())
-        found: tuple[str, ...] = self._kept["texts"]
-        return found
+        return _texts(self.levels or ())
 
     @property
     def size(self) -> int:
         """How many codes there are."""
         return len(self.labels)
 
-    @property
+    @cached_property
     def values(self) -> pa.Array:
         """The labels as an Arrow array, whose type depends on the declaration alone."""
-        if "values" not in self._kept:
-            import pyarrow as pa
+        import pyarrow as pa
 
-            kind = kind_of(self.labels[0]) if self.labels else "text"
-            types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
-            self._kept["values"] = pa.array(self.labels, type=types[kind])
-        return self._kept["values"]
+        kind = level_kind(self.labels[0]) if self.labels else "text"
+        types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
+        return pa.array(self.labels, type=types[kind])
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {text: code for code, text in enumerate(_texts(self.labels))}
 
     def code(self, label: object) -> int:
         """Return the code of a published label, or of the level that it stands for."""
-        if "codes" not in self._kept:
-            self._kept["codes"] = {text: code for code, text in enumerate(_texts(self.labels))}
-        plain = plain_value(label)
-        found = self._kept["codes"].get(_text(plain)) if isinstance(plain, str | int | date) else None
+        plain = _plain_value(label)
+        found = self._codes.get(_text(plain)) if isinstance(plain, str | int | date) else None
         if found is None:
             shown = ", ".join(map(str, self.labels[:5])) + (", ..." if self.size > 5 else "")
             raise ArgumentError(f"level of {self.name!r}", label, f"is not declared; declared are {shown or 'none'}")
-        return int(found)
+        return found
 
     def arguments(self) -> dict[str, Any]:
         """Return the declaration of the column, as arguments of `Column`."""
@@ -388,26 +389,17 @@ class Column:
             return None
         return {"from": self.edges[0], "to": self.edges[-1], "every": self._every}
 
-    @labels.default
-    def _labels(self) -> tuple[Level, ...]:
-        declared: tuple[Level, ...] = self._bins() if self.edges is not None else self.levels or ()
-        extra = tuple(dict.fromkeys(label for label in (self.other, self.missing) if label is not None))
-        if not extra:
-            return declared
-        texts = declared if self.edges is not None else self.texts
-        return (*texts, *(label for label in extra if label not in texts))
-
     def _bins(self) -> tuple[str, ...]:
         if self.bin_labels is not None:
             return self.bin_labels
-        pairs = list(pairwise(map(periods.time_text if self.dated else number_text, self.edges or ())))  # type: ignore[arg-type]
+        pairs = list(pairwise(map(periods.time_text if self.dated else _number_text, self.edges or ())))  # type: ignore[arg-type]
         last = -1 if self.dated else len(pairs) - 1
         return tuple(f"[{low}, {high}{']' if place == last else ')'}" for place, (low, high) in enumerate(pairs))
 
 
 def _texts(levels: tuple[Level, ...]) -> tuple[str, ...]:
     """Return levels of one type as text; those of text as they are."""
-    kind = kind_of(levels[0]) if levels else "text"
+    kind = level_kind(levels[0]) if levels else "text"
     if kind == "text":
         return levels  # type: ignore[return-value]
     return tuple(map(str if kind == "integer" else _text, levels))

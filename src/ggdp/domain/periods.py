@@ -63,7 +63,7 @@ def is_time(edge: object) -> bool:
     return isinstance(edge, date)
 
 
-def checked_times(said: str, edges: tuple[object, ...]) -> tuple[Edge, ...]:
+def check_times(said: str, edges: tuple[object, ...]) -> tuple[Edge, ...]:
     """Return edges of time; the first may be -inf and the last inf."""
     found: list[Edge] = []
     for place, edge in enumerate(edges):
@@ -97,7 +97,7 @@ def time_text(edge: Edge) -> str:
     return edge.isoformat(" ", "seconds" if edge.second else "minutes")
 
 
-def expanded(said: str, declared: Mapping[str, Any]) -> tuple[tuple[date, ...], tuple[str, ...], str]:
+def expand(said: str, declared: Mapping[str, Any]) -> tuple[tuple[date, ...], tuple[str, ...], str]:
     """Return the edges and labels of the periods between two dates, and what the periods are."""
     if set(declared) != {"from", "to", "every"}:
         raise ArgumentError(said, dict(declared), 'as a range needs "from", "to" and "every", nothing else')

@@ -1,14 +1,4 @@
-"""Structural zeros: cells of a domain that cannot occur, declared by patterns.
-
-A pattern gives the codes of some columns; every cell that agrees with it is impossible, whatever the other columns are.
-A cell is possible if it agrees with no pattern.
-
-========  ======================================================================================
-pattern   ((column, code), ...), columns by their places in the domain, in increasing order
-alive     of the columns so far, the patterns that a combination of codes agrees with
-========  ======================================================================================
-
-The public domain of a table: which values each column may have, and the cells that they span.
+"""The public domain of a table: which values each column may have, and the cells that they span.
 
 A cell is a combination of one code of every column. Cells are numbered in domain order, the first column slowest: with
 n_1, n_2, ... codes the cell (c_1, c_2, ...) has the index (c_1 n_2 + c_2) n_3 + ... . The number of cells may be far
@@ -16,7 +6,13 @@ beyond what fits in memory, up to 10^18.
 
 Cells that cannot occur (men among the births) may be declared `impossible`: they are published with no count and no
 noise. Like the levels, they must be known without the data. Declaring them cannot weaken a guarantee, since what is not
-published depends on the declaration alone.
+published depends on the declaration alone. They are declared by patterns: a pattern gives the codes of some columns,
+and every cell that agrees with it is impossible, whatever the other columns are.
+
+========  ======================================================================================
+pattern   ((column, code), ...), columns by their places in the domain, in increasing order
+alive     of the columns so far, the patterns that a combination of codes agrees with
+========  ======================================================================================
 
 References
 ----------
@@ -29,6 +25,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -53,7 +50,7 @@ MOST_PATTERNS = 500
 _MOST_STATES = 20_000
 
 
-def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
+def _count_possible(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
     """Return how many cells match no pattern, exactly.
 
     Claim. Columns are added one by one. Combinations of codes with the same alive patterns have the same continuations,
@@ -84,7 +81,7 @@ def possible_cells(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
     return sum(states.values())
 
 
-def agreeing(
+def _match_patterns(
     codes: Sequence[NDArray[np.int64]], shape: Sequence[int], patterns: Sequence[Pattern]
 ) -> NDArray[np.bool_]:
     """Return which cells, given by their codes, match a pattern."""
@@ -138,8 +135,6 @@ class Domain:
     columns: tuple[Column, ...]
     _patterns: tuple[Pattern, ...]
     _by_name: dict[str, Column] = field(eq=False)
-    # Cache of the number of possible cells.
-    _kept: dict[str, int] = field(init=False, eq=False, factory=dict)
 
     def __init__(
         self, columns: Mapping[str, Any] | Iterable[Column], impossible: Iterable[Mapping[str, Any]] = ()
@@ -192,17 +187,17 @@ class Domain:
                 raise ArgumentError("domain", str(path), f"column {name!r} needs a section [columns.{name}] of its own")
         return cls(columns, content.get("impossible", ()))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(self._by_name)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """How many codes each column has."""
         return tuple(column.size for column in self.columns)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many cells there are."""
         return math.prod(self.shape)
@@ -220,14 +215,12 @@ class Domain:
         """What cannot occur: the places of some columns, and the codes that they do not have together."""
         return tuple(dict(pattern) for pattern in self._patterns)
 
-    @property
+    @cached_property
     def possible_size(self) -> int:
         """How many cells can occur."""
-        if "possible" not in self._kept:
-            self._kept["possible"] = possible_cells(self.shape, self._patterns)
-        return self._kept["possible"]
+        return _count_possible(self.shape, self._patterns)
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether a column has no declared levels, so the cells are unknown."""
         return any(column.kind == "open" for column in self.columns)
@@ -315,7 +308,7 @@ class Domain:
         """
         if not self._patterns:
             return np.ones(np.shape(cells), dtype=np.bool_)
-        return ~agreeing(self.codes(np.asarray(cells, dtype=np.int64)), self.shape, self._patterns)
+        return ~_match_patterns(self.codes(np.asarray(cells, dtype=np.int64)), self.shape, self._patterns)
 
     def labels(self, cell: int) -> tuple[Any, ...]:
         """Return what is published for one cell: a label of each column.

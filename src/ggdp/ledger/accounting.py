@@ -1,6 +1,11 @@
-"""What a kind of accounting is: pure functions of a budget, running totals and charges, all of them plain values.
+"""How costs add up in a ledger: what a release is charged, and when a budget is used up.
 
-Accounting by the sum of the epsilons and the sum of the deltas.
+An `Accounting` is a budget with the rule by which it is spent. Sums are here; Renyi divergences are in
+`renyi_accounting`, noise that is reserved beforehand in `reserved_accounting`. `BudgetWithCaps` is the common budget of
+a ledger with the caps of its analysts under it. Every rule is sound where a release is chosen after earlier results
+were seen (docs/explanation/theory/ledger.md).
+
+**Sums** of the epsilons and of the deltas:
 
 Claim (filter). Let releases be chosen one after another, each by any rule that sees earlier results, and let the i-th
 be (e_i, d_i)-aDP for the data given what was seen. If a release is made only while sum e_i <= E and sum d_i <= D, all
@@ -26,10 +31,6 @@ which allows for the rounding of floats (`Budget.holds`). pDP is charged as the 
 References
 ----------
 Rogers, Roth, Ullman and Vadhan, "Privacy Odometers and Filters", NeurIPS 2016 (filters).
-
-The kinds of accounting by name, and what a ledger stores of them.
-
-The common budget of a ledger, with the caps of its analysts under it.
 """
 
 from __future__ import annotations
@@ -279,16 +280,16 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Accounts:
-    """The accounting of the common budget, and of the cap of each analyst, by the terms of a ledger."""
+class BudgetWithCaps:
+    """The common budget of a ledger, and the cap of each analyst under it."""
 
     terms: LedgerTerms
     common: Accounting
     caps: dict[str, Accounting]
 
     @classmethod
-    def of(cls, terms: LedgerTerms) -> Accounts:
-        """Return the accounts of a ledger."""
+    def of(cls, terms: LedgerTerms) -> BudgetWithCaps:
+        """Return the budget of a ledger."""
         parameters, caps = parsed(terms.parameters), parsed(terms.analysts)
         budget = Budget(Amount.parse(terms.epsilon), Amount.parse(terms.delta))
         return cls(
@@ -333,15 +334,18 @@ class Accounts:
 
     def spent(self, state: State, analyst: str | None) -> Balance:
         """Return what all releases, or those of an analyst with a cap, have cost."""
-        return self.common.spent(state.common) if analyst is None else self._cap(analyst).spent(state.analysts[analyst])
+        accounting, totals = self._of(state, analyst)
+        return accounting.spent(totals)
 
     def remaining(self, state: State, analyst: str | None) -> Balance:
         """Return what remains of the budget, or of the cap of an analyst; without caps all share the budget."""
-        if analyst is None or not self.caps:
-            return self.common.remaining(state.common)
-        return self._cap(analyst).remaining(state.analysts[analyst])
+        accounting, totals = self._of(state, analyst if self.caps else None)
+        return accounting.remaining(totals)
 
-    def _cap(self, analyst: str) -> Accounting:
+    def _of(self, state: State, analyst: str | None) -> tuple[Accounting, Totals]:
+        """Return the accounting and the totals of the common budget, or of the cap of an analyst."""
+        if analyst is None:
+            return self.common, state.common
         if not self.caps:
             raise ArgumentError(
                 "analyst",
@@ -351,11 +355,7 @@ class Accounts:
             )
         if analyst not in self.caps:
             raise ArgumentError("analyst", analyst, f"must be one of {sorted(self.caps)}")
-        return self.caps[analyst]
-
-    def charge(self, request: ChargeRequest) -> Charge:
-        """Return what a release costs."""
-        return self.common.charge(request)
+        return self.caps[analyst], state.analysts[analyst]
 
     def names_unit(self, unit: str | None) -> bool:
         """Return whether words for the units of a release are those of the ledger."""
@@ -397,13 +397,13 @@ class Accounts:
     def charged(self, state: State, charge: Charge, analyst: str | None) -> State:
         """Return the totals after a charge, or raise if it does not fit."""
         after = self.added(state, charge, analyst)
-        if not self.common.keeps(after.common):
-            message = f"the release does not fit in the budget: {self.common.refusal(state.common, charge)}"
-            raise BudgetExceededError(
-                message, requested=Budget.parse(charge).balance, remaining=self.common.remaining(state.common)
-            )
-        if analyst in self.caps and not self.caps[analyst].keeps(after.analysts[analyst]):
-            cap, spent = self.caps[analyst], state.analysts[analyst]
-            message = f"the release does not fit in the cap of the analyst {analyst!r}: {cap.refusal(spent, charge)}"
-            raise BudgetExceededError(message, requested=Budget.parse(charge).balance, remaining=cap.remaining(spent))
+        limits = [("budget", self.common, state.common, after.common)]
+        if analyst in self.caps:
+            cap = f"cap of the analyst {analyst!r}"
+            limits.append((cap, self.caps[analyst], state.analysts[analyst], after.analysts[analyst]))
+        for limit, accounting, before, totals in limits:
+            if not accounting.keeps(totals):
+                message = f"the release does not fit in the {limit}: {accounting.refusal(before, charge)}"
+                requested, remaining = Budget.parse(charge).balance, accounting.remaining(before)
+                raise BudgetExceededError(message, requested=requested, remaining=remaining)
         return after

@@ -1,9 +1,8 @@
-"""Budgets and what is left of them, in exact amounts.
+"""Budgets and what remains of them, in exact amounts of epsilon and delta.
 
-Exact amounts of epsilon and delta: whole numbers of 10^-40, which are added without rounding.
-
-Powers of ten and not of two: a budget of 1 must hold ten releases of 0.1, and no power of two divides 1/10. What was
-typed as a decimal is exact here; any other number is rounded once, a charge up and a budget down, by less than 10^-40.
+An amount is a whole number of 10^-40, so that sums are not rounded. Powers of ten and not of two: a budget of 1 must
+hold ten releases of 0.1, and no power of two divides 1/10. What was typed as a decimal is exact here; any other number
+is rounded once, a charge up and a budget down, by less than 10^-40.
 
 Examples
 --------

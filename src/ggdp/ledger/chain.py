@@ -1,9 +1,7 @@
-"""The terms of a ledger, fixed when it is made: whom it protects, how much, and how costs add up.
-
-Records of a ledger, chained by hashes: charges, published files, reserved laws.
+"""The terms and records of a ledger, chained by hashes: how they are written, verified and exported.
 
 =======  ====================================================================================
-terms    what is fixed when a ledger is made: budget, unit, neighbours, accounting, caps
+terms    what is fixed when a ledger is created: budget, unit, neighbours, accounting, caps
 genesis  the SHA-256 of the terms
 record   one appended row; its hash covers the genesis, all its columns and the hash before it
 head     number and hash of the last record; the genesis where there is none
@@ -13,14 +11,10 @@ entry    a charge; entries have numbers of their own, 1, 2, ..., which manifests
 A record is never changed: the files of a release are a record of their own, after that of the charge. Since each hash
 covers the terms and every hash before it, two ledgers with the same head have the same records.
 
-Whether the records of a ledger are those that were written.
-
-Found are every edit of a column of a row, every record that was removed, added, exchanged or cut off at the end, and
-totals that do not follow from the charges or are above the budget. Not found are a whole file that was put back to an
-older copy, records cut off together with a head that was set back to match, and a chain that was written anew from some
-record on by somebody who computes its hashes: for these, keep the head elsewhere and compare.
-
-The records of a ledger as text.
+Verification finds every edit of a column of a row, every record that was removed, added, exchanged or cut off at the
+end, and totals that do not follow from the charges or are above the budget. It does not find a whole file that was put
+back to an older copy, records cut off together with a head that was set back to match, or a chain that was written anew
+from some record on by somebody who computes its hashes: for these, keep the head elsewhere and compare.
 """
 
 from __future__ import annotations
@@ -35,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
-from ggdp.ledger.accounting import Accounts, checked_accounting, chosen_parameters
+from ggdp.ledger.accounting import BudgetWithCaps, checked_accounting, chosen_parameters
 from ggdp.ledger.budgets import Budget
 from ggdp.ledger.charge_request import ChargeRequest, canonical, digest_of, parsed
 from ggdp.privacy.neighbours import validated_neighbours
@@ -204,11 +198,6 @@ class Record:
         return digest_of({"ledger": genesis, **columns})
 
 
-def chained(record: Record, genesis: str) -> Record:
-    """Return a record with its hash."""
-    return replace(record, hash=record.hashed(genesis))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryReference:
     """How a manifest names a charge: the identity of the ledger, and the number of the entry."""
@@ -218,7 +207,7 @@ class EntryReference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reference as plain values."""
-        return {"identity": self.identity, "entry": self.entry}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,8 +297,8 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
         raise TamperingError(message)
     genesis = previous = terms.genesis
     try:
-        accounts = Accounts.of(terms)
-        state = accounts.opening()
+        budget = BudgetWithCaps.of(terms)
+        state = budget.opening()
     except (ValueError, KeyError, TypeError, AttributeError):
         message = "what the ledger says of itself, such as its budget, is not what it was made with"
         raise TamperingError(message) from None
@@ -322,7 +311,7 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
         if record.previous != previous or record.hashed(genesis) != record.hash:
             message = f"record {number} was changed, or does not belong to this ledger"
             raise TamperingError(message)
-        state = _followed(accounts, state, record, published, reserved)
+        state = _followed(budget, state, record, published, reserved)
         previous = record.hash
         seen.add(previous)
     if (number, previous) != (head.number, head.hash):
@@ -337,11 +326,11 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
 
 
 def _followed(
-    accounts: Accounts, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
+    budget: BudgetWithCaps, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
 ) -> State:
     """Return the totals after a record, if it says the same and keeps the budget."""
     try:
-        after = _after(accounts, state, record, published, reserved)
+        after = _after(budget, state, record, published, reserved)
     except BudgetExceededError:
         message = f"record {record.number} reserves laws that together pass the budget"
         raise TamperingError(message) from None
@@ -350,30 +339,30 @@ def _followed(
     if after is None or record.totals != canonical(after.to_dict()):
         message = f"record {record.number} does not follow from the records before it"
         raise TamperingError(message)
-    if not accounts.keeps(after):
+    if not budget.keeps(after):
         message = f"record {record.number} passes the budget"
         raise TamperingError(message)
     return after
 
 
 def _after(
-    accounts: Accounts, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
+    budget: BudgetWithCaps, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
 ) -> State | None:
     content: dict[str, Any] = parsed(record.content)
     if record.content != canonical(content):
         return None
     if record.kind == "charge":
-        before = accounts.protecting(state, content.get("protects"), content["unit"])
-        return accounts.added(before, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
+        before = budget.protecting(state, content.get("protects"), content["unit"])
+        return budget.added(before, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
     if record.kind == "publication":
         known = record.entry is not None and 1 <= record.entry <= state.entries and record.entry not in published
         published.add(record.entry or 0)
         return state if known else None
     if record.kind == "reservation" and state.entries == 0 and record.entry is None:
         reserved.extend((ChargeRequest.from_dict(part), part["count"]) for part in content["reserved"])
-        accounts.common.require_budget(reserved)  # type: ignore[attr-defined]
+        budget.common.require_budget(reserved)  # type: ignore[attr-defined]
         laws = [(request.law, count) for request, count in reserved[-len(content["reserved"]) :]]
-        return replace(state, common=accounts.common.reserved(state.common, laws))  # type: ignore[attr-defined]
+        return replace(state, common=budget.common.reserved(state.common, laws))  # type: ignore[attr-defined]
     return None
 
 

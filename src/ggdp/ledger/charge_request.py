@@ -1,7 +1,4 @@
-"""What a release asks a ledger for: all of it public, and known before the data are read.
-
-One text for plain values, which is what is stored, hashed and compared.
-"""
+"""What a release asks a ledger for: all of it public, known before the data are read, and hashed as one text."""
 
 from __future__ import annotations
 
@@ -64,11 +61,9 @@ def _losses(losses: Iterable[CountedLoss] | None) -> tuple[CountedLoss, ...]:
 
 
 def _words(unit: str | None) -> str | None:
-    if unit is None:
-        return None
-    if not isinstance(unit, str):
+    if unit is not None and not isinstance(unit, str):
         raise ArgumentTypeError("unit", unit, "must be words, such as 'person'")
-    return unit.strip()
+    return None if unit is None else unit.strip()
 
 
 def _column(protects: str | None) -> str | None:

@@ -1,9 +1,4 @@
-"""The durable budget of one set of people: what may be released of them, and what was.
-
-A ledger inside one transaction of its store: its state, and the records that are appended to it.
-
-What can be read of a ledger: its terms, totals and records, and whether they are those that were written.
-"""
+"""The durable budget of one set of people: what may be released of them, and what was."""
 
 from __future__ import annotations
 
@@ -15,12 +10,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
+from ggdp.composition.parts import MOST_TIMES
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
-from ggdp.ledger.accounting import Accounts, State
+from ggdp.ledger.accounting import BudgetWithCaps, State
 from ggdp.ledger.budgets import Budget
-from ggdp.ledger.chain import Entry, Head, Record, chained, kept_hash, new_terms, require_chain, require_head
+from ggdp.ledger.chain import Entry, Head, Record, exported, kept_hash, new_terms, require_chain, require_head
 from ggdp.ledger.charge_request import ChargeRequest, canonical, charge_request_of, parsed
-from ggdp.ledger.reserved_accounting import law_in_words, reserved_laws
+from ggdp.ledger.reserved_accounting import ReservedAccounting, law_in_words, reserved_laws
 from ggdp.ledger.store import Store
 from ggdp.privacy.neighbours import validated_neighbours
 
@@ -68,25 +64,25 @@ class LedgerTransaction:
     """The rows of a ledger with its last state. Each method appends at most one record."""
 
     rows: Rows
-    accounts: Accounts
+    budget: BudgetWithCaps
     head: Head
     state: State
 
     @classmethod
-    def begin(cls, rows: Rows, accounts: Accounts, name: str, seen: Head) -> LedgerTransaction:
+    def begin(cls, rows: Rows, budget: BudgetWithCaps, name: str, seen: Head) -> LedgerTransaction:
         """Return head and totals, if the last record is whole and the ledger is the one whose head was seen."""
         terms, head = rows.terms()
-        require_identity(accounts.terms, terms, name)
+        require_identity(budget.terms, terms, name)
         last = rows.record(head.number) if head.number else None
         require_head(terms, head, last)
         require_seen(seen, terms, head, rows, name)
-        return cls(rows, accounts, head, accounts.opening() if last is None else State.parse(last.totals))
+        return cls(rows, budget, head, budget.opening() if last is None else State.parse(last.totals))
 
     def charged(self, asked: ChargeRequest, charge: Charge, analyst: str | None) -> State:
         """Return the totals after a release, or raise if it does not fit; of reserved laws the error says which."""
-        before = self.accounts.protecting(self.state, asked.protects, asked.unit)
+        before = self.budget.protecting(self.state, asked.protects, asked.unit)
         try:
-            return self.accounts.charged(before, charge, analyst)
+            return self.budget.charged(before, charge, analyst)
         except BudgetExceededError as refused:
             if refused.remaining.laws is None:
                 raise
@@ -103,10 +99,7 @@ class LedgerTransaction:
 
     def reserve(self, added: Sequence[tuple[ChargeRequest, int]]) -> float:
         """Append laws that are reserved, and return the proved delta of all of them; or raise if they do not fit."""
-        # Loads the proofs of compositions, which no charge needs.
-        from ggdp.ledger.reserved_accounting import ReservedAccounting
-
-        books = self.accounts.common
+        books = self.budget.common
         assert isinstance(books, ReservedAccounting)
         if self.state.entries:
             message = "laws are reserved before the first release, and this ledger has charged one; make a new ledger"
@@ -152,7 +145,7 @@ class LedgerTransaction:
             totals=canonical(state.to_dict()),
             previous=self.head.hash,
         )
-        whole = chained(record, self.accounts.terms.genesis)
+        whole = replace(record, hash=record.hashed(self.budget.terms.genesis))
         self.rows.append(whole)
         self.head, self.state = Head(whole.number, whole.hash), state
         return whole
@@ -165,7 +158,7 @@ class WhatIf:
     Attributes
     ----------
     left : tuple of float
-        What is left after the first, the second and so on, as `ReadableLedger.burn_down` counts it.
+        What is left after the first, the second and so on, as `Ledger.burn_down` counts it.
     remaining : Balance or None
         What would remain after the first, exactly; None if it does not fit.
     refusal : str or None
@@ -182,13 +175,44 @@ class WhatIf:
         return len(self.left)
 
 
-class ReadableLedger:
-    """A ledger as it is read; `Ledger` adds what is written.
+class Ledger:
+    """The durable budget of one set of people.
+
+    A release is charged before any row of the data is read, in one transaction that is on disk when it returns; a
+    release that does not fit is refused. A charge is never refunded: what fails after it costs budget, not privacy.
 
     Parameters
     ----------
     url : str or path
-        The path of an SQLite file, or ``postgresql://USER@HOST/DATABASE``.
+        The path of an SQLite file, or ``postgresql://USER@HOST/DATABASE``, which needs the extra `postgres`.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, or it cannot be opened.
+
+    Notes
+    -----
+    Claim: all releases charged to a ledger together keep its budget, for data sets that differ by one of its units,
+    even where each was chosen after the results of earlier ones were seen. Proof: `ggdp.ledger.accounting` for each
+    kind; a charge is committed before its release begins, and the totals of a ledger never pass its budget, since all
+    writers wait for one lock.
+
+    Examples
+    --------
+    >>> import ggdp, tempfile
+    >>> path = tempfile.mkdtemp() + "/patients.ledger"
+    >>> ledger = ggdp.Ledger.create(path, ggdp.PureDP(1.0), unit="patients")
+    >>> counts = ggdp.Mechanism(
+    ...     ggdp.calibrate(ggdp.PureDP(0.1), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    ... )
+    >>> release = counts.release([120, 3, 0, 57], ledger=ledger)
+    >>> print(ledger.remaining())
+    epsilon = 0.9, delta = 0
+    >>> ledger.would_allow(ggdp.PureDP(0.95, "add-remove"))
+    False
+    >>> ledger.verify().number
+    1
     """
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
@@ -196,10 +220,59 @@ class ReadableLedger:
         with self._store.reading() as rows:
             terms, self._seen = rows.terms()
         try:
-            self._accounts = Accounts.of(terms)
+            self._budget = BudgetWithCaps.of(terms)
         except (ValueError, KeyError, TypeError, AttributeError):
             message = f"{self._store.name}: what the ledger says of itself, such as its budget, was changed"
             raise TamperingError(message) from None
+
+    @classmethod
+    def create(
+        cls,
+        url: str | os.PathLike[str],
+        budget: PureDP | ApproxDP,
+        *,
+        accounting: str = "sum",
+        neighbours: Neighbours = "add-remove",
+        unit: str = "person",
+        analysts: Mapping[str, PureDP | ApproxDP] | None = None,
+    ) -> Ledger:
+        """Make a new ledger; an existing file or ledger is never replaced.
+
+        Parameters
+        ----------
+        url : str or path
+            The path of an SQLite file that does not exist, or ``postgresql://USER@HOST/DATABASE``.
+        budget : PureDP or ApproxDP
+            What all releases together may cost, read as the decimals that were typed.
+        accounting : {"sum", "renyi", "reserved"}, default "sum"
+            How costs add up: sums of epsilon and delta; Renyi divergences; laws of noise reserved before first use.
+        neighbours : {"add-remove", "replace-one"}, default "add-remove"
+            The relation of neighbours of all its releases.
+        unit : str, default "person"
+            Who is protected. A release that names its units (`unit_name`) must use the same words; one that does not
+            must take the same for one unit as earlier releases, such as a row.
+        analysts : mapping of str to PureDP or ApproxDP, optional
+            Caps of single analysts, under the common budget. Each release must then name one of them.
+
+        Examples
+        --------
+        >>> import ggdp, tempfile
+        >>> path = tempfile.mkdtemp() + "/people.ledger"
+        >>> ledger = Ledger.create(path, ggdp.ApproxDP(3.0, 1e-6), analysts={"ana": ggdp.ApproxDP(1.0, 1e-6)})
+        >>> print(ledger.remaining("ana"))
+        epsilon = 1, delta = 1e-06
+        """
+        terms = new_terms(
+            budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=analysts or {}, created=now()
+        )
+        Store(url).create(terms)
+        return cls(url)
+
+    @staticmethod
+    def upgrade(url: str | os.PathLike[str]) -> Ledger:
+        """Migrate a ledger that an older ggdp made to the present schema, and return it; no record changes."""
+        Store(url).upgrade()
+        return Ledger(url)
 
     @property
     def identity(self) -> str:
@@ -250,14 +323,14 @@ class ReadableLedger:
     def spent(self, analyst: str | None = None) -> Balance:
         """Return what all releases, or those of an analyst if there are caps, have cost, exactly."""
         with self._reading() as present:
-            return self._accounts.spent(present.state, analyst)
+            return self._budget.spent(present.state, analyst)
 
     def remaining(self, analyst: str | None = None) -> Balance:
         """Return what remains of the budget, or of the cap of an analyst if there are caps, exactly."""
         if analyst is not None:
             _validate.words(analyst=analyst)
         with self._reading() as present:
-            return self._accounts.remaining(present.state, analyst)
+            return self._budget.remaining(present.state, analyst)
 
     def records(self) -> tuple[Record, ...]:
         """Return all records of the chain, in their order."""
@@ -281,8 +354,8 @@ class ReadableLedger:
         found = self.records()
         states = [State.parse(record.totals) for record in found if record.kind == "charge"]
         before = [State.parse(record.totals) for record in found if record.kind == "reservation"]
-        opening = before[-1] if before else self._accounts.opening()
-        return [self._accounts.common.left(state.common) for state in (opening, *states)]
+        opening = before[-1] if before else self._budget.opening()
+        return [self._budget.common.left(state.common) for state in (opening, *states)]
 
     def would_allow(self, request: Asked, analyst: str | None = None) -> bool:
         """Return whether a release fits in what remains now. Nothing is charged.
@@ -333,12 +406,12 @@ class ReadableLedger:
         left: list[float] = []
         remaining, refusal = None, None
         with self._reading() as present:
-            state = self._accounts.protecting(present.state, asked.protects, asked.unit)
+            state = self._budget.protecting(present.state, asked.protects, asked.unit)
             try:
                 for _ in range(most):
-                    state = self._accounts.charged(state, charge, analyst)
-                    remaining = remaining or self._accounts.remaining(state, analyst)
-                    left.append(self._accounts.common.left(state.common))
+                    state = self._budget.charged(state, charge, analyst)
+                    remaining = remaining or self._budget.remaining(state, analyst)
+                    left.append(self._budget.common.left(state.common))
             except BudgetExceededError as refused:
                 refusal = str(refused)
         return WhatIf(left=tuple(left), remaining=remaining, refusal=refusal)
@@ -360,9 +433,9 @@ class ReadableLedger:
         """
         kept = None if head is None else kept_hash(head)
         seen = self._seen
-        damaged = self._store.damage()
-        if damaged is not None:
-            raise TamperingError(damaged)
+        foreign = self._store.foreign()
+        if foreign is not None:
+            raise TamperingError(foreign)
         with self._store.reading() as rows:
             terms, found = rows.terms()
             require_identity(self._terms, terms, self.name)
@@ -373,130 +446,7 @@ class ReadableLedger:
 
     def export(self, format: str = "jsonl") -> str:  # noqa: A002 - the word of the command line
         """Return all records as text: JSON, one line each, or CSV."""
-        from ggdp.ledger.chain import exported
-
         return exported(self.records(), format)
-
-    def __repr__(self) -> str:
-        return f"<Ledger {self.identity} of {self.name}, {self.accounting} accounting, unit {self.unit!r}>"
-
-    @property
-    def _terms(self) -> LedgerTerms:
-        return self._accounts.terms
-
-    @contextmanager
-    def _reading(self) -> Iterator[LedgerTransaction]:
-        # Taken before the transaction begins: another thread may charge during it.
-        seen = self._seen
-        with self._store.reading() as rows:
-            present = LedgerTransaction.begin(rows, self._accounts, self.name, seen)
-            self._remember(present.head)
-            yield present
-
-    def _remember(self, head: Head) -> None:
-        """Keep the newest head; of two threads that do so at once, either one's was seen."""
-        if head.number > self._seen.number:
-            self._seen = head
-
-    def _cost(self, request: Asked, analyst: str | None) -> tuple[ChargeRequest, Charge]:
-        """Return what is asked for and costs; proved before a lock is taken, so that others need not wait for it."""
-        asked = charge_request_of(request)
-        self._accounts.require_same(asked)
-        self._accounts.require_analyst(analyst)
-        return asked, self._accounts.charge(asked)
-
-
-_SHA256 = re.compile("[0-9a-f]{64}")
-
-
-class Ledger(ReadableLedger):
-    """The durable budget of one set of people.
-
-    A release is charged before any row of the data is read, in one transaction that is on disk when it returns; a
-    release that does not fit is refused. A charge is never refunded: what fails after it costs budget, not privacy.
-
-    Parameters
-    ----------
-    url : str or path
-        The path of an SQLite file, or ``postgresql://USER@HOST/DATABASE``, which needs the extra `postgres`.
-
-    Raises
-    ------
-    LedgerError
-        If there is no ledger, or it cannot be opened.
-
-    Notes
-    -----
-    Claim: all releases charged to a ledger together keep its budget, for data sets that differ by one of its units,
-    even where each was chosen after the results of earlier ones were seen. Proof: `ggdp.ledger.accounting` for each
-    kind; a charge is committed before its release begins, and the totals of a ledger never pass its budget, since all
-    writers wait for one lock.
-
-    Examples
-    --------
-    >>> import ggdp, tempfile
-    >>> path = tempfile.mkdtemp() + "/patients.ledger"
-    >>> ledger = ggdp.Ledger.create(path, ggdp.PureDP(1.0), unit="patients")
-    >>> counts = ggdp.Mechanism(
-    ...     ggdp.calibrate(ggdp.PureDP(0.1), ggdp.Sensitivity.histogram(), order=1, support="integer")
-    ... )
-    >>> release = counts.release([120, 3, 0, 57], ledger=ledger)
-    >>> print(ledger.remaining())
-    epsilon = 0.9, delta = 0
-    >>> ledger.would_allow(ggdp.PureDP(0.95, "add-remove"))
-    False
-    >>> ledger.verify().number
-    1
-    """
-
-    @classmethod
-    def create(
-        cls,
-        url: str | os.PathLike[str],
-        budget: PureDP | ApproxDP,
-        *,
-        accounting: str = "sum",
-        neighbours: Neighbours = "add-remove",
-        unit: str = "person",
-        analysts: Mapping[str, PureDP | ApproxDP] | None = None,
-    ) -> Ledger:
-        """Make a new ledger; an existing file or ledger is never replaced.
-
-        Parameters
-        ----------
-        url : str or path
-            The path of an SQLite file that does not exist, or ``postgresql://USER@HOST/DATABASE``.
-        budget : PureDP or ApproxDP
-            What all releases together may cost, read as the decimals that were typed.
-        accounting : {"sum", "renyi", "reserved"}, default "sum"
-            How costs add up: sums of epsilon and delta; Renyi divergences; laws of noise reserved before first use.
-        neighbours : {"add-remove", "replace-one"}, default "add-remove"
-            The relation of neighbours of all its releases.
-        unit : str, default "person"
-            Who is protected. A release that names its units (`unit_name`) must use the same words; one that does not
-            must take the same for one unit as earlier releases, such as a row.
-        analysts : mapping of str to PureDP or ApproxDP, optional
-            Caps of single analysts, under the common budget. Each release must then name one of them.
-
-        Examples
-        --------
-        >>> import ggdp, tempfile
-        >>> path = tempfile.mkdtemp() + "/people.ledger"
-        >>> ledger = Ledger.create(path, ggdp.ApproxDP(3.0, 1e-6), analysts={"ana": ggdp.ApproxDP(1.0, 1e-6)})
-        >>> print(ledger.remaining("ana"))
-        epsilon = 1, delta = 1e-06
-        """
-        terms = new_terms(
-            budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=analysts or {}, created=now()
-        )
-        Store(url).create(terms)
-        return cls(url)
-
-    @staticmethod
-    def upgrade(url: str | os.PathLike[str]) -> Ledger:
-        """Migrate a ledger that an older ggdp made to the present schema, and return it; no record changes."""
-        Store(url).upgrade()
-        return Ledger(url)
 
     def charge(self, request: Asked, analyst: str | None = None) -> Entry:
         """Charge a release, before any of its data are read. When this returns, the charge is on disk.
@@ -564,7 +514,7 @@ class Ledger(ReadableLedger):
         if not added:
             raise ArgumentError("laws", [], "must not be empty")
         for request, _ in added:
-            self._accounts.require_same(request)
+            self._budget.require_same(request)
         with self._writing() as present:
             return present.reserve(added)
 
@@ -585,13 +535,44 @@ class Ledger(ReadableLedger):
         with self._writing() as present:
             present.publish(number, digests)
 
+    def __repr__(self) -> str:
+        return f"<Ledger {self.identity} of {self.name}, {self.accounting} accounting, unit {self.unit!r}>"
+
+    @property
+    def _terms(self) -> LedgerTerms:
+        return self._budget.terms
+
+    @contextmanager
+    def _reading(self) -> Iterator[LedgerTransaction]:
+        # Taken before the transaction begins: another thread may charge during it.
+        seen = self._seen
+        with self._store.reading() as rows:
+            present = LedgerTransaction.begin(rows, self._budget, self.name, seen)
+            self._remember(present.head)
+            yield present
+
     @contextmanager
     def _writing(self) -> Iterator[LedgerTransaction]:
         seen = self._seen
         with self._store.writing() as rows:
-            present = LedgerTransaction.begin(rows, self._accounts, self.name, seen)
+            present = LedgerTransaction.begin(rows, self._budget, self.name, seen)
             yield present
         self._remember(present.head)
+
+    def _remember(self, head: Head) -> None:
+        """Keep the newest head; of two threads that do so at once, either one's was seen."""
+        if head.number > self._seen.number:
+            self._seen = head
+
+    def _cost(self, request: Asked, analyst: str | None) -> tuple[ChargeRequest, Charge]:
+        """Return what is asked for and costs; proved before a lock is taken, so that others need not wait for it."""
+        asked = charge_request_of(request)
+        self._budget.require_same(asked)
+        self._budget.require_analyst(analyst)
+        return asked, self._budget.common.charge(asked)
+
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
@@ -606,9 +587,6 @@ def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
 
 def _counted(law: Asked | tuple[Asked, int]) -> tuple[ChargeRequest, int]:
     """Return a law with how many times it is reserved."""
-    # Loads the proofs of compositions, which no charge needs.
-    from ggdp.composition.parts import MOST_TIMES
-
     request, count = law if isinstance(law, tuple) else (law, 1)
     return charge_request_of(request), _validate.integer(count=count, at_least=1, at_most=MOST_TIMES)
 

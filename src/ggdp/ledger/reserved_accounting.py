@@ -1,6 +1,4 @@
-"""Reserved laws in words: which noise was reserved, and how often it can still be used.
-
-Accounting by laws of noise that are reserved before the first release.
+"""Accounting by noise distributions that are reserved before the first release, and which of them are left.
 
 Claim. Let a multiset of laws of noise be fixed before anything is released, and let the composition of all of them be
 (e, d)-aDP. If every release uses up one law of the multiset that was not used before, then all releases together are
@@ -11,7 +9,7 @@ and stopping is then a function of independent draws from all pairs of the multi
 processing of the product of the pairs, which is what `ggdp.composition` bounds. (The pairs are looked at in an adaptive
 order, but each is independent of all that was seen before it is looked at, so nothing changes if all are drawn first.)
 
-A release known by its guarantee alone is a law too: the pair of randomised response with its epsilon and delta.
+A release known by its guarantee alone has a law too: the pair of randomized response with its epsilon and delta.
 """
 
 from __future__ import annotations

@@ -17,18 +17,8 @@ sync (`benchmarks/results/ledger.md`). No power failure can bring back the state
 
 Connections are opened for each transaction and closed after it: none is carried into a forked process.
 
-The tables of a ledger, as the newest migration leaves them.
-
-What a database has that no ledger has: damaged pages, triggers, views, rules, policies, tables that a crash empties.
-
-The chain of records covers what is stored. These decide what is stored later, or whether it lasts.
-
-What went wrong in a database, in the words of whoever uses the ledger.
-
-Migrations of the schema, by Alembic.
-
-Opening a ledger never changes its schema: one of an older schema is refused with the call that migrates it, and one of
-a newer schema with the advice to update ggdp. So no process changes tables under another one that is in use.
+Opening a ledger never changes its schema: an older one is refused with the call that migrates it (by Alembic), a newer
+one with the advice to update ggdp. So no process changes tables under another one that is in use.
 """
 
 from __future__ import annotations
@@ -65,45 +55,35 @@ APPLICATION = int.from_bytes(b"ggdp", "big")
 
 METADATA = MetaData()
 
-# The terms of the ledger, and its head.
+_TYPES = {"int": Integer, "int | None": Integer, "str": Text, "str | None": Text}
+
+
+def _columns(record: type) -> list[Column[Any]]:
+    """Return a column for each field of a record."""
+    types = {part.name: str(part.type) for part in fields(record)}
+    return [Column(name, _TYPES[kind], nullable="None" in kind) for name, kind in types.items()]
+
+
+# The tables as the newest migration leaves them. One row has the terms of the ledger, and its head.
 terms = Table(
     "ggdp_ledger",
     METADATA,
-    # One ledger, one row.
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("identity", Text, nullable=False),
-    Column("format", Integer, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("epsilon", Text, nullable=False),
-    Column("delta", Text, nullable=False),
-    Column("neighbours", Text, nullable=False),
-    Column("unit", Text, nullable=False),
-    Column("accounting", Text, nullable=False),
-    Column("parameters", Text, nullable=False),
-    Column("analysts", Text, nullable=False),
+    *_columns(LedgerTerms),
     Column("head_number", Integer, nullable=False),
     Column("head_hash", Text, nullable=False),
     CheckConstraint("id = 1", name="ggdp_one_ledger"),
     sqlite_strict=True,
 )
-
 records = Table(
     "ggdp_records",
     METADATA,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False),
-    Column("entry", Integer),
-    Column("time", Text, nullable=False),
-    Column("analyst", Text),
-    Column("content", Text, nullable=False),
-    Column("totals", Text, nullable=False),
-    Column("previous", Text, nullable=False),
-    Column("hash", Text, nullable=False),
+    *_columns(Record)[1:],
     # One charge of a number, and its files once.
     UniqueConstraint("kind", "entry", name="ggdp_one_of_a_kind"),
     sqlite_strict=True,
 )
-
 versions = Table(VERSIONS, MetaData(), Column("version_num", Text))
 
 
@@ -122,7 +102,7 @@ _ON_SERVER = sa.text("""
 """)
 
 
-def file_damage(connection: Connection) -> str | None:
+def _foreign_in_file(connection: Connection) -> str | None:
     """Return what an SQLite file has that no ledger has; None if it is sound."""
     found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
     if found != ["ok"]:
@@ -132,7 +112,7 @@ def file_damage(connection: Connection) -> str | None:
     return f"the file has a trigger or a view, {added[0]!r}, which no ledger has" if added else None
 
 
-def server_damage(connection: Connection) -> str | None:
+def _foreign_on_server(connection: Connection) -> str | None:
     """Return what the tables on a PostgreSQL server have that no ledger has; None if they are sound."""
     for table, found in connection.execute(_ON_SERVER, {"names": list(_TABLES)}):
         if found is not None:
@@ -395,10 +375,14 @@ class Store:
         except _FAILURES as failed:
             raise explained(self.name, failed, "commit") from None
 
-    def damage(self) -> str | None:
-        """Return what the database has that no ledger has; None if it is sound."""
+    def foreign(self) -> str | None:
+        """Return what the database has that no ledger has, such as a trigger; None if it is sound.
+
+        The chain of records covers what is stored. Triggers, rules and the like decide what is stored later, or whether
+        it lasts.
+        """
         with self.reading() as rows:
-            return (server_damage if self.path is None else file_damage)(rows.connection)
+            return (_foreign_on_server if self.path is None else _foreign_in_file)(rows.connection)
 
     def _require_file(self) -> None:
         if self.path is None:

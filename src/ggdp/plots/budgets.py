@@ -103,7 +103,7 @@ def plot_burn_down(ledger: Ledger, *, what_if: WhatIf | None = None) -> Figure:
     ledger : Ledger
         The ledger.
     what_if : WhatIf, optional
-        Further releases, drawn as a dashed line: what `ReadableLedger.what_if` returned. At most 12 of them.
+        Further releases, drawn as a dashed line: what `Ledger.what_if` returned. At most 12 of them.
 
     Examples
     --------
