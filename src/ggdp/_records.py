@@ -1,29 +1,180 @@
-"""Fields of records that are checked when the record is made."""
+"""Fields of records: checked when the record is made, and documented for each door through which they are set.
+
+A field that users set is declared once, with its documentation and its flags. Python signatures and their docstrings,
+the command line, TOML files and the explorer's form are derived from these declarations.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+import inspect
+import textwrap
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from attrs import Converter, field
+from attrs import Converter, Factory, evolve, field, fields, fields_dict, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from attrs import Attribute
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+_OPTION = "option"
+_WIDTH, _INDENT = 112, "    "
+
+
+@frozen
+class Flag:
+    """A flag of the command line, and the input of the explorer's form that stands for it.
+
+    Attributes
+    ----------
+    name : str
+        The flag without its dashes, with underscores.
+    kind : type
+        What is typed: a type that typer knows.
+    help : str
+        Its line in ``--help``.
+    metavar : str, optional
+        What stands for the value in ``--help``.
+    default : object
+        Its value where it is not given.
+    required : bool
+        Whether it must be given.
+    label : str, optional
+        The label of its input in the explorer; None if it has none.
+    """
+
+    name: str
+    kind: Any
+    help: str
+    metavar: str | None = None
+    default: Any = None
+    required: bool = False
+    label: str | None = None
+
+    @property
+    def typed(self) -> str:
+        """The flag as it is typed."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+@frozen
+class Option:
+    """What is known of a field that users set, next to its type and its check.
+
+    Attributes
+    ----------
+    kind, doc : str
+        Its type and its description in docstrings.
+    flags : tuple of Flag
+        Flags that it is read from; none if the command line cannot set it.
+    key : str, optional
+        Its key in a TOML file, with the table that holds it ("unit.column"); by default its name.
+    """
+
+    kind: str
+    doc: str
+    flags: tuple[Flag, ...] = ()
+    key: str | None = None
+
+
+def documented(kind: str, doc: str, *flags: Flag, key: str | None = None) -> dict[str, Option]:
+    """Return the metadata of a field: ``field(converter=..., metadata=documented("str", "The column."))``."""
+    return {_OPTION: Option(kind, doc, flags, key)}
+
+
+def like(record: type, name: str, **changed: Any) -> dict[str, Option]:  # noqa: ANN401 - attributes of an option
+    """Return the metadata of a field of another record, perhaps with changes."""
+    return {_OPTION: evolve(fields_dict(record)[name].metadata[_OPTION], **changed)}
+
+
+def option(
+    default: Default,
+    kind: str,
+    doc: str,
+    *flags: Flag,
+    check: Callable[..., Any] | None = None,
+    key: str | None = None,
+    **limits: object,
+) -> Any:  # noqa: ANN401 - type checkers take the field's own type
+    """Return a documented field with a default, whose other values are checked as in `checked`."""
+    metadata = documented(kind, doc, *flags, key=key)
+    return field(default=default, metadata=metadata) if check is None else _field(check, default, metadata, limits)
 
 
 def checked(check: Callable[..., Value], *, default: Default, **limits: object) -> Value | Default:
     """Return a field with a default, whose other values are checked and converted, as by `ggdp._validate.integer`.
 
-    Errors name the field: ``max_cells: int | None = checked(_validate.integer, default=None, at_least=1)``. Fields
-    without a default take a named function, ``field(converter=...)``: type checkers know no others, and would take this
-    call for a default.
+    Errors name the field: ``scale: float | None = checked(_validate.positive, default=None)``. Fields without a default
+    take a named function, ``field(converter=...)``: type checkers know no others, and would take this call for a
+    default.
     """
+    return cast("Value | Default", _field(check, default, {}, limits))
 
+
+def _field(check: Callable[..., Any], default: object, metadata: dict[str, Any], limits: dict[str, object]) -> Any:  # noqa: ANN401
     def converted(value: object, part: Attribute[Any]) -> object:
         return value if value is default else check(**{part.name: value}, **limits)
 
-    return cast("Value | Default", field(default=default, converter=Converter(converted, takes_field=True)))
+    return field(default=default, converter=Converter(converted, takes_field=True), metadata=metadata)
+
+
+@cache
+def options(*records: type) -> Mapping[str, tuple[Attribute[Any], Option]]:
+    """Return the fields of records that users set, by their names, as in a call: those given by position first.
+
+    A field of several records stands where the last of them has it.
+    """
+    found: dict[str, Attribute[Any]] = {}
+    for record in records:
+        for part in fields(record):
+            if _OPTION in part.metadata:
+                found.pop(part.name, None)
+                found[part.name] = part
+    ordered = sorted(found.values(), key=lambda part: part.kw_only)
+    return MappingProxyType({part.name: (part, part.metadata[_OPTION]) for part in ordered})
+
+
+def takes(
+    record: Callable[Arguments, object], *last: type
+) -> Callable[[Callable[..., Result]], Callable[Arguments, Result]]:
+    """Return a decorator that gives a function the arguments of a record, to type checkers and editors, too.
+
+    The function takes them as ``**given``. Where its docstring has ``{arguments}``, they are described. Those of the
+    records `last` come last.
+    """
+    parts = options(cast("type", record), *last)
+    return lambda function: cast("Callable[Arguments, Result]", _with_arguments(function, parts))
+
+
+def takes_data(
+    record: Callable[Arguments, object], *last: type
+) -> Callable[[Callable[..., Result]], Callable[Concatenate[Any, Arguments], Result]]:
+    """Return a decorator as `takes` does, for a function whose first argument is the data."""
+    parts = options(cast("type", record), *last)
+    return lambda function: cast("Callable[Concatenate[Any, Arguments], Result]", _with_arguments(function, parts))
+
+
+def _with_arguments(function: Callable[..., Any], parts: Mapping[str, tuple[Attribute[Any], Option]]) -> object:
+    own = inspect.signature(function)
+    parameters = [value for value in own.parameters.values() if value.kind is not inspect.Parameter.VAR_KEYWORD]
+    known, lines = {value.name for value in parameters}, []
+    for name, (part, said) in parts.items():
+        lines += [
+            f"{name} : {said.kind}",
+            *textwrap.wrap(said.doc, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT),
+        ]
+        if name not in known:
+            default = None if isinstance(part.default, Factory) else part.default  # type: ignore[arg-type]
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=part.type))
+
+    function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    function.__doc__ = inspect.cleandoc(function.__doc__ or "").replace("{arguments}", "\n".join(lines))
+    return function

@@ -89,6 +89,14 @@ def integer(*, at_least: int, at_most: int | None = None, **named: object) -> in
     return int(value)
 
 
+def boolean(**named: object) -> bool:
+    """Return the one argument if it is True or False."""
+    name, value = _one(named)
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(name, value, "must be True or False")
+    return value
+
+
 def choice(*, among: tuple[str, ...], **named: object) -> str:
     """Return the one argument if it is one of the words `among`."""
     name, value = _one(named)

@@ -26,7 +26,10 @@ value that comes from private data: only arguments, which are public, are quoted
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "ArgumentError",
@@ -52,6 +55,69 @@ __all__ = [
 _LONGEST = 160
 
 
+class Message(str):
+    """A message that names arguments; each door of ggdp writes their names in its own words.
+
+    As a string it is in the words of Python. In the template, ``{unit}`` is the argument `unit` and ``{count:rows}``
+    the argument `count` with the value "rows", unless a keyword has that name: then its value is inserted.
+
+    Examples
+    --------
+    >>> message = Message("needs {unit}, or {count:rows} of {number:,} rows", number=1000)
+    >>> print(message)
+    needs `unit`, or `count="rows"` of 1,000 rows
+    >>> message.in_words_of(lambda name, value: f"--{name} {value}".strip())
+    'needs --unit, or --count rows of 1,000 rows'
+    """
+
+    template: str
+    inserted: dict[str, object]
+
+    def __new__(cls, template: str, **inserted: object) -> Message:
+        """Return the message in the words of Python."""
+        made = super().__new__(cls, template.format_map(_Words(inserted, name_in_python)))
+        made.template, made.inserted = template, inserted
+        return made
+
+    def in_words_of(self, name: Callable[[str, str], str]) -> str:
+        """Return the message with arguments as `name` writes them, given the name and the value ("" if none)."""
+        return self.template.format_map(_Words(self.inserted, name))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _message, (self.template, self.inserted)
+
+
+def _message(template: str, inserted: dict[str, object]) -> Message:
+    return Message(template, **inserted)
+
+
+def name_in_python(name: str, value: str) -> str:
+    """Return an argument, perhaps with a value, as Python callers read it in messages."""
+    if not value:
+        return f"`{name}`"
+    is_text = value not in ("True", "False") and not value.replace(".", "", 1).isdecimal()
+    return f'`{name}="{value}"`' if is_text else f"`{name}={value}`"
+
+
+class _Words(dict[str, object]):
+    """What a template is filled with: values, and the names of arguments in the words of a door."""
+
+    def __init__(self, inserted: dict[str, object], name: Callable[[str, str], str]) -> None:
+        super().__init__(inserted)
+        self._name = name
+
+    def __missing__(self, key: str) -> _Argument:
+        return _Argument(key, self._name)
+
+
+class _Argument:
+    def __init__(self, key: str, name: Callable[[str, str], str]) -> None:
+        self._key, self._name = key, name
+
+    def __format__(self, value: str) -> str:
+        return self._name(self._key, value)
+
+
 class GgdpError(Exception):
     """Base class of all errors that ggdp raises."""
 
@@ -62,9 +128,11 @@ class ArgumentError(GgdpError, ValueError):
     Attributes
     ----------
     argument : str
-        Name of the argument.
+        Name of the argument, or of the field of a request, that the error is about.
     value : object
         What was passed.
+    expected : str
+        What is wrong and what to do; a `Message` where it names other arguments.
     """
 
     def __init__(self, argument: str, value: object, expected: str) -> None:

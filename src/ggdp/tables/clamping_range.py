@@ -26,12 +26,13 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ggdp import _validate
 from ggdp._files import write_together
+from ggdp._records import takes
 from ggdp._rounding import rounded_text
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import FEW_STEPS, ValueRange
@@ -40,6 +41,7 @@ from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.releases.integer_intervals import simultaneous_half_width
 from ggdp.signatures import signature_file
 from ggdp.tables.output_files import require_apart
+from ggdp.tables.request import RangeArguments, TextOptions
 from ggdp.tables.table_plan import TITLE, plan_table, summary_rows
 from ggdp.tables.table_release import TableRelease
 
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
-    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.privacy import Guarantee
     from ggdp.tables.table_plan import TablePlan
 
 
@@ -341,36 +343,17 @@ class RangePlan:
         return "\n".join([f"RangePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
 
 
+@takes(RangeArguments, TextOptions)
 def plan_range(
-    column: str,
-    goal: Guarantee,
-    *,
-    share: float = SHARE,
-    unit: str | None = None,
-    max_cells: int | None = None,
-    neighbours: Neighbours = "add-remove",
-    engine: Literal["duckdb", "spark"] | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-    escape: str | None = None,
-    strict_lines: bool | None = None,
-    out: str | Path | None = None,
+    column: Any,  # noqa: ANN401 - as the record has it
+    goal: Any,  # noqa: ANN401
+    **given: Any,  # noqa: ANN401
 ) -> RangePlan:
     """Plan a range for the values of a column: noise and cost. No data are read and no budget is spent.
 
     Parameters
     ----------
-    column : str
-        A column of numbers; values that are no numbers are counted nowhere.
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        The guarantee.
-    share : float, default 0.01
-        The share of the noisy total that may be outside of the range, at least 0 and below 1.
-    unit, max_cells, neighbours, engine, encoding, delimiter, quoted, escape, strict_lines
-        Those of `ggdp.release_table`; with `unit`, a unit is counted in at most `max_cells` buckets.
-    out : path, optional
-        Where a run writes the range with its manifest, .json.
+    {arguments}
 
     Returns
     -------
@@ -401,20 +384,8 @@ def plan_range(
     """
     if not isinstance(column, str):
         raise ArgumentError("column", column, "must be the name of a column")
-    histogram = plan_table(
-        by=[column],
-        goal=goal,
-        domain=Domain({column: {"edges": list(EDGES)}}),
-        unit=unit,
-        max_cells=max_cells,
-        neighbours=neighbours,
-        engine=engine,
-        encoding=encoding,
-        delimiter=delimiter,
-        quoted=quoted,
-        escape=escape,
-        strict_lines=strict_lines,
-    )
+    share, out = given.pop("share", SHARE), given.pop("out", None)
+    histogram = plan_table([column], goal, Domain({column: {"edges": list(EDGES)}}), **given)
     target = None if out is None else json_path(out)
     return RangePlan(column=column, share=_validate.probability(share=share), histogram=histogram, out=target)
 

@@ -28,12 +28,13 @@ import os
 import re
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from ggdp import _validate
+from ggdp._records import takes_data
 from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError
@@ -47,26 +48,23 @@ from ggdp.sources.engine import quietly
 from ggdp.sources.files import found_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
 from ggdp.sources.query import CountQuery, open_source
-from ggdp.sources.text_files import Found, fields_found, text_format
-from ggdp.tables.request import MOST_IN_MEMORY, TableRequest
+from ggdp.sources.text_files import Found, fields_found
+from ggdp.tables.request import MOST_IN_MEMORY, CheckArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
 from ggdp.tables.table_noise import LAPLACE, table_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from ggdp.sources.engine import Frame
     from ggdp.sources.files import Files
-    from ggdp.sources.measures import PerUnit
     from ggdp.sources.query import TableSource
     from ggdp.sources.text_files import TextFormat
     from ggdp.tables.request import Regime
-    from ggdp.tables.statistics.statistic import Statistic
 
 
 _QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
@@ -411,22 +409,12 @@ _OTHER, _MISSING = "\ue000", "\ue001"
 _LISTED = ("text", "integer", "boolean", "date")
 
 
+@takes_data(CheckArguments, TextOptions)
 def check_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
-    by: str | Sequence[str] | Sequence[Sequence[str]] | None,
-    domain: Domain | Mapping[str, Any] | str | Path | None = None,
-    *,
-    unit: str | None = None,
-    statistics: Statistic | Sequence[Statistic] = (),
-    per_unit: PerUnit | None = None,
-    epsilon: float = 1.0,
-    engine: Literal["duckdb", "spark"] | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-    escape: str | None = None,
-    strict_lines: bool | None = None,
-    temp_dir: str | Path | None = None,
+    by: Any,  # noqa: ANN401 - as the record has it
+    domain: Any = None,  # noqa: ANN401
+    **given: Any,  # noqa: ANN401
 ) -> TableCheck:
     """Compare a source with its domain before a release. NOT private: do not publish the result.
 
@@ -434,25 +422,7 @@ def check_table(
     ----------
     data : path or frame
         As for `ggdp.release_table`.
-    by : str, sequence of str, or sequence of sequences of str
-        Columns to count by.
-    domain : Domain, mapping or path of a TOML file, optional
-        The public levels of the columns.
-    unit : str, optional
-        Column that identifies the unit of each row.
-    statistics : sequence of Mean, Sum, Variance or Quantile, optional
-        Statistics of the release that is planned: what their ranges would clamp is counted.
-    per_unit : {"sum", "mean", "min", "max"}, optional
-        With `unit`: how the rows of a unit in a cell would become one value, the sum for sums and else the mean by
-        default. Where it is the sum, those that would be clamped are counted.
-    epsilon : float, default 1.0
-        Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.
-    engine : {"duckdb", "spark"}, optional
-        Engine that reads files.
-    encoding, delimiter, quoted, escape, strict_lines : optional
-        How text files are read, as in `ggdp.release_table`.
-    temp_dir : path, optional
-        A directory for rows that do not fit in memory.
+    {arguments}
 
     Returns
     -------
@@ -479,11 +449,12 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
-    request = _request(by=by, domain=domain, unit=unit, statistics=statistics, per_unit=per_unit)
+    epsilon = given.pop("epsilon", 1.0)
+    opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
+    request = _request(by=by, domain=domain, **given)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    text = text_format(encoding, delimiter, quoted, escape, strict_lines)
-    opened = partial(open_source, data, engine=engine, columns=request.columns, text=text, temp_dir=temp_dir)
+    opened = partial(open_source, data, columns=request.columns, text=request.text, **opening)
     with headers_in_errors(), opened() as source:
         source.check(CountQuery(marginals=request.domains, measured=_measured(request)))
         columns = tuple(_column(source, column) for column in declared.values())
@@ -493,7 +464,7 @@ def check_table(
         )
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
-        units = None if unit is None else _units(source, unit, request, marginals, rows, epsilon)
+        units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, epsilon)
     regime: Regime = request.regime
     if regime == "declared" and request.numbered_cells > MOST_IN_MEMORY:
         regime = "sparse"
@@ -504,17 +475,17 @@ def check_table(
         marginals=marginals,
         units=units,
         ranges=ranges,
-        text=text_check(data, text),
+        text=text_check(data, request.text),
     )
 
 
 def _request(**asked: Any) -> TableRequest:  # noqa: ANN401
     """Return a request for the counts; a check has no guarantee, so any goal with a delta will do."""
-    asked |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if asked["unit"] is None else 1}
+    asked |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if asked.get("unit") is None else 1}
     try:
         return TableRequest(**asked)
     except ArgumentError as refused:
-        if refused.argument != "by" or checked_statistics(asked["statistics"]):
+        if refused.argument != "by" or checked_statistics(asked.get("statistics", ())):
             raise
     # What is too large to be listed may still be a sparse table.
     return TableRequest(**asked, false_cells=1.0)

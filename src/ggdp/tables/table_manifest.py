@@ -115,7 +115,7 @@ def _counted(request: TableRequest) -> str:
 
 def _left_out(request: TableRequest) -> list[str]:
     """Return how much of a unit is counted, and what that does to counts and intervals."""
-    if not any(request.can_cut):
+    if not any(request.limits_units):
         return []
     rows = number_of(request.most_in_a_cell, "row")
     be = "is" if request.most_in_a_cell == 1 else "are"
@@ -264,7 +264,7 @@ def counted(request: TableRequest) -> str:
 
 def limits(request: TableRequest, table: int) -> str:
     """Return how much of a unit is counted in one of the tables; nothing where all of it is."""
-    if not request.can_cut[table]:
+    if not request.limits_units[table]:
         return ""
     most, size = request.most_cells[table], request.sizes[table]
     cells = number_of(most, "cell")

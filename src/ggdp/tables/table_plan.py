@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ggdp import _validate
+from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, PrivacyWarning
 from ggdp.ledger.charge_request import ChargeRequest
@@ -31,7 +32,6 @@ from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 from ggdp.releases.mechanism_record import LEVEL, Threshold, thresholded
 from ggdp.releases.release import Release, released
 from ggdp.signatures import signature_file, signing_key
-from ggdp.sources.text_files import text_format
 from ggdp.tables.noisy_counts import adjusted_counts, release_counts, require_size
 from ggdp.tables.output_files import (
     contents,
@@ -44,7 +44,7 @@ from ggdp.tables.output_files import (
     require_writable,
     targets,
 )
-from ggdp.tables.request import AUTO, TableRequest
+from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.margins import SIZES, count_half_width, half_width_rows, half_widths, split_described
 from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_manifest, table_properties
@@ -61,20 +61,14 @@ from ggdp.tables.thresholds import (
 from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.mechanisms import Mechanism
     from ggdp.noise import Source
-    from ggdp.privacy import Guarantee, Neighbours
+    from ggdp.privacy import Guarantee
     from ggdp.releases.mechanism_record import NoiseRecord
-    from ggdp.sources.measures import PerUnit
     from ggdp.tables.executor_release import WrittenRelease
-    from ggdp.tables.request import Counting
-    from ggdp.tables.statistics.statistic import Statistic
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
     from ggdp.tables.table_noise import NoiseFor
 
@@ -459,50 +453,13 @@ def _order(request: TableRequest) -> float | None:
     return None if request.order == AUTO else request.order
 
 
-def plan_table(
-    by: str | Sequence[str] | Sequence[Sequence[str]] | None,
-    goal: Guarantee,
-    domain: Domain | Mapping[str, Any] | str | Path | None = None,
-    *,
-    order: float | Literal["auto"] = "auto",
-    unit: str | None = None,
-    max_cells: int | None = None,
-    count: Counting = "units",
-    max_rows_per_cell: int | None = None,
-    count_cut: float | None = None,
-    unit_name: str | None = None,
-    neighbours: Neighbours = "add-remove",
-    total: int | None = None,
-    nonnegative: bool = False,
-    false_cells: float | None = None,
-    statistics: Statistic | Sequence[Statistic] = (),
-    per_unit: PerUnit | None = None,
-    weights: Mapping[str, float] | None = None,
-    engine: Literal["duckdb", "spark"] | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-    escape: str | None = None,
-    strict_lines: bool | None = None,
-    out: str | Path | None = None,
-    plot: str | Path | None = None,
-) -> TablePlan:
+@takes(PlanArguments, TextOptions)
+def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePlan:  # noqa: ANN401 - those of the record
     """Plan a release of private counts: cells, noise, error and cost. No data are read and no budget is spent.
 
     Parameters
     ----------
-    by, goal, domain, order
-        What to count by, and how privately, as in `ggdp.release_table`.
-    unit, max_cells, count, max_rows_per_cell, count_cut, unit_name, neighbours
-        Who is protected, and how often one of them counts, as there.
-    total, nonnegative, false_cells, statistics, per_unit, weights
-        What to publish, as there.
-    engine, encoding, delimiter, quoted, escape, strict_lines
-        How the data will be read, as there.
-    out : path, optional
-        Where a run writes the tables, .csv or .parquet, with a manifest beside them.
-    plot : path, optional
-        Where a run draws the tables, .png, .pdf or .svg; needs the extra `plots`.
+    {arguments}
 
     Returns
     -------
@@ -536,65 +493,20 @@ def plan_table(
     >>> plan.run(visits).to_polars()["ward"].to_list()
     ['a', 'b', 'c']
     """
-    request = TableRequest(
-        by=by,
-        goal=goal,
-        domain=domain,
-        order=order,
-        unit=unit,
-        max_cells=max_cells,
-        count=count,
-        max_rows_per_cell=max_rows_per_cell,
-        count_cut=count_cut,
-        unit_name=unit_name,
-        neighbours=neighbours,
-        total=total,
-        nonnegative=nonnegative,
-        false_cells=false_cells,
-        statistics=statistics,
-        per_unit=per_unit,
-        weights=weights,
-        text=text_format(encoding, delimiter, quoted, escape, strict_lines),
-    )
+    run = {name: given.pop(name, None) for name in _OF_PLANS}
+    request = TableRequest(by, goal, domain, **given)
     for warning in request.warnings:
         warnings.warn(warning, PrivacyWarning, stacklevel=_depth())
-    return plan_request(request, engine=engine, out=out, plot=plot)
+    return plan_request(request, **run)
 
 
+@takes_data(ReleaseArguments, TextOptions)
 def release_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
-    by: str | Sequence[str] | Sequence[Sequence[str]] | None,
-    goal: Guarantee,
-    domain: Domain | Mapping[str, Any] | str | Path | None = None,
-    *,
-    order: float | Literal["auto"] = "auto",
-    unit: str | None = None,
-    max_cells: int | None = None,
-    count: Counting = "units",
-    max_rows_per_cell: int | None = None,
-    count_cut: float | None = None,
-    unit_name: str | None = None,
-    neighbours: Neighbours = "add-remove",
-    total: int | None = None,
-    nonnegative: bool = False,
-    false_cells: float | None = None,
-    statistics: Statistic | Sequence[Statistic] = (),
-    per_unit: PerUnit | None = None,
-    weights: Mapping[str, float] | None = None,
-    engine: Literal["duckdb", "spark"] | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    quoted: bool | None = None,
-    escape: str | None = None,
-    strict_lines: bool | None = None,
-    temp_dir: str | Path | None = None,
-    out: str | Path | None = None,
-    plot: str | Path | None = None,
-    overwrite: bool = False,
-    sign: str | Path | Ed25519PrivateKey | None = None,
-    source: Source | None = None,
-    ledger: Ledger | str | Path | None = None,
-    analyst: str | None = None,
+    by: Any,  # noqa: ANN401 - as the record has it
+    goal: Any,  # noqa: ANN401
+    domain: Any = None,  # noqa: ANN401
+    **given: Any,  # noqa: ANN401
 ) -> TableRelease | WrittenRelease:
     """Count the rows of a table by public columns, and release the counts under differential privacy.
 
@@ -605,80 +517,7 @@ def release_table(
     data : path or frame
         A CSV, Parquet or JSON-lines file, or a pattern of several (``data/*.parquet``); or a frame: pandas, polars
         (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame, counted on its own engine.
-    by : str, sequence of str, sequence of sequences of str, or None
-        Columns to count by; several lists give several tables, released as one query. With `statistics`, None gives
-        one row for the whole table.
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        Guarantee of all tables together.
-    domain : Domain, mapping or path of a TOML file, optional
-        The public levels of the columns. The levels of a column that is not declared are chosen privately, which needs
-        a delta.
-    order : float or "auto", default "auto"
-        Order of the noise; by default the best for the goal, found without the data.
-    unit : str, optional
-        Column that identifies the unit of each row. Without it each row is a unit.
-    max_cells : int, optional
-        With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells
-        limits the number by itself.
-    count : {"units", "rows"}, default "units"
-        With `unit`: whether cells count distinct units or their rows.
-    max_rows_per_cell : int, optional
-        With ``count="rows"``: most rows of one unit that are counted in a cell.
-    count_cut : float, optional
-        Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than
-        `max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.
-    unit_name : str, optional
-        Plural noun for the units in statements and plots, such as ``"patients"``.
-    neighbours : {"add-remove", "replace-one"}, default "add-remove"
-        Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
-    total : int, optional
-        Public total of the counts, as asserted by you. Needs replace-one neighbours.
-    nonnegative : bool, default False
-        Whether counts below 0, and ends of intervals below 0, are published as 0.
-    false_cells : float, optional
-        Release a sparse table of a declared domain, with at most this many empty cells shown on average.
-    statistics : sequence of Mean, Sum, Variance or Quantile, optional
-        What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as
-        ``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out.
-    per_unit : {"sum", "mean", "min", "max"}, optional
-        With `unit` and `statistics`: how the rows of a unit in a cell become one value; by default their sum for sums
-        and their mean otherwise.
-    weights : mapping of str to float, optional
-        Weights of the columns of `statistics`, 1 by default: twice the weight, half the noise.
-    engine : {"duckdb", "spark"}, optional
-        Engine that reads files; DuckDB by default. A frame is counted by its own engine.
-    encoding : str, optional
-        Character encoding of text files, such as "latin-1"; UTF-8 by default.
-    delimiter : str, optional
-        Separator of the fields of CSV files, such as ";"; by default a comma, or a tab in .tsv files.
-    quoted : bool, default True
-        Whether fields of CSV files may be in double quotes. Pass False for files without quoting.
-    escape : str, optional
-        Character before a quote inside quotes, in files that do not double quotes: a backslash in
-        files that Spark has written.
-    strict_lines : bool, default False
-        Whether each line of a text file is a record, for files whose fields hold no line ends: a misplaced quote or
-        line end in one row then changes no other row.
-    temp_dir : path, optional
-        A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment
-        variable GGDP_TEMP_DIR names. Without either no row is written to disk.
-    out : path, optional
-        Where to write the tables, .csv or .parquet, with a manifest beside them.
-    plot : path, optional
-        Where to draw the tables, .png, .pdf or .svg; needs the extra `plots`.
-    overwrite : bool, default False
-        Whether files that already exist may be replaced. Each run spends the budget again.
-    sign : path or Ed25519PrivateKey, optional
-        Sign the manifest with this private key: a file in the format of OpenSSH or PEM, or a key of `cryptography`. The
-        signature is written to ``FILE.manifest.json.sig``. The passphrase of a file is taken from the environment
-        variable GGDP_SIGN_PASSPHRASE.
-    source : Source, optional
-        Where the random bits come from; a seeded one leaves the release without a guarantee.
-    ledger : Ledger, str or path, optional
-        The budget that the release is charged to, before a row is read. What does not fit is refused before the data
-        are opened. A release that fails later is still charged.
-    analyst : str, optional
-        Who asks, for the ledger.
+    {arguments}
 
     Returns
     -------
@@ -714,36 +553,13 @@ def release_table(
     >>> release.manifest["table"]["unit"]
     {'kind': 'column', 'column': 'person', 'name': None, 'max_cells': 2, 'max_rows_per_cell': None}
     """
-    plan = plan_table(
-        by,
-        goal,
-        domain,
-        order=order,
-        unit=unit,
-        max_cells=max_cells,
-        count=count,
-        max_rows_per_cell=max_rows_per_cell,
-        count_cut=count_cut,
-        unit_name=unit_name,
-        neighbours=neighbours,
-        total=total,
-        nonnegative=nonnegative,
-        false_cells=false_cells,
-        statistics=statistics,
-        per_unit=per_unit,
-        weights=weights,
-        engine=engine,
-        encoding=encoding,
-        delimiter=delimiter,
-        quoted=quoted,
-        escape=escape,
-        strict_lines=strict_lines,
-        out=out,
-        plot=plot,
-    )
-    return plan.run(
-        data, temp_dir=temp_dir, overwrite=overwrite, sign=sign, source=source, ledger=ledger, analyst=analyst
-    )
+    run = {name: given.pop(name) for name in _OF_RUNS if name in given}
+    return plan_table(by, goal, domain, **given).run(data, **run)
+
+
+# The arguments of `plan_table` and `release_table` that are not part of the request.
+_OF_PLANS = options(PlanArguments).keys() - options(TableRequest).keys()
+_OF_RUNS = options(ReleaseArguments).keys() - options(PlanArguments).keys()
 
 
 def _depth() -> int:

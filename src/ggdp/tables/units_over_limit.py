@@ -108,7 +108,7 @@ def plan_cut(request: TableRequest, noise_for: NoiseFor) -> CutPlan | None:
     """Return how the units that are cut are counted; None if that was not requested."""
     if request.count_cut is None:
         return None
-    tables = tuple(table for table, can in enumerate(request.can_cut) if can)
+    tables = tuple(table for table, can in enumerate(request.limits_units) if can)
     moves = Sensitivity.cells(len(tables), 1, neighbours=request.neighbours)
     return CutPlan(mechanism=noise_for(PureDP(_epsilon(request)), moves, LAPLACE), tables=tables)
 
