@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ggdp.calibration.absolute_sum import least_for_absolute_sum
-from ggdp.calibration.absolute_sum_layout import absolute_sum_layout
-from ggdp.calibration.bounded import least_for_bounded
-from ggdp.calibration.corner import laid_out, least_for_corner
-from ggdp.calibration.integer_shift import least_for_integer_shift
-from ggdp.calibration.radial import least_for_radial
+from ggdp.calibration.scale_for_absolute_losses import absolute_sum_layout, least_for_absolute_sum
+from ggdp.calibration.scale_for_bounds import least_for_bounded
+from ggdp.calibration.scale_for_one_coordinate import least_for_integer_shift
+from ggdp.calibration.scale_for_several_coordinates import laid_out, least_for_corner, least_for_radial
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta
 from ggdp.proofs.bounded_vector import BoundedLoss

@@ -9,7 +9,7 @@ import pytest
 from tests.cases import some
 from tests.flat import delta_of_corner, scale_for_corner
 
-from ggdp.calibration.corner import least_for_corner
+from ggdp.calibration.scale_for_several_coordinates import least_for_corner
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.corner import CornerDelta
 

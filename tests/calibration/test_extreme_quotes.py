@@ -9,8 +9,8 @@ from tests.flat import loss_of_bounded
 
 import ggdp
 from ggdp import ApproxDP, PureDP, Sensitivity
+from ggdp.calibration.scale_for_bounds import truncated_scale
 from ggdp.calibration.search import passing_end
-from ggdp.calibration.truncated_formula import truncated_scale
 
 ONE = Sensitivity.disjoint(1)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.cases import examples
 from tests.flat import delta_of_integer_shift, scale_for_integer_shift
 
-from ggdp.calibration import integer_shift
+from ggdp.calibration import scale_for_one_coordinate
 from ggdp.errors import ArgumentError
 from ggdp.proofs.integer_shift import least_threshold
 
@@ -131,7 +131,7 @@ def test_no_breakpoint_below_the_one_found_passes(notion, order, D, log_epsilon,
     b = scale_for_integer_shift(notion=notion, order=order, sensitivity=D, epsilon=epsilon, delta=delta)
     assume(b < 200)
     k = least_threshold(D)
-    while (scale := integer_shift._breakpoint(order, D, epsilon, k)) < b:
+    while (scale := scale_for_one_coordinate._breakpoint(order, D, epsilon, k)) < b:
         proved = delta_of_integer_shift(notion=notion, order=order, scale=scale, sensitivity=D, epsilon=epsilon)
         assert proved.lower > delta
         k += 1

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from ggdp.planning.order_search import Resolution, Trial, least_error
+from ggdp.planning.best_order import Resolution, Trial, least_error
 from ggdp.proofs.noise_law import NoiseLaw
 
 CLOSE = Resolution(points=33, finer=1, valleys=3, splits=2, width=1e-3)

@@ -10,7 +10,7 @@ import pytest
 from tests.cases import covering, some
 from tests.flat import delta_of_corner, delta_of_shift, least_delta_of_corner
 
-from ggdp.calibration.corner import laid_out
+from ggdp.calibration.scale_for_several_coordinates import laid_out
 from ggdp.errors import ArgumentError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.corner import CornerDelta

@@ -10,8 +10,8 @@ import flint
 import pytest
 
 import ggdp
-from ggdp.calibration.absolute_sum_layout import absolute_sum_layout
-from ggdp.calibration.corner import laid_out
+from ggdp.calibration.scale_for_absolute_losses import absolute_sum_layout
+from ggdp.calibration.scale_for_several_coordinates import laid_out
 from ggdp.errors import CertificateError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta

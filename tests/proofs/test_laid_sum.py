@@ -12,8 +12,7 @@ import pytest
 from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
-from ggdp.calibration.loss_layout import planned_total, samples_of
-from ggdp.calibration.sum_layout import planned_sum
+from ggdp.calibration.loss_grids import planned_sum, planned_total, samples_of
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.laid_sum import laid_sum

@@ -6,7 +6,7 @@ from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.calibration.least_scale import calibrate
 from ggdp.calibration.own_scale import guarantee_of
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale
-from ggdp.calibration.truncated_formula import truncated_scale
+from ggdp.calibration.scale_for_bounds import truncated_scale
 from ggdp.proofs.certificate import Certificate, verify
 
 __all__ = [

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ggdp.calibration.absolute_sum import absolute_sum_excess
 from ggdp.calibration.calibration import Calibration
 from ggdp.calibration.least_scale import calibrate
 from ggdp.calibration.paper import formula_calibration
+from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess
 from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError, UnattainableError, UnprovedError
 from ggdp.privacy.grid import MOST_STEPS, Grid
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta

@@ -10,14 +10,16 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._work import within
-from ggdp.calibration.absolute_sum import least_for_absolute_sum
-from ggdp.calibration.bounded import least_for_bounded, least_for_bounded_joint
 from ggdp.calibration.calibration import Calibration, Method, calibration_of
-from ggdp.calibration.corner import least_for_corner
-from ggdp.calibration.integer_gaussian import least_for_integer_gaussian
-from ggdp.calibration.integer_shift import least_for_integer_shift
-from ggdp.calibration.radial import least_for_radial
-from ggdp.calibration.shift import least_for_laplace, least_for_shift
+from ggdp.calibration.scale_for_absolute_losses import least_for_absolute_sum
+from ggdp.calibration.scale_for_bounds import least_for_bounded, least_for_bounded_joint
+from ggdp.calibration.scale_for_one_coordinate import (
+    least_for_integer_gaussian,
+    least_for_integer_shift,
+    least_for_laplace,
+    least_for_shift,
+)
+from ggdp.calibration.scale_for_several_coordinates import least_for_corner, least_for_radial
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ggdp import _validate
 from ggdp.calibration.calibration import Calibration, calibration_of
-from ggdp.calibration.corner import laid_out
 from ggdp.calibration.privacy_profile import delta_between, epsilon_above
+from ggdp.calibration.scale_for_several_coordinates import laid_out
 from ggdp.calibration.search import Proposal
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity

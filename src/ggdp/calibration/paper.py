@@ -28,8 +28,8 @@ from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp.calibration.calibration import Calibration, calibration_of
 from ggdp.calibration.least_scale import in_floats, least_law
+from ggdp.calibration.scale_for_bounds import truncated_scale
 from ggdp.calibration.search import proved_or_raised
-from ggdp.calibration.truncated_formula import truncated_scale
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
 from ggdp.proofs.absolute_sum import AbsoluteSumDelta

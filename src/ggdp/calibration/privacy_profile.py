@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ggdp.calibration.corner import corner_excess, laid_out
+from ggdp.calibration.scale_for_several_coordinates import corner_excess, laid_out
 from ggdp.calibration.search import passing_end
 from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.profile import LEAST_EPSILON, Between, NoisyQuery, lower_delta, pure_between, upper_delta

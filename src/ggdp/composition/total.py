@@ -17,10 +17,9 @@ import numpy as np
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
-from ggdp.calibration.loss_layout import planned_total, samples_of
-from ggdp.calibration.sampled_loss import log_delta, merged, saddle
+from ggdp.calibration.loss_grids import planned_sum, planned_total, samples_of
+from ggdp.calibration.loss_samples import log_delta, merged, saddle
 from ggdp.calibration.search import passing_end
-from ggdp.calibration.sum_layout import planned_sum
 from ggdp.errors import CertificateError, UnattainableError
 from ggdp.proofs.closed_totals import largest_sum, left_to_finite, shift_between, with_infinite
 from ggdp.proofs.enumerated_total import enumerated_between
@@ -32,8 +31,8 @@ from ggdp.proofs.total_loss import MOST_ADDED, CountedLoss, finite_losses, infin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ggdp.calibration.loss_layout import PlannedTotal
-    from ggdp.calibration.sampled_loss import Sample
+    from ggdp.calibration.loss_grids import PlannedTotal
+    from ggdp.calibration.loss_samples import Sample
     from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.total_loss import Loss
 

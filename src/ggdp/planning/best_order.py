@@ -1,33 +1,276 @@
-"""From a goal, a query and a measure of error to the best order."""
+"""From a goal, a query and a measure of error to the best order.
+
+The least error over orders: a grid over all of them, then the promising valleys, narrowed step by step.
+
+On the reals the error has one broad valley in log p, or sometimes, mostly for probabilistic DP, one at either end. On
+the integers it has more, and it jumps: the scale of an order sits at a breakpoint that the next order may not share. So
+nothing here rests on smoothness, only on looking closely enough; the best of all orders that were tried is returned.
+
+The measure may be a whole number (a quantile on the integers), shared by many orders: a trial carries a second number
+that decides between equals.
+
+The other way around: the smallest epsilon whose noise keeps a half-width, and its order.
+
+For each order the scale is the largest whose half-width at the level is within the target, and its epsilon the least
+one for the delta. Epsilons to choose by are found in floats where a convolution would be needed; the plan's own is
+proved by `calibrate`, and its scale keeps the half-width.
+"""
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ggdp import _validate
 from ggdp._work import within, without_limit
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.own_scale import calibration_of_law
-from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
-from ggdp.planning.half_width import calibration_for_half_width
+from ggdp.calibration.privacy_profile import delta_between, epsilon_above
+from ggdp.calibration.scale_for_several_coordinates import corner_excess
+from ggdp.calibration.search import passing_end
+from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.measures import Measure, MeasureName, checked_measure
-from ggdp.planning.noise_outside_family import noise_outside
-from ggdp.planning.order_plan import Choice, Plan
-from ggdp.planning.order_search import HIGHEST_ORDER, LOWEST_ORDER, USUAL, Resolution, Trial, least_error
+from ggdp.planning.order_plan import Choice, Plan, noise_outside
 from ggdp.planning.scale_estimates import is_convolved, scale_finder
-from ggdp.privacy import Sensitivity
+from ggdp.privacy import ApproxDP, PureDP, Sensitivity
+from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.requirements import Question
+from ggdp.proofs.profile import NoisyQuery
+from ggdp.proofs.requirements import Question, require_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ggdp.calibration import Calibration
     from ggdp.privacy import Guarantee
     from ggdp.proofs.noise_law import Support
+
+
+LOWEST_ORDER, HIGHEST_ORDER = 1.0, 50.0
+# Laplace and Gaussian noise: preferred where they are as good as any other.
+USUAL = (1.0, 2.0)
+# An order that is usual or has fewer digits is preferred if its error is larger by no more than this.
+PLAIN = 1e-5
+# Errors up to this many times the least are near it.
+NEAR = 1.5
+DIGITS = range(2, 7)
+
+
+class Trial(NamedTuple):
+    """A law that was tried: an order with the scale found for it, its error, and what decides between equal errors."""
+
+    law: NoiseLaw
+    error: float
+    tie: float = 0.0
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """What trials are compared by; the smaller is the better."""
+        return self.error, self.tie
+
+    def is_as_good_as(self, other: Trial) -> bool:
+        """Return whether this trial is no worse than another, but for a share of `PLAIN`."""
+        return self.error <= other.error * (1.0 + PLAIN) and self.tie <= other.tie * (1.0 + PLAIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """How closely the orders are searched.
+
+    Attributes
+    ----------
+    points : int
+        Orders on the first grid, evenly spaced in log p.
+    finer : int
+        Into how many parts an interval of it is split if an end has an error near the least.
+    valleys : int
+        How many of the lowest valleys are then narrowed.
+    splits : int
+        Into how many parts each half of a valley is split at a time.
+    width : float
+        Width of a valley, in log p, at which to stop.
+    """
+
+    points: int
+    finer: int
+    valleys: int
+    splits: int
+    width: float
+
+    @property
+    def expected(self) -> int:
+        """About how many orders will be tried."""
+        spacing = 2.0 * math.log(HIGHEST_ORDER / LOWEST_ORDER) / (self.points - 1) / self.finer
+        rounds = max(math.ceil(math.log(spacing / self.width, self.splits)), 0)
+        near = (self.points - 1) * (self.finer - 1) // 2
+        return self.points + near + self.valleys * rounds * 2 * (self.splits - 1) + 2
+
+
+def least_error(
+    trial: Callable[[float], Trial],
+    resolution: Resolution,
+    known: list[Trial],
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Trial, list[Trial]]:
+    """Return the best trial and all of them in order, those `known` beforehand (the usual orders) among them.
+
+    Examples
+    --------
+    >>> from ggdp.proofs.noise_law import NoiseLaw
+    >>> def bowl(order):
+    ...     return Trial(NoiseLaw(order=order, scale=1.0), 2.0 + math.log(order / 3.0) ** 2)
+    >>> resolution = Resolution(points=9, finer=1, valleys=1, splits=2, width=0.01)
+    >>> best, tried = least_error(bowl, resolution, [bowl(1.0), bowl(2.0)])
+    >>> best.law.order, len(tried) < 40
+    (3.0, True)
+    """
+    tried = {one.law.order: one for one in known}
+
+    def at(log_order: float) -> Trial:
+        order = min(max(math.exp(log_order), LOWEST_ORDER), HIGHEST_ORDER)
+        return tried_at(round(order, 9))
+
+    def tried_at(order: float) -> Trial:
+        if order not in tried:
+            tried[order] = trial(order)
+            if progress is not None:
+                progress(len(tried), resolution.expected)
+        return tried[order]
+
+    top = math.log(HIGHEST_ORDER / LOWEST_ORDER)
+    places = [math.log(LOWEST_ORDER) + top * i / (resolution.points - 1) for i in range(resolution.points)]
+    grid = [at(place) for place in places]
+    if resolution.finer > 1:
+        enough = NEAR * min(one.error for one in tried.values())
+        for i in range(resolution.points - 1):
+            if min(grid[i].error, grid[i + 1].error) <= enough:
+                part = (places[i + 1] - places[i]) / resolution.finer
+                places += [places[i] + part * j for j in range(1, resolution.finer)]
+        places.sort()
+        grid = [at(place) for place in places]
+    for left, right in _valleys(places, grid)[: resolution.valleys]:
+        _narrowed(at, left, right, resolution)
+    best = min(tried.values(), key=lambda one: one.rank)
+    return _plainest(tried_at, best), [tried[order] for order in sorted(tried)]
+
+
+def _valleys(places: list[float], grid: list[Trial]) -> list[tuple[float, float]]:
+    """Return the neighbourhoods of the local minima of a grid, the lowest first."""
+    last = len(grid) - 1
+    lowest = [
+        i
+        for i, one in enumerate(grid)
+        if math.isfinite(one.error) and one.rank <= min(grid[max(i - 1, 0)].rank, grid[min(i + 1, last)].rank)
+    ]
+    lowest.sort(key=lambda i: grid[i].rank)
+    return [(places[max(i - 1, 0)], places[min(i + 1, last)]) for i in lowest]
+
+
+def _narrowed(at: Callable[[float], Trial], left: float, right: float, resolution: Resolution) -> None:
+    """Look at ever finer divisions around the best place of a valley."""
+    middle = 0.5 * (left + right)
+    while right - left > resolution.width:
+        places = [left + (middle - left) * i / resolution.splits for i in range(resolution.splits)]
+        places += [middle + (right - middle) * i / resolution.splits for i in range(resolution.splits + 1)]
+        best = min(range(len(places)), key=lambda i: at(places[i]).rank)
+        middle = places[best]
+        left, right = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
+
+
+def _plainest(tried_at: Callable[[float], Trial], best: Trial) -> Trial:
+    """Return the trial of a usual order, or of the order of the fewest digits, that is as good as the best."""
+    for order in (*USUAL, *(float(f"{best.law.order:.{digits}g}") for digits in DIGITS)):
+        if LOWEST_ORDER <= order <= HIGHEST_ORDER and tried_at(order).is_as_good_as(best):
+            return tried_at(order)
+    return best
+
+
+WIDTH_RESOLUTION = Resolution(points=25, finer=1, valleys=2, splits=2, width=1e-2)
+MOST_EPSILON = 1e6
+LEAST_EPSILON = 1e-9
+# How much epsilon is raised at a time until its proved scale keeps the half-width.
+EPSILON_RAISES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+WIDTH_HALVINGS = 60
+# Orders that need more than this multiple of the epsilon of Laplace noise are skipped.
+FAR_ABOVE = 2.0
+
+
+def calibration_for_half_width(
+    delta: float,
+    sensitivity: Sensitivity,
+    support: Support,
+    measure: Measure,
+    plus_minus: float,
+    progress: Callable[[int, int], None] | None,
+) -> Calibration:
+    """Return the calibration of the smallest epsilon found whose noise keeps a half-width.
+
+    Claim: the calibration's goal is proved, and its half-width is at most `plus_minus`. That no smaller epsilon does is
+    the result of a search over orders.
+    """
+    if support == "integer":
+        require_integers(sensitivity)
+    if support == "integer" and plus_minus < 1.0:
+        raise ArgumentError("plus_minus", plus_minus, "on the integers it must be at least 1")
+    if sensitivity.largest > 10.0 * MOST_EPSILON * plus_minus:
+        # Such noise is narrower than the change that it shall hide, by more than any epsilon that is tried.
+        raise ArgumentError("plus_minus", plus_minus, f"is too small: no epsilon up to {MOST_EPSILON:,.0f} keeps it")
+
+    def trial(order: float) -> Trial:
+        unit = NoiseLaw(order=order, scale=1.0, support=support)
+        try:
+            law = unit.with_scale(measure.scales_around(plus_minus, unit, WIDTH_HALVINGS)[0])
+            if delta > 0.0 and order != LAPLACE and _exceeds(law, sensitivity, delta, FAR_ABOVE * laplace.error):
+                return Trial(law, math.inf)
+            return Trial(law, _least_epsilon(law, sensitivity, delta))
+        except (GgdpError, ArithmeticError):
+            return Trial(unit, math.inf)
+
+    laplace = trial(LAPLACE)
+    best = laplace
+    if delta > 0.0:
+        best, _ = within(SEARCH_WORK, lambda: least_error(trial, WIDTH_RESOLUTION, [laplace], progress))
+    if best.error == 0.0:
+        expected = f"is so large that noise within it keeps delta = {delta!r} at every epsilon; give a smaller delta"
+        raise ArgumentError("plus_minus", plus_minus, expected)
+    for share in EPSILON_RAISES:
+        epsilon = best.error * (1.0 + share)
+        if not 0.0 < epsilon < MOST_EPSILON:
+            break
+        goal = PureDP(epsilon) if delta == 0.0 else ApproxDP(epsilon, delta)
+        found = calibrate(goal, sensitivity, order=best.law.order, support=support)
+        if measure.of(found.law) <= plus_minus * (1.0 + 1e-12):
+            return found
+    raise ArgumentError("plus_minus", plus_minus, f"no epsilon up to {MOST_EPSILON:,.0f} was found that keeps it")
+
+
+def _exceeds(law: NoiseLaw, sensitivity: Sensitivity, delta: float, epsilon: float) -> bool:
+    """Return whether a noise needs more than an epsilon, where that is told by one evaluation."""
+    noisy = NoisyQuery(law, sensitivity)
+    return math.isfinite(epsilon) and noisy.is_exact and delta_between(noisy, epsilon)[0] > delta
+
+
+def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> float:
+    """Return about the least epsilon of a noise."""
+    noisy = NoisyQuery(law, sensitivity)
+    if noisy.is_exact or delta == 0.0 or sensitivity.kind == "norm":
+        return epsilon_above(noisy, delta)
+
+    def excess(epsilon: float) -> float:
+        return corner_excess(CornerDelta(corner=sensitivity.corner, epsilon=epsilon), law, delta, rough=True)
+
+    failing, passing = LEAST_EPSILON, 1.0
+    while excess(passing) > 0.0:
+        failing, passing = passing, 2.0 * passing
+        if passing > MOST_EPSILON:
+            return math.inf
+    while failing == LEAST_EPSILON and passing > LEAST_EPSILON and excess(0.5 * passing) <= 0.0:
+        passing *= 0.5
+    return passing_end(excess, failing=max(failing, 0.5 * passing), passing=passing, tolerance=1e-5)
+
 
 LAPLACE, GAUSSIAN = USUAL
 NAMES = {LAPLACE: "laplace", GAUSSIAN: "gaussian"}

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from ggdp.calibration.absolute_sum import absolute_sum_excess
-from ggdp.calibration.corner import corner_excess, wavy_scale
-from ggdp.calibration.integer_shift import least_for_integer_shift
 from ggdp.calibration.least_scale import least_law
 from ggdp.calibration.paper import disjoint_scale
+from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess
+from ggdp.calibration.scale_for_one_coordinate import least_for_integer_shift
+from ggdp.calibration.scale_for_several_coordinates import corner_excess, wavy_scale
 from ggdp.calibration.search import bracketed, passing_end
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.privacy import ApproxDP, ProbabilisticDP

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ggdp.calibration import Calibration
-    from ggdp.planning.order_search import Trial
+    from ggdp.planning.best_order import Trial
     from ggdp.privacy import Guarantee, Sensitivity
 
 

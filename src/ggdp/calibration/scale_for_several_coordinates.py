@@ -7,6 +7,16 @@ search result; that it passes is proved.
 References
 ----------
 `ggdp.proofs.corner` has the claims and their proofs.
+
+The scale when only the l_p norm of the move is known: the direction-free bound, solved for b.
+
+With g = Q^-1(r/p, delta) the bound of `ggdp.proofs.radial` holds with equality at
+
+    b = Delta_p / ((g + epsilon)^(1/p) - g^(1/p)).
+
+References
+----------
+`ggdp.proofs.radial` has the claim and its proof.
 """
 
 from __future__ import annotations
@@ -19,10 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp._work import spend
-from ggdp.calibration.corner_estimate import Estimate, estimate
-from ggdp.calibration.corner_grid import corner_grid
-from ggdp.calibration.loss_layout import planned_total, planned_upper, samples_of
-from ggdp.calibration.search import Proposal, bracketed, passing_end
+from ggdp.calibration.loss_grids import Estimate, corner_grid, estimate, planned_total, planned_upper, samples_of
+from ggdp.calibration.search import Proposal, bracketed, log_excess, passing_end, proved_or_raised
 from ggdp.errors import SearchError
 from ggdp.proofs.enclosures import EXACT
 from ggdp.proofs.layouts import CornerLayout
@@ -33,6 +41,8 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.corner import Corner, CornerDelta
     from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.radial import RadialDelta
+
 
 TOLERANCE = 1e-6
 # Bits of a proof, on a step of 2^-10: weights have 50, and come from masses that are differences divided by the step.
@@ -252,3 +262,50 @@ def _valley(excess: Callable[[float], float], low: float, high: float) -> tuple[
         if min(values) <= 0.0:
             break
     return min(zip(points, values, strict=True), key=lambda pair: pair[1])
+
+
+NORM_TOLERANCE = 1e-10
+# The closed form in floats is this close in every case tried; a scale farther away is not looked for.
+WIDEST = 1e-3
+
+
+def least_for_radial(bound: RadialDelta, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law, up to 1e-9 in its scale, at which the direction-free bound reaches a target.
+
+    Examples
+    --------
+    >>> from ggdp.proofs import NoiseLaw
+    >>> from ggdp.proofs.radial import RadialDelta
+    >>> bound = RadialDelta(sensitivity=1.0, dimension=2, epsilon=1.0)
+    >>> print(f"{least_for_radial(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale:.7f}")  # g = log 20
+    3.7297512
+    """
+    start = bound.sensitivity / _reach(law.order, bound.dimension, bound.epsilon, target)
+    excess = log_excess(bound, law, target)
+    width = NORM_TOLERANCE
+    while width <= WIDEST:
+        failing, passing = start * (1.0 - width), start * (1.0 + width)
+        above, below = excess(failing), excess(passing)
+        if above > 0.0 >= below:
+            scale = passing_end(
+                excess,
+                failing=failing,
+                passing=passing,
+                tolerance=NORM_TOLERANCE,
+                failing_excess=above,
+                passing_excess=below,
+            )
+            return proved_or_raised(bound, law.with_scale(scale), target)
+        width *= 10.0
+    message = f"no scale near {start!r} could be proved for dimension {bound.dimension} at order {law.order!r}"
+    raise SearchError(message)
+
+
+def _reach(order: float, dimension: int, epsilon: float, delta: float) -> float:
+    """Return (g + epsilon)^(1/p) - g^(1/p)."""
+    from scipy import special
+
+    g = float(special.gammainccinv(dimension / order, delta))
+    if g == 0.0:
+        return float(epsilon ** (1.0 / order))
+    return float(g ** (1.0 / order) * math.expm1(math.log1p(epsilon / g) / order))

@@ -1,0 +1,848 @@
+"""Where a sum of losses is laid, chosen in floats. Nothing here is trusted.
+
+===========  ====================================================================================
+theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.loss_samples`
+V            variance of the tilted sum
+W            spread of all splits, the sum of gap^2 / 8: it adds about 2 W to V, and upper and lower
+             bound are about 6 theta (1 + theta) W apart, relative to delta
+===========  ====================================================================================
+
+Where the sum of many losses is laid at once, chosen in floats. Nothing here is trusted.
+
+===========  ====================================================================================
+theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.loss_samples`
+K(s)         log E e^(s S) of the sum S of all losses
+W            spread of the only split, step^2 / 8
+===========  ====================================================================================
+
+Which grid and window an estimate of a corner's delta should use. Nothing here is trusted.
+
+===========  ====================================================================================
+theta        the tilt of the losses' cumulants, see `ggdp.calibration.loss_samples`
+h            step of the loss grid; a step of h adds about h^2/6 to the variance of each coordinate
+===========  ====================================================================================
+
+The delta of a corner in floats, by a convolution that is tilted so that small deltas keep digits.
+
+Nothing here is trusted in a proof; it makes the search for a scale fast.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from flint import arb
+
+from ggdp._balls import BALLS, working_precision
+from ggdp.calibration.loss_samples import (
+    FAR,
+    SMALL_SCALE,
+    Sample,
+    clipped_at,
+    crossings,
+    ends_of,
+    integer_tails_estimate,
+    log_delta,
+    log_moments,
+    loss_estimates,
+    saddle,
+    sample_of,
+    summed,
+    survival_estimate,
+)
+from ggdp.proofs.layouts import MOST_KNOTS, LossLayout, SumLayout, Window
+from ggdp.proofs.total_loss import CoordinateLoss, LaidLoss, ResponseLoss
+from ggdp.proofs.transform_decay import high_frequencies, is_smooth
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ggdp.calibration.loss_samples import Floats
+    from ggdp.proofs.corner import Corner
+    from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.total_loss import CountedLoss, Loss
+
+
+# Relative distance of the upper from the lower bound of delta that is aimed at.
+DISTANCE = 2.2e-5
+# Distance over theta (1 + theta) W.
+PER_SPREAD = 6.0
+# Losses so many times as large as those that are as good as infinite are counted as infinite.
+FAR_ABOVE = 10.0
+# The largest spread relative to the variance, where no loss near epsilon shows how much there may be.
+COARSEST = 1e-5
+# Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with so
+# many knots at most. Atoms alone are laid in less time than densities.
+FINE, MOST_FINE = 5e-5, 1 << 17
+FINE_ATOMS, MOST_FINE_ATOMS = 3.5e-5, 3 << 17
+# The part of the spread that single losses may have; the rest is that of coarser grids for sums.
+SINGLE = 0.6
+# The window of a sum, in standard deviations.
+WINDOW = 15.0
+# Tilted mass outside of the inner part of a grid: for all coordinates together where a lower bound is wanted too, else
+# for one, less by the square root of their number.
+OUTSIDE, OUTSIDE_OF_ONE = 1e-8, 1e-2
+# Tilted mass below the grid; mass above it, relative to delta.
+BELOW, ABOVE, ABOVE_UPPER = 1e-11, 1e-9, 1e-7
+LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 17
+# The tilted variance is at least this part of the variance without a tilt.
+LEAST_VARIANCE = 0.02
+# Steps from 0 to the largest loss of a coordinate.
+MOST_STEPS = 1 << 17
+# The tilt times the largest loss: a steeper tilt cannot be needed.
+MOST_TILTED = 1e5
+# Below this order the largest losses of a coordinate are almost one atom, which belongs on a knot.
+ATOMIC = 1.02
+# Losses have a common unit if they are multiples of it up to this one.
+MOST_UNITS = 4096
+# How much finer than wanted a grid may be for the sake of a common unit, as a power of two; how much steps may differ.
+FINER, FARTHEST = 3, 60
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTotal:
+    """A layout for the sum of all losses."""
+
+    parts: tuple[LaidLoss, ...]
+    tilt: float
+    tail: float
+    points: int
+
+
+def samples_of(losses: Sequence[tuple[Loss, int]]) -> list[Sample] | None:
+    """Return a sample of each loss; None where a loss is beyond the floats."""
+    samples = [_sample(loss, count) for loss, count in losses]
+    found = [sample for sample in samples if sample is not None]
+    return found if len(found) == len(samples) else None
+
+
+def _sample(loss: Loss, count: int) -> Sample | None:
+    if isinstance(loss, ResponseLoss):
+        truth = -math.log1p(math.exp(-loss.epsilon))
+        masses = np.array([truth - loss.epsilon, truth])
+        return Sample(np.array([-loss.epsilon, loss.epsilon]), masses, count)
+    return sample_of(loss.law, loss.size, count)
+
+
+def planned_total(
+    losses: Sequence[tuple[Loss, int]],
+    samples: Sequence[Sample],
+    epsilon: float,
+    *,
+    finer: float = 1.0,
+    ratio: float = 0.0,
+) -> PlannedTotal:
+    """Choose tilt, steps and windows for both bounds of delta at epsilon.
+
+    `ratio` is the density of the sum at epsilon over delta, where it is known.
+    """
+    samples = _clipped(samples, epsilon, FAR_ABOVE)
+    theta = _spread_out(samples, _tilt(samples, epsilon))
+    slope = max(theta, 1.0 / math.sqrt(sum(sample.cumulants(theta)[2] for sample in samples)))
+    spread = DISTANCE / (PER_SPREAD * max(slope * (1.0 + slope), ratio)) / finer**2
+    number = sum(count for _, count in losses)
+    spread = min(spread, _affordable(losses, samples, theta) / finer**2)
+    return _planned(losses, samples, epsilon, theta, spread, OUTSIDE / number, ABOVE)
+
+
+def _affordable(losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], theta: float) -> float:
+    """Return the spread of fine steps, where they take few knots; else infinity."""
+    atoms = all(isinstance(loss, ResponseLoss) or loss.law.support == "integer" for loss, _ in losses)
+    fine, most = (FINE_ATOMS, MOST_FINE_ATOMS) if atoms else (FINE, MOST_FINE)
+    variances = [sample.cumulants(theta)[2] / sample.count for sample in samples]
+    total = math.sqrt(sum(sample.count * variance for sample, variance in zip(samples, variances, strict=True)))
+    knots = WINDOW * (sum(map(math.sqrt, variances)) + total) / fine
+    return sum(sample.count for sample in samples) * fine**2 / 8.0 if knots <= most else math.inf
+
+
+def planned_upper(
+    losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], epsilon: float, spread: float
+) -> PlannedTotal:
+    """Choose tilt, steps and windows for the upper bound of delta at epsilon alone, with a given spread W.
+
+    It is then above delta by about 2/3 W times the density of the sum at epsilon.
+    """
+    samples = _clipped(samples, epsilon, 1.0)
+    theta = _tilt(samples, epsilon)
+    outside = OUTSIDE_OF_ONE / math.sqrt(sum(sample.count for sample in samples))
+    most = COARSEST * sum(sample.cumulants(theta)[2] for sample in samples)
+    return _planned(losses, samples, epsilon, theta, min(spread, most), outside, ABOVE_UPPER)
+
+
+def _clipped(samples: Sequence[Sample], epsilon: float, farther: float) -> list[Sample]:
+    """Return samples without losses so large that they may as well be infinite, for the upper bound at least."""
+    number = sum(sample.count for sample in samples)
+    cap = epsilon - math.log(ABOVE / number) - log_delta(samples, saddle(samples, epsilon), epsilon)
+    return [clipped_at(sample, farther * cap)[0] or sample for sample in samples]
+
+
+def _tilt(samples: Sequence[Sample], epsilon: float) -> float:
+    return min(saddle(samples, epsilon), MOST_TILTED / max(float(np.abs(sample.losses).max()) for sample in samples))
+
+
+def _spread_out(samples: Sequence[Sample], theta: float) -> float:
+    """Return a tilt that leaves some variance: near the largest possible sum the saddle point puts all mass on it."""
+    least = LEAST_VARIANCE * summed(samples, 0.0)[2]
+    if summed(samples, theta)[2] >= least:
+        return theta
+    low, high = 0.0, theta
+    while high - low > 0.01 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if summed(samples, middle)[2] >= least else (low, middle)
+    return low
+
+
+def _planned(
+    losses: Sequence[tuple[Loss, int]],
+    samples: Sequence[Sample],
+    epsilon: float,
+    theta: float,
+    spread: float,
+    outside: float,
+    cut: float,
+) -> PlannedTotal:
+    level = log_delta(samples, theta, epsilon)
+    number = sum(count for _, count in losses)
+    above = level + math.log(cut / number)
+    least = [_highest(sample, above) / MOST_STEPS for sample in samples]
+    steps = _steps(losses, samples, theta, spread, least)
+    laid = tuple(
+        LaidLoss(loss, count, _layout(sample, theta, step, outside, BELOW / number, above))
+        for (loss, count), sample, step in zip(losses, samples, steps, strict=True)
+    )
+    variance = sum(sample.cumulants(theta)[2] for sample in samples)
+    levels = max(math.log(number, 4.0), 1.0)
+    points = WINDOW * math.sqrt(variance * levels / (8.0 * (1.0 - SINGLE) * spread))
+    points = min(max(math.ceil(points), LEAST_POINTS), MOST_POINTS)
+    # What is cut off a sum is multiplied by the number of such sums in the total.
+    return PlannedTotal(laid, theta, above - math.log(4.0), points)
+
+
+def _steps(
+    losses: Sequence[tuple[Loss, int]],
+    samples: Sequence[Sample],
+    theta: float,
+    spread: float,
+    least: Sequence[float],
+) -> list[float]:
+    """Return steps that differ by powers of two, none far below the least, with few knots for the spread."""
+    # With knots in proportion to deviation / step, and count * step^2 / 8 adding up to the spread.
+    deviations = [math.sqrt(sample.cumulants(theta)[2] / sample.count) + 1e-300 for sample in samples]
+    shares = [(deviation / sample.count) ** (1.0 / 3.0) for deviation, sample in zip(deviations, samples, strict=True)]
+    added = sum(sample.count * share**2 for share, sample in zip(shares, samples, strict=True))
+    height = math.sqrt(8.0 * SINGLE * spread / added)
+    wanted = [max(height * share, floor) for share, floor in zip(shares, least, strict=True)]
+    units = [_unit(loss, sample) for (loss, _), sample in zip(losses, samples, strict=True)]
+    known = [unit for unit in units if unit is not None]
+    common = _common_unit([unit.value for unit in known]) if len(known) == len(units) else None
+    if common is not None and (len({unit.value for unit in known}) == 1 or common * 2.0**FINER >= min(wanted)):
+        powers = [round(math.log2(step / common)) for step in wanted]
+        # On the unit itself nothing is split; a grid a little coarser would be worse. Atoms want a part of it.
+        exact = all(unit.lattice for unit in known)
+        powers = [(0 if power <= FINER else power) if exact else min(power, 0) for power in powers]
+    else:
+        weight = {one.value: 0.0 for one in known}
+        for one, sample in zip(units, samples, strict=True):
+            if one is not None:
+                weight[one.value] += sample.cumulants(theta)[2]
+        common = max(weight, key=lambda value: weight[value], default=1.0)
+        powers = [round(math.log2(step / common)) for step in wanted]
+    return [math.ldexp(common, max(power, max(powers) - FARTHEST)) for power in powers]
+
+
+class _Unit(NamedTuple):
+    """A number of which all losses are multiples, or of which the largest loss, which is an atom, is one."""
+
+    value: float
+    lattice: bool
+
+
+def _unit(loss: Loss, sample: Sample) -> _Unit | None:
+    if isinstance(loss, ResponseLoss):
+        return _Unit(loss.epsilon, lattice=True)
+    order, scale, whole = loss.law.order, loss.law.scale, loss.law.support == "integer"
+    if whole and order == 2.0:
+        return _Unit(loss.size / scale**2, lattice=True)
+    if whole and order == 1.0 and loss.size <= MOST_UNITS:
+        return _Unit(1.0 / scale, lattice=True)
+    if order < ATOMIC:
+        return _Unit(loss.size / scale if order == 1.0 else float(sample.losses.max()), lattice=False)
+    return None
+
+
+def _common_unit(units: Sequence[float]) -> float | None:
+    """Return the largest number of which all units are multiples; None where there is none that is of use."""
+    largest, divisor = max(units), Fraction(1)
+    for unit in units:
+        share = Fraction(unit / largest).limit_denominator(MOST_UNITS)
+        if not math.isclose(float(share), unit / largest, rel_tol=1e-9):
+            return None
+        while share:
+            divisor, share = share, divisor % share
+    return largest * float(divisor)
+
+
+def _highest(sample: Sample, level: float) -> float:
+    """Return a loss above which there is a mass of at most e^level."""
+    rank = np.argsort(sample.losses, kind="stable")
+    mass = np.cumsum(np.exp(sample.logs[rank])[::-1])[::-1]
+    last = min(int(np.searchsorted(-mass, -math.exp(max(level, -700.0)))) + 1, len(mass) - 1)
+    return float(sample.losses[rank][last])
+
+
+def _layout(sample: Sample, theta: float, step: float, outside: float, least: float, level: float) -> LossLayout:
+    """Return a grid with so much tilted mass outside of its inner part, or below it, and a mass of e^level above."""
+    rank = np.argsort(sample.losses, kind="stable")
+    losses, logs = sample.losses[rank], sample.logs[rank]
+    with np.errstate(all="ignore"):
+        weights = np.exp(logs + theta * losses - np.max(logs + theta * losses))
+    weights /= weights.sum()
+    below, above = np.cumsum(weights), np.cumsum(weights[::-1])[::-1]
+    inner_low = losses[max(int(np.searchsorted(below, outside)) - 1, 0)]
+    low = losses[max(int(np.searchsorted(below, least)) - 1, 0)]
+    inner_high = losses[min(int(np.searchsorted(-above, -outside)) + 1, len(losses) - 1)]
+    high = _highest(sample, level)
+    ends = [math.floor(low / step) - 1, math.floor(inner_low / step) - 1, math.ceil(inner_high / step) + 1]
+    ends.append(max(math.ceil(high / step) + 1, ends[2]))
+    first, inner_first, inner_last, last = (min(max(end, -MOST_KNOTS), MOST_KNOTS) for end in ends)
+    return LossLayout(step=step, low=first, inner_low=inner_first, inner_high=inner_last, high=last)
+
+
+# Relative distance of the upper from the lower bound of delta that is aimed at.
+SUM_DISTANCE = 2e-6
+# What is left out at high frequencies, relative to delta; and where one loss is followed further than the others.
+LEFT_OUT, LESS_LEFT_OUT = 2e-8, 1e-9
+# Logarithms of the tilted mass outside of the grid, and of the mass above it relative to delta.
+SUM_OUTSIDE, SUM_ABOVE = -30.0, -22.0
+# Tilts for bounds of the tails, in parts of the deviation of the tilted sum.
+SUM_TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 16.0])
+LEAST_SUM_POINTS, MOST_SUM_POINTS = 1 << 12, 1 << 14
+# What the transform of one kind of loss, times itself for each of them, may be where the others are no longer used.
+DECAYED = 1e-10
+# The most frequencies of all losses, and of one alone.
+MOST_FREQUENCIES, MOST_FURTHER = 1000, 8000
+# Part of the reciprocal deviation of a loss at which its fourth moment is bounded.
+WIDTH = 0.4
+# Frequencies to choose from, in parts of the deviation of the tilted sum.
+MULTIPLES = 5.0 * 1.06 ** np.arange(150)
+# How many losses have the variation of their density bounded; the others are as good as not smooth at high frequencies.
+MOST_DENSITIES = 12
+
+
+def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilon: float) -> SumLayout | None:
+    """Choose the grid for both bounds of delta at epsilon; None where the sum of the losses is not smooth enough."""
+    if not any(is_smooth(counted.loss) for counted in losses):
+        return None
+    theta = _spread_out(samples, _tilt(samples, epsilon))
+    # Errors are the same on all knots: a tilt makes those far above epsilon small.
+    theta = _short(max(theta, 1.0 / math.sqrt(summed(samples, theta)[2])))
+    moments = [_moments(sample, theta) for sample in samples]
+    deviation = math.sqrt(sum(sample.count * moment[0] for sample, moment in zip(samples, moments, strict=True)))
+    level, delta = float(log_moments(samples, np.array([theta]))[0]), log_delta(samples, theta, epsilon)
+    # Below: K(t) - K(theta) + (theta - t) low <= SUM_OUTSIDE for a tilt t <= 0.
+    tilts = np.minimum(theta - SUM_TILTS / deviation, 0.0)
+    lows = (SUM_OUTSIDE + level - log_moments(samples, tilts)) / (theta - tilts)
+    below, low = float(tilts[np.argmax(lows)]), float(lows.max())
+    # Above: the same for t > theta, and K(t) - t high <= SUM_ABOVE + log(delta).
+    tilts = theta + SUM_TILTS / deviation
+    cumulants = log_moments(samples, tilts)
+    highs = np.maximum((cumulants - level - SUM_OUTSIDE) / (tilts - theta), (cumulants - SUM_ABOVE - delta) / tilts)
+    above, high = float(tilts[np.argmin(highs)]), float(highs.min())
+    slope = max(theta, 1.0 / deviation)
+    step = math.sqrt(8.0 * SUM_DISTANCE / (PER_SPREAD * slope * (1.0 + slope)))
+    step = min(max(step, (high - low) / MOST_SUM_POINTS), (high - low) / LEAST_SUM_POINTS)
+    # Where epsilon is a knot, the split costs nothing.
+    step = epsilon / math.ceil(epsilon / step) if epsilon > step else step
+    points = math.ceil((high - low) / step) + 2
+    spacing = 2.0 * math.pi / (step * points)
+    frequency = further = _frequency(losses, samples, moments, theta, step, LEFT_OUT)
+    followed = _followed(losses)
+    if not frequency <= MOST_FREQUENCIES * spacing:
+        further = _frequency(losses, samples, moments, theta, step, LESS_LEFT_OUT)
+        if not further <= MOST_FURTHER * spacing:
+            return None
+        choices = np.asarray(MULTIPLES / deviation, dtype=np.float64)
+        frequency = _decayed(samples[followed], theta, choices[choices <= MOST_FREQUENCIES * spacing])
+    if not frequency <= MOST_FREQUENCIES * spacing:
+        return None
+    return SumLayout(
+        step=step,
+        low=math.floor(low / step),
+        points=points,
+        tilt=theta,
+        frequencies=math.ceil(frequency / spacing),
+        further=math.ceil(further / spacing),
+        followed=followed,
+        below=below,
+        above=above,
+        widths=tuple(_short(WIDTH / math.sqrt(moment[0])) for moment in moments),
+    )
+
+
+def _short(x: float) -> float:
+    """Round to 16 bits, so that sums of two such numbers are not rounded."""
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(round(math.ldexp(mantissa, 16)), exponent - 16)
+
+
+def _moments(sample: Sample, theta: float) -> tuple[float, float]:
+    """Return variance and fourth central moment of one tilted loss."""
+    tilted = sample.logs + theta * sample.losses
+    weights = np.exp(tilted - tilted.max())
+    weights /= weights.sum()
+    centred = sample.losses - weights @ sample.losses
+    return float(weights @ centred**2), float(weights @ centred**4)
+
+
+def _followed(losses: Sequence[CountedLoss]) -> int:
+    """Return the loss whose transform takes little time and falls fast: with a density, and of the least order."""
+
+    def order(i: int) -> float:
+        loss = losses[i].loss
+        return loss.law.order if isinstance(loss, CoordinateLoss) and is_smooth(loss) else math.inf
+
+    return min(range(len(losses)), key=order)
+
+
+def _decayed(sample: Sample, theta: float, choices: Floats) -> float:
+    """Return a frequency from which on the transform of all losses of a kind is about as small as what is left out."""
+    tilted = sample.logs + theta * sample.losses
+    weights = np.exp(tilted - tilted.max())
+    weights /= weights.sum()
+    for frequency in choices:
+        # Several frequencies, lest one is near a zero.
+        nearby = np.outer(np.linspace(1.0, 1.3, 8), frequency * sample.losses)
+        if float(np.abs(np.exp(1j * nearby) @ weights).max()) ** sample.count <= DECAYED:
+            return float(frequency)
+    return math.inf
+
+
+def _frequency(
+    losses: Sequence[CountedLoss],
+    samples: Sequence[Sample],
+    moments: Sequence[tuple[float, float]],
+    theta: float,
+    step: float,
+    enough: float,
+) -> float:
+    """Return a frequency from which on the characteristic function is proved small, about; infinite where none is."""
+    counts = np.array([sample.count for sample in samples], dtype=float)
+    variances, fourths = (np.array(values) for values in zip(*moments, strict=True))
+    deviation = math.sqrt(float(counts @ variances))
+    frequencies = MULTIPLES / deviation
+    squares = frequencies**2
+    # The bounds of `ggdp.proofs.transform_decay`: at low frequencies for all losses, at high ones for some.
+    ratios = 1.0 - np.outer(variances, squares) + np.outer((fourths + 3.0 * variances**2) / 12.0, squares**2)
+    logs = 0.5 * np.log(np.clip(ratios, 1e-30, 1.0))
+    for i in np.argsort(-counts * [is_smooth(counted.loss) for counted in losses])[:MOST_DENSITIES]:
+        with BALLS, working_precision(64):
+            whole = arb(math.exp(samples[i].cumulants(theta)[0] / samples[i].count))
+            pairs, gaussian = high_frequencies(losses[i].loss, theta, whole)
+            logs[i] = np.minimum(logs[i], -float(gaussian) * squares)
+            for outside, variation in pairs:
+                most = np.clip(float(outside) + float(variation) / frequencies, 1e-30, 1.0)
+                logs[i] = np.minimum(logs[i], np.log(most))
+    # The sum of what is left out, relative to the density of the sum of the losses.
+    bounds = counts @ logs
+    high = np.exp(np.maximum(bounds, np.append(bounds[1:], bounds[-1])))
+    widths = np.append(np.diff(frequencies), frequencies[-1])
+    left = np.cumsum((high * np.minimum(1.0, (2.0 / (step * frequencies)) ** 2) * widths)[::-1])[::-1]
+    left *= 2.0 * deviation
+    small = np.nonzero(left <= enough)[0]
+    return float(frequencies[small[0]]) if len(small) else math.inf
+
+
+# Added variance relative to that of the sum: delta then rises by about 1e-4 of itself.
+ADDED_VARIANCE = 6e-5
+# How much more of it a rough layout adds; the scale is then about 1e-4 larger, at every order alike.
+ROUGHER = 5.0
+LARGEST_STEP = 0.02
+# What is cut off at the ends of a grid, relative to delta.
+NEGLIGIBLE = math.log(1e-8)
+# A transform of more knots takes a second or more in balls.
+MOST_CORNER_KNOTS = 1 << 15
+# Up to so many coordinates the grid is finer: the transform is short.
+FEW_COORDINATES = 16
+# On the integers, below this scale, single losses carry much mass.
+LUMPY_SCALE = 200.0
+LUMPY_STEP = 2e-4
+# Below this order the largest losses of a coordinate are almost one atom.
+
+
+# Knots far from 0 lie apart by a 150th of their loss where a grid is sparse.
+SPARSENESS = 150
+# From so many coordinates of one size on, blocks of them are added first.
+STAGED = 1 << 14
+# Tilts of Chernoff bounds that are tried, in units of the spread of the sum.
+TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0])
+# Up to so many coordinates a far tail is made by few of them.
+TAILED = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeGrid:
+    """How the coordinates of one size are laid on a grid.
+
+    Attributes
+    ----------
+    size : float
+        How far each of these coordinates moves.
+    count, copies : int
+        Blocks of `count` coordinates are added on the grid of this size, and `copies` such blocks on the common grid.
+    halvings : int
+        How often the common step is halved for the grid of this size.
+    low, high : int
+        First and last knot, in steps of this grid.
+    sparse : bool
+        Whether knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
+    window : Window, optional
+        The window of a block on the grid of this size; None where the coordinates are added on the common grid.
+    """
+
+    size: float
+    count: int
+    copies: int
+    halvings: int
+    low: int
+    high: int
+    sparse: bool
+    window: Window | None
+
+    def knots(self) -> list[int]:
+        """Return the indices of the knots in use, from low to high."""
+        if not self.sparse:
+            return list(range(self.low, self.high + 1))
+        below, above = ([*_sparse(end)] for end in (-self.low, self.high))
+        return [-index for index in reversed(below)] + [0] + above
+
+
+def _sparse(end: int) -> list[int]:
+    """Return indices from 1 to `end` that lie apart by one, or by a 150th of their distance from 0."""
+    index, side = 0, []
+    while index < end:
+        index = min(index + max(index // SPARSENESS, 1), end)
+        side.append(index)
+    return side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CornerGrid:
+    """The common grid of a corner: its step, a grid for each size, the window of the sum, and its tilt."""
+
+    step: float
+    sizes: tuple[SizeGrid, ...]
+    window: Window
+    tilt: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Losses:
+    """Samples of the losses of each size, cut off where they do not matter, and what is known of their sum."""
+
+    samples: tuple[Sample, ...]
+    theta: float
+    level: float
+
+    @property
+    def budget(self) -> float:
+        """The logarithm of the mass that may be cut off."""
+        return self.level + NEGLIGIBLE
+
+
+def corner_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool = False) -> CornerGrid | None:
+    """Choose grids and windows; None where no finite grid can show a delta below 1. A rough grid is a quick one."""
+    losses = _losses(law, corner, epsilon)
+    if losses is None:
+        return None
+    cumulants = [sample.cumulants(losses.theta) for sample in losses.samples]
+    variance = sum(part[2] for part in cumulants)
+    coordinates, groups = sum(count for _, count in corner), len(corner)
+    # Very many coordinates of one size are added in blocks: two short transforms take the place of a long one.
+    staged = groups == 1 and coordinates >= STAGED
+    blocks = math.isqrt(coordinates) if staged else 1
+    added = ADDED_VARIANCE * (1.0 if coordinates > FEW_COORDINATES else 0.125) * (ROUGHER if rough else 1.0)
+    share = added * variance / (1 if groups == 1 and not staged else 2 * groups)
+    ends = [ends_of(sample, losses.budget) for sample in losses.samples]
+    lumpy = law.support == "integer" and law.scale < LUMPY_SCALE
+    base = _base_step(corner if not staged else ((corner[0][0], blocks + 1),), ends, share, epsilon, law.order)
+    if not rough:
+        base = _finer(base, losses, ends, corner, epsilon, variance, law.order, lumpy=lumpy)
+    step = rounded_step(_aligned(base, corner, ends, law))
+    sizes, highest = [], 0
+    for sample, part, (low, high), (size, count) in zip(losses.samples, cumulants, ends, corner, strict=True):
+        halvings = _halvings(step, part, count, high - low, share) if groups > 1 or staged else 0
+        fine = step * 0.5**halvings
+        first, last = min(math.floor(low / fine) - 1, 0), max(math.ceil(high / fine) + 1, 0)
+        # What the blocks leave over is a smaller block.
+        parted = [(count // blocks, blocks), (count % blocks, 1)] if staged and halvings else [(count, 1)]
+        for many, copies in parted:
+            if not many:
+                continue
+            block, centre = replace(sample, count=many), part[1] * many / count
+            lost = losses.budget - math.log(copies)
+            window = _window([block], fine, lost, 0.0, centre, many * last) if halvings else None
+            highest += copies * (many * last if window is None else (window.top >> halvings) + 1)
+            sizes.append(
+                SizeGrid(
+                    size=size,
+                    count=many,
+                    copies=copies,
+                    halvings=halvings,
+                    low=first,
+                    high=last,
+                    sparse=coordinates > TAILED and not lumpy,
+                    window=window,
+                )
+            )
+    window = _window(losses.samples, step, losses.budget, losses.theta, epsilon, highest)
+    return CornerGrid(step=step, sizes=tuple(sizes), window=window, tilt=losses.theta)
+
+
+def _losses(law: NoiseLaw, corner: Corner, epsilon: float) -> _Losses | None:
+    """Sample the losses of each size, without those so large that they may as well be infinite."""
+    samples = [sample_of(law, size, count) for size, count in corner]
+    kept = [sample for sample in samples if sample is not None]
+    if len(kept) < len(samples):
+        return None
+    coordinates = sum(count for _, count in corner)
+    cap = epsilon + math.log(coordinates) - NEGLIGIBLE - log_delta(kept, saddle(kept, epsilon), epsilon)
+    clipped, infinite = zip(*(clipped_at(sample, cap) for sample in kept), strict=True)
+    if any(sample is None for sample in clipped):
+        return None
+    theta = saddle(clipped, epsilon)
+    level = min(max(log_delta(clipped, theta, epsilon), math.log(sum(infinite) + 1e-300)), 0.0)
+    return _Losses(clipped, theta, level)
+
+
+def _finer(
+    base: float,
+    losses: _Losses,
+    ends: Sequence[tuple[float, float]],
+    corner: Corner,
+    epsilon: float,
+    variance: float,
+    order: float,
+    *,
+    lumpy: bool,
+) -> float:
+    """Return a step that is fine enough for far tails made by few coordinates, and for single losses of much mass."""
+    if losses.theta > 0.0 and sum(count for _, count in corner) <= TAILED and order >= ATOMIC:
+        # A far tail that is made by few coordinates falls by e^(-theta h) from knot to knot.
+        span = max(high - low for low, high in ends)
+        base = min(base, max(math.sqrt(1e-4 * epsilon / losses.theta), span / MOST_CORNER_KNOTS))
+    if lumpy:
+        # A loss next to epsilon shows how far the grid has spread it.
+        reach = sum(count * (high - low) for (low, high), (_, count) in zip(ends, corner, strict=True))
+        reach = min(reach, 16.0 * math.sqrt(variance) + epsilon)
+        base = min(base, max(LUMPY_STEP * epsilon, reach / MOST_CORNER_KNOTS))
+    return base
+
+
+def _halvings(step: float, cumulants: tuple[float, float, float], count: int, span: float, share: float) -> int:
+    """Return how often a step is halved until what a size adds to the variance is within its share."""
+    spread = math.sqrt(cumulants[2] / count) + abs(cumulants[1]) / count
+    halvings = 0
+    while (
+        halvings < 40
+        and count > FEW_COORDINATES
+        and span < MOST_CORNER_KNOTS * step * 0.5**halvings
+        and count * min((fine := step * 0.5**halvings) ** 2 / 6.0, fine * spread) > share * 1.0001
+    ):
+        halvings += 1
+    return halvings
+
+
+def _base_step(
+    corner: Corner, ends: Sequence[tuple[float, float]], share: float, epsilon: float, order: float
+) -> float:
+    """The step whose added variance is `share`, within what a transform can bear."""
+    # Sizes of many coordinates get a finer grid of their own where there are several sizes.
+    spreads = (
+        corner[0][1] if len(corner) == 1 else max([1, *(count for _, count in corner if count <= FEW_COORDINATES)])
+    )
+    span = max(high - low for low, high in ends)
+    # Losses that hardly vary need no finer grid than those that just reach epsilon; near order 1 they are almost atoms.
+    near = 1e-4 if order < ATOMIC else 1e-3
+    floor = max(span / MOST_CORNER_KNOTS, near * epsilon / math.sqrt(spreads * len(corner)))
+    return min(max(math.sqrt(6.0 * share / spreads), floor), LARGEST_STEP)
+
+
+def _aligned(base: float, corner: Corner, ends: Sequence[tuple[float, float]], law: NoiseLaw) -> float:
+    """The step, made smaller so that the atoms at the largest losses of order 1, or almost atoms near it, are on knots.
+
+    A sum of atoms that are off the grid spreads above epsilon although none of it is there.
+    """
+    if law.order >= ATOMIC:
+        return base
+    largest, divisor = max(size for size, _ in corner), Fraction(1)
+    for size, _ in corner:
+        share = Fraction(size / largest).limit_denominator(MOST_UNITS)
+        if not math.isclose(float(share), size / largest, rel_tol=1e-9):
+            divisor = Fraction(1)
+            break
+        divisor = _common_divisor(share, divisor)
+    # The largest loss of a coordinate is D/b at order 1, and nearly proportional to D near it.
+    unit = float(divisor) * (largest / law.scale if law.order == 1.0 else max(high for _, high in ends))
+    return unit / math.ceil(unit / base)
+
+
+def _common_divisor(a: Fraction, b: Fraction) -> Fraction:
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def _window(samples: Sequence[Sample], step: float, budget: float, theta: float, centre: float, highest: int) -> Window:
+    """A window outside of which the sum has a mass of at most e^budget on either side; no knot is above `highest`."""
+    spread = math.sqrt(summed(samples, theta)[2]) + 1e-300
+    plain = math.sqrt(summed(samples, 0.0)[2]) + 1e-300
+    least = sum(s.count * float(s.losses.min()) for s in samples)
+    top, tilt, bottom = chernoff_ends(samples, theta, spread, plain, budget)
+    last = min(math.ceil(max(top, centre) / step) + 2, max(highest, math.floor(centre / step) + 2))
+    bottom = min(max(bottom, least), last * step)
+    wanted = last - math.floor(bottom / step) + 3
+    return Window(top=last, points=smooth_length(wanted), tilt=tilt)
+
+
+def chernoff_ends(
+    samples: Sequence[Sample], theta: float, spread: float, plain: float, budget: float
+) -> tuple[float, float, float]:
+    """Return the top above which a sum has a mass of at most e^budget, the tilt that shows it, and the bottom."""
+    above, below = theta + TILTS / spread, TILTS / plain
+    tops = (log_moments(samples, above) - budget) / above
+    best = int(np.argmin(tops))
+    bottom = ((budget - log_moments(samples, -below)) / below).max()
+    return float(tops[best]), float(above[best]), float(bottom)
+
+
+def smooth_length(wanted: int) -> int:
+    """Return the least 2^a, 3 2^a or 5 2^a that is at least `wanted` and 16: lengths with a fast transform."""
+    exponent = max((wanted - 1).bit_length(), 4)
+    return min(n for n in (5 << exponent - 3, 3 << exponent - 2, 1 << exponent) if n >= wanted)
+
+
+def rounded_step(step: float) -> float:
+    """Return the step with 24 bits only, so that multiples of it by indices are exact floats."""
+    mantissa, exponent = math.frexp(step)
+    return math.ldexp(math.ceil(mantissa * 2.0**24), exponent - 24)
+
+
+# A loss that is a level but for its rounding is not above it.
+ROUNDING = 1e-14
+# How many knots on either side of epsilon show the density.
+NEAR = 8
+
+
+class Estimate(NamedTuple):
+    """Delta, and the density of the sum of all losses at epsilon."""
+
+    delta: float
+    density: float
+
+
+def estimate(grid: CornerGrid, law: NoiseLaw, epsilon: float) -> Estimate:
+    """Estimate delta at epsilon on a grid."""
+    points, theta = grid.window.points, grid.tilt
+    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
+    level, infinite = -theta * epsilon, 0.0
+    for size in grid.sizes:
+        step = grid.step * 0.5**size.halvings
+        masses, beyond = _masses(law, size, step)
+        infinite += size.count * size.copies * math.log1p(-min(beyond, 1.0 - 1e-16))
+        indices = np.arange(size.low, size.high + 1)
+        with np.errstate(divide="ignore"):
+            logs = np.log(masses) + theta * step * indices
+        peak = float(logs.max())
+        weights = np.exp(logs - peak)
+        total = float(weights.sum())
+        level += size.count * size.copies * (peak + math.log(total))
+        weights /= total
+        if size.window is None:
+            spectrum *= spectrum_of(weights, size.low, points) ** size.count
+            continue
+        window = size.window
+        block = np.fft.irfft(spectrum_of(weights, size.low, window.points) ** size.count, window.points)
+        indices = np.arange(window.top - window.points + 1, window.top + 1, dtype=np.int64)
+        block = np.maximum(block[indices % window.points], 0.0)
+        weights, low = _coarsened(block, indices, size.halvings, step, theta)
+        spectrum *= spectrum_of(weights, low, points) ** size.copies
+    composed = np.fft.irfft(spectrum, points)
+    first = math.floor(epsilon / grid.step) + 1
+    indices = np.arange(first, grid.window.top + 1)
+    above = indices * grid.step - epsilon
+    terms = -np.expm1(-above) * composed[indices % points] * np.exp(-theta * above)
+    height = math.exp(min(level, 0.0))
+    near = composed[np.arange(first - NEAR, first + NEAR) % points].mean() / grid.step
+    return Estimate(height * max(float(terms.sum()), 0.0) - math.expm1(infinite), height * max(float(near), 0.0))
+
+
+def _thresholds(law: NoiseLaw, size: float, levels: Floats) -> Floats:
+    """Return where the loss passes the levels, in units of the scale."""
+    shift = size / law.scale
+    z = crossings(law.order, shift, levels, largest=FAR ** (1.0 / law.order))
+    if law.order == 1.0:
+        # All noise from 0 upwards has the one loss d, so a knot within rounding of it belongs at 0.
+        z = np.where(np.abs(levels / shift - 1.0) < 1e-12, 0.0, z)
+    return z
+
+
+def first_above(law: NoiseLaw, size: float, levels: Floats) -> Floats:
+    """Return the least integer noise whose loss is above each level, about."""
+    if law.scale >= SMALL_SCALE:
+        return np.floor(_thresholds(law, size, levels) * law.scale) + 1.0
+    reach = math.ceil(FAR ** (1.0 / law.order) * law.scale) + 1
+    noises = np.arange(-reach - math.ceil(size), reach + 1.0)
+    losses = loss_estimates(law.order, noises / law.scale, size / law.scale)
+    return np.asarray(
+        noises[0] + np.searchsorted(np.maximum.accumulate(losses), levels * (1.0 + ROUNDING), side="right")
+    )
+
+
+def _masses(law: NoiseLaw, size: SizeGrid, step: float) -> tuple[Floats, float]:
+    """Return masses on the knots by connecting the dots, and the mass above the highest knot."""
+    knots = np.array(size.knots(), dtype=np.int64)
+    levels = step * knots.astype(np.float64)
+    if law.support == "integer":
+        k = first_above(law, size.size, levels)
+        first, second = (integer_tails_estimate(law.order, law.scale, at) for at in (k, k + size.size))
+    else:
+        z = _thresholds(law, size.size, levels)
+        first, second = (survival_estimate(law.order, at) for at in (z, z + size.size / law.scale))
+    here, there = first[:-1] - first[1:], second[:-1] - second[1:]
+    with np.errstate(all="ignore"):
+        up = (here - np.exp(levels[:-1]) * there) / -np.expm1(-np.diff(levels))
+    up = np.clip(np.nan_to_num(up), 0.0, here)
+    masses = np.zeros(size.high - size.low + 1)
+    masses[knots[:-1] - size.low] += here - up
+    masses[knots[1:] - size.low] += up
+    masses[0] += 1.0 - first[0]
+    return np.maximum(masses, 0.0), float(first[-1])
+
+
+def spectrum_of(weights: Floats, low: int, points: int) -> NDArray[np.complex128]:
+    """Return the transform of masses laid on a circle from the index `low` on."""
+    circular = np.zeros(points)
+    np.add.at(circular, (low + np.arange(len(weights))) % points, weights)
+    return np.fft.rfft(circular)
+
+
+def _coarsened(
+    weights: Floats, indices: NDArray[np.int64], halvings: int, step: float, theta: float
+) -> tuple[Floats, int]:
+    """Split tilted masses on the fine grid between their neighbours on the coarse one."""
+    factor = 1 << halvings
+    coarse = indices // factor
+    over = (indices - coarse * factor) * step
+    wide = step * factor
+    up = np.expm1(-over) / math.expm1(-wide)
+    low = int(coarse[0])
+    result = np.zeros(int(coarse[-1]) - low + 2)
+    np.add.at(result, coarse - low, weights * (1.0 - up) * np.exp(-theta * over))
+    np.add.at(result, coarse - low + 1, weights * up * np.exp(theta * (wide - over)))
+    return result, low
