@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.sabotage.sabotage import SOURCES, parsed, sabotages  # noqa: E402 - needs the path above
+from tests.sabotage.sabotage import SOURCES, follow, parsed, sabotages  # noqa: E402 - needs the path above
 
 COPIED = ("src", "reproduction", "tests", "pyproject.toml", "README.md")
 
@@ -98,12 +98,16 @@ def untouched(chosen, files):
 def main():
     """Run the sabotages that were asked for; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--follow", action="store_true", help="only follow functions that were renamed or inlined")
     parser.add_argument("--list", action="store_true", help="only list them")
     parser.add_argument(
         "-k", dest="words", nargs="+", default=[], help="only those with these words in their name or function"
     )
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     asked = parser.parse_args()
+    if asked.follow:
+        print(*follow(), sep="\n")
+        return PASSED
     chosen = [
         sabotage
         for sabotage in sabotages()

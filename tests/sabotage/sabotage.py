@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+LISTS = Path(__file__).parent / "lists"
 SOURCES = ("src", "reproduction/src")
 TESTS = ("tests", "reproduction/tests")
 
@@ -54,30 +55,54 @@ class Sabotage:
         found = [(file, place) for file, body, index in defined for place in places(body, index, self.old, self.new)]
         if len(found) != 1:
             where = ", ".join(dict.fromkeys(file for file, *_ in defined)) or "not found"
-            elsewhere = "".join(f"\n{place} has it once" for place in self._elsewhere()[:5])
+            elsewhere = "".join(f"\n{name!r} ({file}) has it once" for name, file in self.elsewhere()[:5])
             message = f"{self.function!r} ({where}) has {len(found)} times, not once:\n{self.old}{elsewhere}"
             raise LookupError(message)
         [(file, place)] = found
         return file, place.changed(parsed(file))
 
-    def _elsewhere(self):
-        """Functions to which the change could be applied."""
-        return [
-            f"{name!r} ({file})"
+    def elsewhere(self):
+        """Return the functions to which the change could be applied, with their files."""
+        found = [
+            (name, file)
             for file in files_with("")
             for body, index, name in definitions(parsed(file))
             if isinstance(body[index], FUNCTIONS) and len(list(places(body, index, self.old, self.new))) == 1
         ]
+        return [(name, file) for name, file in found if not any((outer, file) in found for outer in outside(name))]
 
     def node_ids(self):
         """Return the names of its tests with their files, as pytest takes them."""
         return [node_id(test) for test in self.tests]
 
 
+def outside(name):
+    """Return the names of what a nested definition is in."""
+    parts = name.split(".")
+    return [".".join(parts[:number]) for number in range(1, len(parts))]
+
+
+def follow():
+    """Rewrite the lists where a function was renamed or inlined, and return what was changed."""
+    done = []
+    for sabotage in sabotages():
+        try:
+            sabotage.applied()
+        except LookupError:
+            if len(names := sabotage.elsewhere()) == 1:
+                [(name, file)] = names
+                for path in LISTS.glob("*.toml"):
+                    text = path.read_text("utf-8")
+                    head = f'["{sabotage.name}"]\nin = '
+                    path.write_text(text.replace(f'{head}"{sabotage.function}"', f'{head}"{name}"'), "utf-8")
+                done.append(f"{sabotage.name}: {sabotage.function} is now {name} ({file})")
+    return done
+
+
 def sabotages():
     """Return all sabotages."""
     found = []
-    for path in sorted((Path(__file__).parent / "lists").glob("*.toml")):
+    for path in sorted(LISTS.glob("*.toml")):
         for name, row in tomllib.loads(path.read_text("utf-8")).items():
             tests = (row["tests"],) if isinstance(row["tests"], str) else tuple(row["tests"])
             found.append(Sabotage(name, row["in"], row["replace"], row.get("by", ""), tests))
