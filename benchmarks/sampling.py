@@ -19,7 +19,7 @@ from ggdp.noise import (
     ConditionalNoise,
     SeededSource,
     TruncatedIntegerNoise,
-    batch,
+    integer_noise,
 )
 from ggdp.noise.binomial import Binomial
 from ggdp.noise.entropy import SECURE, Source, fill
@@ -102,13 +102,13 @@ def threads_used(*, order: float, scale: float, size: int) -> float:
 
 def many(*, order: float, scale: float, size: int, threads: str) -> float:
     """Time one large draw, by one thread or by as many as ggdp takes."""
-    usual = batch._MANY
+    usual = integer_noise._MANY
     if threads == "one":
-        batch._MANY = _ALWAYS_ONE_THREAD
+        integer_noise._MANY = _ALWAYS_ONE_THREAD
     try:
         return draws(order=order, scale=scale, size=size)
     finally:
-        batch._MANY = usual
+        integer_noise._MANY = usual
 
 
 def first(*, order: float, scale: float) -> float:
