@@ -56,7 +56,7 @@ def test_no_neighbours_lose_more_than_is_promised(kind):
     for promise in promises(mechanism):
         worst = max(losses(mechanism, promise, as_observed, kind.neighbours))
         assert worst <= claim(promise) + ERROR
-        assert promise.implies(mechanism.goal) or promise == mechanism.guarantee
+        assert promise.implies(mechanism.record.goal) or promise == mechanism.guarantee
 
 
 @pytest.mark.parametrize("kind", each([kind for kind in KINDS if kind.claims != "bound"]))
@@ -74,14 +74,14 @@ def test_on_its_own_grid_no_neighbours_lose_more_than_is_promised(kind):
     for promise in promises(mechanism):
         worst = max(losses(mechanism, promise, by_formula, kind.neighbours))
         assert worst <= claim(promise) * (1 + 1e-9)
-        if promise.notion == mechanism.goal.notion:
+        if promise.notion == mechanism.record.goal.notion:
             assert worst >= claim(promise) * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("kind", each([kind for kind in KINDS if kind.claims == "least"]))
 def test_where_the_scale_is_the_least_a_narrower_law_loses_more(kind):
     mechanism = kind.mechanism
-    goal = mechanism.goal
+    goal = mechanism.record.goal
     # A convolution rounds losses up, and its scale is the least to within a few digits only.
     slack = 1e-5 if mechanism.certificate.bound.name == "corner" else 0.0
     assert max(losses(mechanism, goal, narrower, kind.neighbours)) > claim(goal) * (1 - slack)

@@ -80,7 +80,7 @@ def test_a_real_calibration_is_shown_as_it_is_drawn():
     assert mechanism.guarantee.notion == "probabilistic"
     assert on_grid(ideal).guarantee.delta < mechanism.guarantee.delta <= 1e-3
     assert mechanism.certificate.bound.name == "integer-shift"
-    assert mechanism.goal == ideal.goal
+    assert mechanism.calibration.goal == ideal.goal
     assert mechanism == Mechanism(ideal)
 
 

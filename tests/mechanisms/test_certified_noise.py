@@ -1,6 +1,10 @@
-""""""
+"""Noise is drawn only where its proof holds, by one door; sums saturate at 64 bits, and probabilistic DP remains."""
 
+import ast
+import copy
 import math
+import pickle
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +15,12 @@ from tests.cases import examples
 
 import ggdp
 from ggdp.calibration.grid import on_grid
+from ggdp.errors import ArgumentError, CertificateError
 from ggdp.mechanisms import Mechanism
-from ggdp.mechanisms.certified_noise import _most_beyond, add_clamped, add_saturating, saturation_of
-from ggdp.noise import IntegerGeneralizedGaussian
+from ggdp.mechanisms.certified_noise import CertifiedNoise, _most_beyond, add_clamped, add_saturating, saturation_of
+from ggdp.noise import IntegerGeneralizedGaussian, IntegerNoise, SeededSource
 from ggdp.privacy import Grid
+from ggdp.proofs import certificate as proved_certificates
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
 PROBABILISTIC = ggdp.ProbabilisticDP(1.0, 1e-3)
@@ -157,3 +163,118 @@ def test_intervals_cover_real_values_that_were_clamped(times):
     for true in (x, -x):
         lower, upper = mechanism.release([true]).interval(1 - 1e-12)
         assert lower[0] <= true <= upper[0]
+
+
+def forged(calibration, factor):
+    """A calibration with a smaller scale, and a certificate that says so, made behind the back of all checks."""
+    certificate = copy.copy(calibration.certificate)
+    law = copy.copy(certificate.law)
+    object.__setattr__(law, "scale", law.scale * factor)
+    object.__setattr__(certificate, "law", law)
+    found = copy.copy(calibration)
+    object.__setattr__(found, "scale", law.scale)
+    object.__setattr__(found, "certificate", certificate)
+    return found
+
+
+COUNTS = {
+    "laplace": lambda: ggdp.calibrate(ggdp.PureDP(1.0), ONE, order=1, support="integer"),
+    "order 3": lambda: ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), ONE, order=3, support="integer"),
+    "corner": lambda: ggdp.calibrate(
+        ggdp.ApproxDP(1.0, 1e-3), ggdp.Sensitivity.histogram(max_cells=3), order=2, support="integer"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_noise_without_a_proof_is_not_drawn(name):
+    calibration = COUNTS[name]()
+    assert CertifiedNoise(calibration).sample(3).shape == (3,)
+    for factor in (0.9, 0.1):
+        with pytest.raises(CertificateError):
+            CertifiedNoise(forged(calibration, factor))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_noise_is_proved_in_the_process_that_draws_it(name, monkeypatch):
+    noise = CertifiedNoise(COUNTS[name]())
+    proved, verify = [], proved_certificates.verify
+    monkeypatch.setattr(proved_certificates, "verify", lambda one: proved.append(one) or verify(one))
+    monkeypatch.setattr(proved_certificates, "_PROVED", type(proved_certificates._PROVED)())
+    copied = pickle.loads(pickle.dumps(noise))
+    assert proved == [noise.calibration.certificate]
+    seeded = [one.sample(50, SeededSource(seed=7)).tolist() for one in (noise, copied)]
+    assert seeded[0] == seeded[1]
+    object.__setattr__(noise, "calibration", forged(noise.calibration, 0.5))
+    with pytest.raises(CertificateError):
+        pickle.loads(pickle.dumps(noise))
+
+
+def test_the_door_draws_the_words_of_its_sampler_and_adds_them():
+    noise = CertifiedNoise(COUNTS["order 3"]())
+    expected = IntegerNoise(order=3, scale=noise.calibration.scale).sample(1000, source=SeededSource(seed=2))
+    assert noise.sample(1000, SeededSource(seed=2)).tolist() == expected.tolist()
+    counts = np.arange(1000)
+    assert noise.add(counts, SeededSource(seed=2)).tolist() == (expected + counts).tolist()
+    assert counts.tolist() == list(range(1000))
+
+
+def test_bounded_noise_is_not_drawn_without_a_true_value():
+    how = {"support": "integer", "bounds": (0, 10), "bounding": "truncated"}
+    noise = CertifiedNoise(ggdp.calibrate(ggdp.PureDP(1.0), ONE, order=2, **how))
+    with pytest.raises(ArgumentError, match="drawn around true values"):
+        noise.sample(3)
+    with pytest.raises(ArgumentError, match="drawn around true values"):
+        noise.false_cells(3, empty=5, places=np.arange, source=SeededSource(seed=1))
+
+
+# Modules that draw, and names of what they draw from: nothing of these packages may import or use them.
+DRAWING = {f"ggdp.noise.{name}" for name in ("binomial", "bounded_noise", "integer_noise", "rejection", "table")}
+SAMPLERS = {
+    *("IntegerNoise", "ConditionalNoise", "Binomial", "TruncatedIntegerNoise", "BoundaryInflatedIntegerNoise"),
+    "bounded_noise",
+}
+
+
+def samplers_in(text):
+    """Names of samplers that a module imports or uses past the door."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+            found |= names if node.module in DRAWING else names & SAMPLERS
+            found |= {f"{node.module}.{name}" for name in names} & {"ggdp.noise", *DRAWING}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("ggdp.noise")}
+        elif isinstance(node, ast.Attribute):
+            found |= {node.attr} & SAMPLERS
+        elif isinstance(node, ast.Name):
+            found |= {node.id} & SAMPLERS
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            found |= {node.func.attr} & {"noise"}
+    return found
+
+
+def test_tables_and_releases_draw_noise_by_one_door_only():
+    package = Path(ggdp.__file__).parent
+    assert {name.rpartition(".")[2] for name in DRAWING} <= {file.stem for file in (package / "noise").glob("*.py")}
+    modules = [file for name in ("tables", "releases") for file in (package / name).rglob("*.py")]
+    assert len(modules) > 10
+    assert {file.name: found for file in modules if (found := samplers_in(file.read_text("utf-8")))} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ggdp.noise import IntegerNoise",
+        "from ggdp import IntegerNoise",
+        "from ggdp import noise",
+        "import ggdp.noise.integer_noise",
+        "import ggdp\nggdp.IntegerNoise(order=1, scale=1.0)",
+        "from ggdp.noise.integer_noise import sampler_of",
+        "calibration.bounded_noise().around([3])",
+        "calibration.noise().sample(3)",
+    ],
+)
+def test_a_sampler_past_the_door_is_noticed(text):
+    assert samplers_in(text)

@@ -83,11 +83,11 @@ def test_every_kind_has_its_name_and_item(goal, query, how, name, item):
 
 
 def test_a_mechanism_on_the_grid_is_of_the_kind_that_was_asked_for():
-    assert Mechanism(ggdp.calibrate(APPROXIMATE, ONE, order=2)).name == "analytic Gaussian"
-    assert Mechanism(classic_gaussian(APPROXIMATE, ONE)).name == "classic Gaussian"
+    assert Mechanism(ggdp.calibrate(APPROXIMATE, ONE, order=2)).record.name == "analytic Gaussian"
+    assert Mechanism(classic_gaussian(APPROXIMATE, ONE)).record.name == "classic Gaussian"
     form = Mechanism(exponential_calibration(PURE, ONE, order=2, bounds=[(0, 10)]))
-    assert form.name == "Exponential mechanism, generalized Gaussian form"
-    assert "Eqn explp1 and Lemma 9" in form.item
+    assert form.record.name == "Exponential mechanism, generalized Gaussian form"
+    assert "Eqn explp1 and Lemma 9" in form.record.item
     assert "Eqn explp0" in kind_of(exponential_calibration(PURE, ONE, order=1))[1]
     assert form.release([3.0]).mechanism.method == "exponential"
 

@@ -77,7 +77,7 @@ def enumerated(monkeypatch):
 
 
 def outputs(mechanism, s):
-    kind = np.int64 if mechanism.grid is None else np.float64
+    kind = np.int64 if mechanism.step is None else np.float64
     return mechanism.release(np.full(2 * Scripted.reach + 1, s, dtype=kind)).values
 
 
@@ -160,8 +160,8 @@ def test_bounded_neighbours_reach_the_same_floats_on_their_own_grid(bounding, mo
 
 @pytest.mark.usefixtures("enumerated")
 def test_floating_point_noise_put_in_is_noticed(reals, monkeypatch):
-    def float_noise(self, given, noise, source):
-        return given + noise.sample(given.size, source=source) * self.step
+    def float_noise(self, given, source):
+        return given + self.noise.sample(given.size, source) * self.step
 
     monkeypatch.setattr(Mechanism, "_unbounded", float_noise)
     monkeypatch.setattr(Mechanism, "_in_unit", lambda _, noisy: noisy)
@@ -183,7 +183,7 @@ def test_half_even_rounding_put_in_is_noticed(monkeypatch):
 def test_a_grid_that_depends_on_the_value_is_noticed(reals, monkeypatch):
     def own_grid(self, noisy):
         # The step of the output follows the value, as a float's own spacing does.
-        return noisy * (self.step if np.median(noisy) < self.grid.index(0.35) else self.step / 3)
+        return noisy * (self.step if np.median(noisy) < self.noise.grid.index(0.35) else self.step / 3)
 
     monkeypatch.setattr(Mechanism, "_in_unit", own_grid)
     assert "off the grid" in complaints(reals, 0.1, 0.1 + D)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from tests.certified import certified
 from tests.statistical import laws
 from tests.statistical.budget import compares, share
 from tests.statistical.fit import assert_fits, assert_seen, weakest
@@ -34,8 +35,7 @@ class Sparse(NamedTuple):
             cells,
             np.full(cells.size, 10**6),
             total_cells=size + cells.size,
-            order=self.order,
-            scale=scale,
+            noise=certified(self.order, scale),
             threshold=self.threshold,
         )
         false = shown % 3 != 0

@@ -18,8 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.cases import examples
+from tests.certified import certified
 
 from ggdp.errors import ArgumentError
+from ggdp.mechanisms import certified_noise
 from ggdp.noise import IntegerNoise, SeededSource
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
@@ -518,11 +520,10 @@ def small_set(total, size, source):
 @pytest.fixture
 def exact_parts(monkeypatch):
     """The parts, each of which has its own tests of its law, replaced by their exact laws on a small scale."""
-    monkeypatch.setattr(module, "IntegerNoise", SmallNoise)
-    monkeypatch.setattr(module, "Binomial", SmallBinomial)
-    monkeypatch.setattr(module, "tail", small_tail)
+    monkeypatch.setattr(certified_noise, "IntegerNoise", SmallNoise)
+    monkeypatch.setattr(certified_noise, "Binomial", SmallBinomial)
+    monkeypatch.setattr(certified_noise, "tail", small_tail)
     monkeypatch.setattr(module, "distinct_integers", small_set)
-    monkeypatch.setattr(module, "_refuse_many", lambda *_: None)
 
 
 def dense_law(counts, threshold):
@@ -552,8 +553,7 @@ def test_the_law_is_that_of_noise_on_all_cells_and_then_the_threshold(counts, th
             cells,
             np.array(counts)[cells],
             total_cells=len(counts),
-            order=1,
-            scale=1.0,
+            noise=certified(1, 1.0),
             threshold=threshold,
             source=source,
         )
@@ -569,7 +569,7 @@ def test_false_cells_that_may_fall_on_others_would_be_seen(monkeypatch):
 
     def sampler(source):
         cells, one = np.array([0]), np.array([1])
-        shown, noisy = sparse_cells(cells, one, total_cells=3, order=1, scale=1.0, threshold=1, source=source)
+        shown, noisy = sparse_cells(cells, one, total_cells=3, noise=certified(1, 1.0), threshold=1, source=source)
         return tuple(zip(shown.tolist(), noisy.tolist(), strict=True))
 
     assert outcomes(sampler) != dense_law([1, 0, 0], 1)
@@ -582,9 +582,11 @@ def test_the_ranks_of_empty_cells_lead_to_all_of_them_and_to_no_other(chosen, se
     empty = 30 - cells.size
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "distinct_integers", lambda total, *_: np.arange(total))
-        patched.setattr(module, "Binomial", lambda *, trials, **_: Always(trials))
-        far = IntegerNoise(order=1, scale=1.0).at_least(5)
-        places, noisy = module._false_cells(cells, empty, far, SeededSource(seed=seed))
+        patched.setattr(certified_noise, "Binomial", lambda *, trials, **_: Always(trials))
+        # No noise takes these counts to the threshold, so that all cells that are shown are false.
+        none = np.full(cells.size, -(10**6))
+        how = {"total_cells": 30, "noise": certified(1, 1.0), "threshold": 5}
+        places, noisy = sparse_cells(cells, none, source=SeededSource(seed=seed), **how)
     assert places.tolist() == sorted(set(range(30)) - chosen)
     assert noisy.size == empty
     assert np.all(noisy >= 5)
@@ -602,7 +604,7 @@ def test_a_sparse_release_of_the_adult_table():
     threshold = sparse_threshold(1, 1.0, cells=ADULT, false_cells=1000)
     cells = np.sort(np.random.default_rng(3).choice(10**6, 40_000, replace=False)) * (ADULT // 10**6)
     counts = np.full(40_000, 100)
-    shown, noisy = sparse_cells(cells, counts, total_cells=ADULT, order=1, scale=1.0, threshold=threshold)
+    shown, noisy = sparse_cells(cells, counts, total_cells=ADULT, noise=certified(1, 1.0), threshold=threshold)
     false = ~np.isin(shown, cells)
     # Poisson with a mean of at most 1000 and at least 1000/e: its tails beyond these are below 1e-40.
     assert 100 < false.sum() < 1500
@@ -617,7 +619,12 @@ def test_a_sparse_release_of_the_adult_table():
 def test_false_cells_stand_among_the_others_in_the_order_of_cells():
     cells = np.arange(0, 10**6, 2)
     shown, _ = sparse_cells(
-        cells, np.full(cells.size, 50), total_cells=10**6, order=2, scale=3.0, threshold=5, source=SeededSource(seed=5)
+        cells,
+        np.full(cells.size, 50),
+        total_cells=10**6,
+        noise=certified(2, 3.0),
+        threshold=5,
+        source=SeededSource(seed=5),
     )
     false = np.flatnonzero(shown % 2)
     assert false.size > 1000
@@ -628,7 +635,7 @@ def test_false_cells_stand_among_the_others_in_the_order_of_cells():
 
 def test_the_noise_of_cells_with_units_is_drawn_last():
     """So that the draws of false cells are the same for as many non-empty cells."""
-    how = {"total_cells": 10**9, "order": 1, "scale": 1.0, "threshold": 12}
+    how = {"total_cells": 10**9, "noise": certified(1, 1.0), "threshold": 12}
     few = sparse_cells(np.array([7]), np.array([900]), source=SeededSource(seed=9), **how)
     other = sparse_cells(np.array([8]), np.array([500]), source=SeededSource(seed=9), **how)
     assert few[0].size == other[0].size > 100
@@ -639,7 +646,12 @@ def test_the_noise_of_cells_with_units_is_drawn_last():
 def test_tables_without_non_empty_or_without_empty_cells(cells):
     cells = np.array(cells, dtype=np.int64)
     shown, noisy = sparse_cells(
-        cells, np.full(cells.size, 100), total_cells=3, order=1, scale=0.01, threshold=1, source=SeededSource(seed=1)
+        cells,
+        np.full(cells.size, 100),
+        total_cells=3,
+        noise=certified(1, 0.01),
+        threshold=1,
+        source=SeededSource(seed=1),
     )
     assert shown.tolist() == cells.tolist()
     assert noisy.tolist() == [100] * cells.size
@@ -653,8 +665,7 @@ def test_counts_at_the_end_of_64_bits_saturate():
             np.array([1]),
             np.array([most]),
             total_cells=2,
-            order=1,
-            scale=2.0,
+            noise=certified(1, 2.0),
             threshold=9,
             source=SeededSource(seed=seed),
         )
@@ -669,13 +680,11 @@ def test_counts_at_the_end_of_64_bits_saturate():
         ({"total_cells": 10**18, "threshold": 1}, "threshold"),
         ({"threshold": 0}, "threshold"),
         ({"threshold": 2**62}, "threshold"),
-        ({"order": 0.5}, "order"),
-        ({"scale": -1.0}, "scale"),
     ],
     ids=str,
 )
 def test_what_is_refused_is_refused_by_public_facts_whatever_the_data(change, name):
-    how = {"total_cells": 100, "order": 1, "scale": 1.0, "threshold": 5} | change
+    how = {"total_cells": 100, "noise": certified(1, 1.0), "threshold": 5} | change
     messages = set()
     for cells in ([], [3], [0, 4, 9]):
         with pytest.raises(ArgumentError) as refused:
@@ -689,7 +698,7 @@ def test_what_is_refused_is_refused_by_public_facts_whatever_the_data(change, na
 @settings(deadline=None, max_examples=examples(20, 60))
 def test_what_is_shown_is_every_key_with_a_unit_and_noise_that_takes_it_to_the_threshold(counts, threshold, seed):
     counts = np.array(counts, dtype=np.int64)
-    places, noisy = kept_keys(counts, order=2, scale=6.0, threshold=threshold, source=SeededSource(seed=seed))
+    places, noisy = kept_keys(counts, noise=certified(2, 6.0), threshold=threshold, source=SeededSource(seed=seed))
     drawn = counts + IntegerNoise(order=2, scale=6.0).sample(counts.size, source=SeededSource(seed=seed))
     expected = [i for i in range(counts.size) if counts[i] >= 1 and drawn[i] >= threshold]
     assert places.tolist() == expected
@@ -698,29 +707,29 @@ def test_what_is_shown_is_every_key_with_a_unit_and_noise_that_takes_it_to_the_t
 
 
 def test_a_key_without_a_unit_is_never_shown_however_large_its_noise():
-    places, _ = kept_keys(np.zeros(100_000, dtype=np.int64), order=1, scale=50.0, threshold=1)
+    places, _ = kept_keys(np.zeros(100_000, dtype=np.int64), noise=certified(1, 50.0), threshold=1)
     assert places.size == 0
 
 
 def test_counts_are_left_as_they_are():
     counts = np.array([5, 7, 100])
-    kept_keys(counts, order=1, scale=1.0, threshold=3)
+    kept_keys(counts, noise=certified(1, 1.0), threshold=3)
     assert counts.tolist() == [5, 7, 100]
 
 
 def test_counts_of_keys_at_the_end_of_64_bits_saturate():
     counts = np.full(1000, 2**63 - 1)
-    places, noisy = kept_keys(counts, order=1, scale=3.0, threshold=9)
+    places, noisy = kept_keys(counts, noise=certified(1, 3.0), threshold=9)
     assert places.size == 1000
     assert noisy.min() > 2**62
     assert noisy.max() == 2**63 - 1
 
 
-@pytest.mark.parametrize("change", [{"threshold": 0}, {"threshold": 1.5}, {"order": 0.5}, {"scale": 0.0}], ids=str)
+@pytest.mark.parametrize("change", [{"threshold": 0}, {"threshold": 1.5}], ids=str)
 def test_keys_are_refused_by_public_facts_whatever_the_data(change):
     messages = set()
     for counts in ([], [3], [0, 4, 9]):
         with pytest.raises(ArgumentError) as refused:
-            kept_keys(np.array(counts, dtype=np.int64), **({"order": 1, "scale": 1.0, "threshold": 5} | change))
+            kept_keys(np.array(counts, dtype=np.int64), **({"noise": certified(1, 1.0), "threshold": 5} | change))
         messages.add(str(refused.value))
     assert len(messages) == 1

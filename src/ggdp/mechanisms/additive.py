@@ -40,16 +40,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from ggdp.calibration import Calibration
-from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.calibration.grid import GridCalibration
 from ggdp.composition.parts import calibrated_losses
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import PendingCharge
-from ggdp.mechanisms.certified_noise import Saturation, add_clamped, add_saturating, saturation_of
-from ggdp.noise import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
-from ggdp.noise.bounded_noise import FARTHEST
+from ggdp.mechanisms.certified_noise import CertifiedNoise, add_clamped, add_saturating
 from ggdp.noise.entropy import checked_source, is_private
-from ggdp.noise.integer_noise import WIDEST
 from ggdp.privacy.grid import Grid
 from ggdp.privacy.values import exact_numbers, refused_type
 from ggdp.releases.error_law import ErrorLaw
@@ -61,7 +57,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ggdp.calibration import Certificate
+    from ggdp.calibration import Calibration, Certificate
     from ggdp.ledger import Ledger
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.noise.entropy import Source
@@ -133,19 +129,6 @@ _INTEGERS = Grid(step=1.0)
 _INTEGERS_BY_TYPE = "must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'"
 
 
-def _proved(calibration: Calibration | GridCalibration) -> Calibration | GridCalibration:
-    """Return a calibration whose proof holds, on a grid if it is of real values."""
-    if not isinstance(calibration, Calibration | GridCalibration):
-        # It may be data: only its type is shown.
-        raise ArgumentTypeError(
-            "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
-        )
-    calibration.require_proof()
-    if isinstance(calibration, Calibration) and calibration.support == "real":
-        return on_grid(calibration)
-    return calibration
-
-
 @frozen(repr=False)
 class Mechanism:
     """A mechanism that adds noise of a certified scale.
@@ -157,6 +140,15 @@ class Mechanism:
         `guarantee` and `certificate` are of the noise that is really drawn. For a grid of your own pass
         ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`. A calibration that was changed after it was made (by
         `dataclasses.replace`, say), or that comes from another process, is proved again first.
+
+    Attributes
+    ----------
+    noise : CertifiedNoise
+        What the noise is drawn from.
+    law : ErrorLaw
+        The law of the noise that is drawn: its intervals, bias and standard error.
+    record : NoiseRecord
+        The record of the mechanism that a release publishes.
 
     Raises
     ------
@@ -174,65 +166,53 @@ class Mechanism:
     (1, 1e-06)-aDP under add-remove neighbours
     """
 
-    calibration: Calibration | GridCalibration = field(converter=_proved)
+    noise: CertifiedNoise = field(converter=CertifiedNoise, alias="calibration")
     # What every release needs and none changes is made once.
-    _steps: Calibration = field(init=False, eq=False)
-    _saturation: Saturation = field(init=False, eq=False)
-    _record: NoiseRecord = field(init=False, eq=False)
-    _noise: IntegerNoise | None = field(init=False, eq=False)
+    law: ErrorLaw = field(init=False, eq=False)
+    record: NoiseRecord = field(init=False, eq=False)
 
-    @_steps.default
-    def _in_steps(self) -> Calibration:
-        """Return the calibration of the integer noise, if draws of it fit in 64 bits."""
-        steps, unit = (
-            (self.calibration.steps, "steps of the grid")
-            if isinstance(self.calibration, GridCalibration)
-            else (self.calibration, "integers")
+    @law.default
+    def _law(self) -> ErrorLaw:
+        steps = self.noise.steps
+        return ErrorLaw(
+            order=steps.order,
+            scale=steps.scale,
+            step=self.step,
+            bounding=steps.bounding,
+            index_bounds=None if steps.bounds is None else tuple((int(low), int(high)) for low, high in steps.bounds),
+            bounds=self.calibration.bounds,
+            clamp=self.noise.clamp,
         )
-        if steps.bounds is None and steps.scale > WIDEST:
-            raise ArgumentError(
-                "scale", steps.scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid"
-            )
-        for pair in steps.bounds or ():
-            if max(map(abs, pair)) > FARTHEST:
-                raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
-        return steps
 
-    @_saturation.default
-    def _saturated(self) -> Saturation:
-        return saturation_of(self._steps, self.grid)
-
-    @_record.default
-    def _recorded(self) -> NoiseRecord:
+    @record.default
+    def _record(self) -> NoiseRecord:
+        calibration = self.calibration
+        requested = calibration.ideal if isinstance(calibration, GridCalibration) else calibration
+        name, item = kind_of(requested)
         return NoiseRecord(
-            name=self.name,
-            item=self.item,
-            goal=self.goal,
+            name=name,
+            item=item,
+            goal=calibration.goal,
             neighbours=self.sensitivity.neighbours,
             sensitivity=str(self.sensitivity),
             scale=self.scale,
-            method=self._requested.method,
+            method=requested.method,
             certificate=self.certificate,
             law=self.law,
             query_bounds=self.sensitivity.bounds,
-            notes=self.calibration.notes,
-            losses=calibrated_losses(self.calibration),
+            notes=calibration.notes,
+            losses=calibrated_losses(calibration),
         )
 
-    @_noise.default
-    def _drawn(self) -> IntegerNoise | None:
-        steps = self._steps
-        return IntegerNoise(order=steps.order, scale=steps.scale) if steps.bounds is None else None
-
     @property
-    def grid(self) -> Grid | None:
-        """The public grid of real values; None on the integers."""
-        return self.calibration.grid if isinstance(self.calibration, GridCalibration) else None
+    def calibration(self) -> Calibration | GridCalibration:
+        """The calibration of the noise that is drawn."""
+        return self.noise.calibration
 
     @property
     def step(self) -> float | None:
         """Step of the grid of real values; None on the integers."""
-        return None if self.grid is None else self.grid.step
+        return None if self.noise.grid is None else self.noise.grid.step
 
     @property
     def order(self) -> float:
@@ -250,19 +230,9 @@ class Mechanism:
         return self.calibration.std
 
     @property
-    def mean_abs(self) -> float:
-        """Mean absolute error of the noise that is drawn; under bounding the largest over the true value."""
-        return self.calibration.mean_abs
-
-    @property
     def sensitivity(self) -> Sensitivity:
         """How far one person can move the query."""
         return self.calibration.sensitivity
-
-    @property
-    def goal(self) -> Guarantee:
-        """The requested guarantee."""
-        return self.calibration.goal
 
     @property
     def guarantee(self) -> Guarantee:
@@ -272,7 +242,7 @@ class Mechanism:
         grid; where even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP
         stay.
         """
-        return self._saturation.guarantee
+        return self.noise.guarantee
 
     @property
     def certificate(self) -> Certificate:
@@ -280,43 +250,9 @@ class Mechanism:
         return self.calibration.certificate
 
     @property
-    def name(self) -> str:
-        """Name of the mechanism."""
-        return kind_of(self._requested)[0]
-
-    @property
-    def item(self) -> str:
-        """Its source: an item of the paper, or another reference."""
-        return kind_of(self._requested)[1]
-
-    @property
-    def law(self) -> ErrorLaw:
-        """The law of the noise that is drawn: its intervals, bias and standard error."""
-        steps = self._steps
-        return ErrorLaw(
-            order=steps.order,
-            scale=steps.scale,
-            step=self.step,
-            bounding=steps.bounding,
-            index_bounds=None if steps.bounds is None else tuple((int(low), int(high)) for low, high in steps.bounds),
-            bounds=self.calibration.bounds,
-            clamp=self._saturation.clamp,
-        )
-
-    @property
-    def record(self) -> NoiseRecord:
-        """The record of the mechanism that a release publishes."""
-        return self._record
-
-    @property
     def losses(self) -> tuple[CountedLoss, ...]:
         """Losses that dominate a release in a composition (`ggdp.compose`)."""
-        return self._record.losses
-
-    @property
-    def _requested(self) -> Calibration:
-        """The calibration as requested: on the reals for real values."""
-        return self.calibration.ideal if isinstance(self.calibration, GridCalibration) else self.calibration
+        return self.record.losses
 
     def __repr__(self) -> str:
         return f"Mechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {self.sensitivity}"
@@ -378,7 +314,7 @@ class Mechanism:
         # What a type tells without a look at the values costs nothing; a shape may depend on the data.
         if (
             ledger is not None
-            and self.grid is None
+            and self.noise.grid is None
             and isinstance(values, np.ndarray)
             and values.dtype.kind in "fcSUmM"
         ):
@@ -389,18 +325,16 @@ class Mechanism:
 
     def _released(self, values: ArrayLike, bits: Source) -> Release:
         given = exact_numbers(values)
-        if self.grid is None and not _integers_by_type(given):
+        if self.noise.grid is None and not _integers_by_type(given):
             raise refused_type(_INTEGERS_BY_TYPE)
         self._require_coordinates(given.shape)
-        noisy = self._bounded(given, bits) if self._noise is None else self._unbounded(given, self._noise, bits)
+        noisy = self._unbounded(given, bits) if self.law.bounding is None else self._bounded(given, bits)
         return released(noisy, self.record, self.guarantee if is_private(bits) else None)
 
-    def _unbounded(
-        self, given: NDArray[np.generic], noise: IntegerNoise, source: Source
-    ) -> NDArray[np.int64] | NDArray[np.float64]:
-        drawn = noise.sample(given.size, source=source)
+    def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
+        drawn = self.noise.sample(given.size, source)
         values = given.reshape(-1)
-        if self.grid is None:
+        if self.noise.grid is None:
             self._add(self._indices(values, slice(None)), drawn)
             return drawn.reshape(given.shape)
         # In parts that stay in the cache, and in the memory of the noise, which has the size of what is released.
@@ -413,37 +347,30 @@ class Mechanism:
 
     def _add(self, indices: NDArray[np.int64], noise: NDArray[np.int64]) -> None:
         """Turn noise into noisy indices; true ones are clamped where probabilistic DP needs it."""
-        if self._saturation.clamp is None:
+        if self.noise.clamp is None:
             add_saturating(indices, noise)
         else:
-            add_clamped(indices, noise, self._saturation.clamp)
+            add_clamped(indices, noise, self.noise.clamp)
 
     def _indices(self, values: NDArray[Any], part: slice) -> NDArray[np.int64]:
         """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""
-        grid, given = self.grid or _INTEGERS, values[part]
-        indices = given if self.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
+        grid, given = self.noise.grid or _INTEGERS, values[part]
+        indices = given if self.noise.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
         if self.sensitivity.bounds is None:
             return indices
         ends = grid.index(np.array(self.sensitivity.bounds)[part])
         return np.clip(indices, ends[:, 0], ends[:, 1])
 
     def _bounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
-        assert self._steps.bounds is not None
-        truncated = self._steps.bounding == "truncated"
-        law = TruncatedIntegerNoise if truncated else BoundaryInflatedIntegerNoise
-        pairs = [(int(low), int(high)) for low, high in self._steps.bounds]
-        table = self._indices(given.reshape(-1), slice(None)).reshape(-1, len(pairs))
-        noisy = np.empty_like(table)
-        for low, high in dict.fromkeys(pairs):
-            columns = [k for k, pair in enumerate(pairs) if pair == (low, high)]
-            noise = law(order=self._steps.order, scale=self._steps.scale, lower=low, upper=high)
-            noisy[:, columns] = noise.around(np.clip(table[:, columns], low, high), source=source)
+        assert self.law.index_bounds is not None
+        indices = self._indices(given.reshape(-1), slice(None)).reshape(-1, len(self.law.index_bounds))
+        noisy = self.noise.around(indices, source)
         return self._in_unit(noisy.reshape(given.shape))
 
     def _in_unit(self, noisy: NDArray[np.int64]) -> NDArray[np.int64] | NDArray[np.float64]:
-        if self.grid is None:
+        if self.noise.grid is None:
             return noisy
-        values = self.grid.values_of_exact(noisy)
+        values = self.noise.grid.values_of_exact(noisy)
         if self.calibration.bounds is None:
             return values
         # A bound that is not a point of the grid may lie inside the one it was rounded to.

@@ -1,10 +1,15 @@
-"""Saturating 64-bit sums, and the probabilistic DP that remains.
+"""The one door for noise: draws of a law only where a proof for it holds, and sums that saturate at 64 bits.
 
 =======  =====================================================================================================
 K, b     integer noise and its scale
+T(k)     P(K >= k)
 M        the largest output that stands for one noisy index only: 2^63 - 1 on the integers, 2^53 steps on a grid
 L        where true indices are clamped under probabilistic DP: 2^62 on the integers, 2^52 steps on a grid
 =======  =====================================================================================================
+
+A `CertifiedNoise` is the only object that tables and releases draw noise from. It holds the calibration, whose
+certificate is about exactly the law that is drawn, and the sampler of that law; where the proof fails there is no
+object to draw from. A copy in another process, such as one of Spark's executors, proves the certificate again there.
 
 Saturation at the ends of int64, and the rounding of indices beyond 2^53 to floats, put several noisy indices on one
 output. That is post-processing: pure and approximate DP survive it, probabilistic DP does not in general. But an output
@@ -24,19 +29,29 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field, frozen
 from flint import arb
 
 from ggdp._balls import BALLS, upper_float, working_precision
+from ggdp.calibration import Calibration
+from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.noise import Binomial, BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
+from ggdp.noise.bounded_noise import FARTHEST
+from ggdp.noise.integer_noise import WIDEST
 from ggdp.privacy import ProbabilisticDP
 from ggdp.privacy.values import LARGEST, LEAST
+from ggdp.proofs.integer_sums import tail
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from ggdp.calibration import Calibration
+    from ggdp.noise import Source
     from ggdp.privacy import Guarantee
     from ggdp.privacy.grid import Grid
 
@@ -62,6 +77,166 @@ class Saturation:
 
     guarantee: Guarantee
     clamp: int | None
+
+
+def _certified(calibration: Calibration | GridCalibration) -> Calibration | GridCalibration:
+    """Return a calibration whose proof holds, on a grid if it is of real values."""
+    if not isinstance(calibration, Calibration | GridCalibration):
+        # It may be data: only its type is shown.
+        raise ArgumentTypeError(
+            "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
+        )
+    calibration.require_proof()
+    if isinstance(calibration, Calibration) and calibration.support == "real":
+        return on_grid(calibration)
+    return calibration
+
+
+@frozen(repr=False)
+class CertifiedNoise:
+    """Noise that is proved to keep its guarantee: what every release draws from.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        The scale and its proof. One on the reals is recalibrated on its grid, for the law that is really drawn. One
+        that was changed after it was made, or that comes from another process, is proved again.
+
+    Attributes
+    ----------
+    guarantee : PureDP, ProbabilisticDP or ApproxDP
+        The guarantee of noisy indices that saturate at 64 bits.
+    clamp : int, optional
+        Where true indices must be clamped for it; None if they need not be.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate does not prove the goal for exactly this noise.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> counts = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    >>> CertifiedNoise(counts).add(np.array([12, 0, 2**63 - 1])).dtype
+    dtype('int64')
+    """
+
+    calibration: Calibration | GridCalibration = field(converter=_certified)
+    # What every draw needs and none changes is made once.
+    steps: Calibration = field(init=False, eq=False)
+    _saturation: Saturation = field(init=False, eq=False)
+    _sampler: IntegerNoise | None = field(init=False, eq=False)
+
+    @steps.default
+    def _in_steps(self) -> Calibration:
+        """Return the calibration of the integer noise, if draws of it fit in 64 bits."""
+        steps, unit = (
+            (self.calibration.steps, "steps of the grid")
+            if isinstance(self.calibration, GridCalibration)
+            else (self.calibration, "integers")
+        )
+        if steps.bounds is None and steps.scale > WIDEST:
+            raise ArgumentError(
+                "scale", steps.scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid"
+            )
+        for pair in steps.bounds or ():
+            if max(map(abs, pair)) > FARTHEST:
+                raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
+        return steps
+
+    @_saturation.default
+    def _saturated(self) -> Saturation:
+        return saturation_of(self.steps, self.grid)
+
+    @_sampler.default
+    def _exact(self) -> IntegerNoise | None:
+        steps = self.steps
+        return IntegerNoise(order=steps.order, scale=steps.scale) if steps.bounds is None else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy is made like any other, so that it is proved where it is drawn from.
+        return CertifiedNoise, (self.calibration,)
+
+    @property
+    def grid(self) -> Grid | None:
+        """The public grid of real values; None on the integers."""
+        return self.calibration.grid if isinstance(self.calibration, GridCalibration) else None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of noisy indices that saturate at 64 bits."""
+        return self._saturation.guarantee
+
+    @property
+    def clamp(self) -> int | None:
+        """Where true indices must be clamped for the guarantee; None if they need not be."""
+        return self._saturation.clamp
+
+    def sample(self, size: int, source: Source | None = None) -> NDArray[np.int64]:
+        """Return independent draws of the noise, in steps."""
+        return self._unbounded().sample(size, source=source)
+
+    def add(self, indices: NDArray[np.int64], source: Source | None = None) -> NDArray[np.int64]:
+        """Return flat true indices with noise, saturating at the ends of int64.
+
+        The noise is drawn by their number, before they are looked at. They are not clamped, so probabilistic DP is
+        approximate DP afterwards.
+        """
+        noisy = self.sample(indices.size, source)
+        add_saturating(indices, noisy)
+        return noisy
+
+    def around(self, indices: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        """Return draws of the bounded law around true indices, a column for each pair of bounds."""
+        steps = self.steps
+        assert steps.bounds is not None
+        truncated = steps.bounding == "truncated"
+        law = TruncatedIntegerNoise if truncated else BoundaryInflatedIntegerNoise
+        pairs = [(int(low), int(high)) for low, high in steps.bounds]
+        noisy = np.empty_like(indices)
+        for low, high in dict.fromkeys(pairs):
+            columns = [k for k, pair in enumerate(pairs) if pair == (low, high)]
+            noise = law(order=steps.order, scale=steps.scale, lower=low, upper=high)
+            noisy[:, columns] = noise.around(np.clip(indices[:, columns], low, high), source=source)
+        return noisy
+
+    def expected_above(self, threshold: int, cells: int) -> arb:
+        """Enclose how many of so many empty cells have noise of at least the threshold, on average: cells T(tau)."""
+        noise = self._unbounded()
+        return cells * tail(noise.order, noise.scale, threshold)
+
+    def false_cells(
+        self, threshold: int, *, empty: int, places: Callable[[int], NDArray[np.int64]], source: Source
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the empty cells whose noise is at least a threshold, and that noise.
+
+        Claim: with `places` a uniform set of so many empty cells, they have the law of noise on every empty cell.
+        Proof: each is shown with probability T(tau), independently, so their number is Binomial; given their number
+        every set of them is equally likely; and given the set their noise is independent, K given K >= tau.
+
+        Parameters
+        ----------
+        threshold : int
+            tau, at least 1.
+        empty : int
+            How many cells are empty.
+        places : callable
+            Draws so many empty cells uniformly.
+        source : Source
+            Where the random bits come from: for the number of cells, the cells, and their noise, in this order.
+        """
+        noise = self._unbounded()
+        far = noise.at_least(threshold)
+        number = Binomial(trials=empty, probability=lambda: tail(noise.order, noise.scale, threshold))
+        size = int(number.sample(1, source=source)[0])
+        cells = places(size)
+        return cells, far.sample(size, source=source)
+
+    def _unbounded(self) -> IntegerNoise:
+        if self._sampler is None:
+            raise ArgumentError("bounding", self.steps.bounding, "is drawn around true values")
+        return self._sampler
 
 
 def saturation_of(steps: Calibration, grid: Grid | None) -> Saturation:

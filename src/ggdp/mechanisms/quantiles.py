@@ -110,11 +110,15 @@ import numpy as np
 from attrs import field, frozen
 
 from ggdp import _validate
-from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.noise import IntegerNoise
+from ggdp._rounding import rounded_up
+from ggdp.calibration.own_scale import calibration_of_law
+from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError
+from ggdp.mechanisms.certified_noise import CertifiedNoise
 from ggdp.noise.entropy import checked_source
 from ggdp.noise.selection import Runs, drawn_candidates
+from ggdp.privacy import Sensitivity
 from ggdp.privacy.neighbours import Neighbours, validated_neighbours
+from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
@@ -360,20 +364,20 @@ def interval_ends(
     values: NDArray[np.int64],
     fractions: tuple[Fraction, ...],
     steps: int,
-    scale: float,
+    noise: CertifiedNoise,
     source: Source,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the lower and upper ends of each cell and quantile, given the released values, by one noisy histogram."""
     bounds = boundaries(values, steps)
     counts = _histogram(cells, bounds, steps)
-    counts += IntegerNoise(order=1, scale=scale).sample(counts.shape, source=source)
+    counts += noise.sample(counts.size, source).reshape(counts.shape)
     below = np.cumsum(counts[:, :-1], axis=1).astype(np.float64)
     total = counts.sum(axis=1, keepdims=True).astype(np.float64)
     lower, upper = np.empty_like(values), np.empty_like(values)
     everywhere = np.pad(bounds, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1)))
     for i, q in enumerate(fractions):
         balance = below - float(q) * total
-        critical = critical_values(float(q), counts.shape[1], scale)
+        critical = critical_values(float(q), counts.shape[1], noise.steps.scale)
         passed = np.logical_and.accumulate(balance < -critical, axis=1).sum(axis=1)
         lower[:, i] = np.take_along_axis(everywhere, passed[:, None], axis=1)[:, 0]
         passed = np.logical_and.accumulate((balance > critical)[:, ::-1], axis=1).sum(axis=1)
@@ -633,12 +637,13 @@ class QuantilePlan:
             raise ArgumentTypeError("cells", type(cells).__name__, "must be CellValues")
         if cells.steps.size and int(cells.steps.max()) > self.steps:
             raise ArgumentError("cells", "these", f"must have steps of at most {self.steps:,}")
-        parts = [self._drawn(cells.slice(first, last), bits) for first, last in _blocks(cells.starts)]
+        noise = self.interval_noise()
+        parts = [self._drawn(cells.slice(first, last), noise, bits) for first, last in _blocks(cells.starts)]
         names = ("values", "lower", "upper")
         values, lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return QuantileDraws(values, lower, upper, (lower > 0) | (upper < self.steps))
 
-    def _drawn(self, cells: CellValues, source: Source) -> _Block:
+    def _drawn(self, cells: CellValues, noise: CertifiedNoise, source: Source) -> _Block:
         values = np.empty((cells.cells, len(self.fractions)), dtype=np.int64)
         if self._tree is None:
             whole = Part.whole(cells, self.steps, 1)
@@ -647,7 +652,7 @@ class QuantilePlan:
             values.sort(axis=1)
         else:
             self._by_halves(self._tree, Part.whole(cells, self.steps, self._positions), values, source, first=True)
-        lower, upper = interval_ends(cells, values, self.fractions, self.steps, self.interval_scale, source)
+        lower, upper = interval_ends(cells, values, self.fractions, self.steps, noise, source)
         return _Block(values, np.minimum(lower, values), np.maximum(upper, values))
 
     def _by_halves(self, node: _Node, part: Part, values: NDArray[np.int64], source: Source, *, first: bool) -> None:
@@ -676,6 +681,21 @@ class QuantilePlan:
         exact = rows / (Fraction(self.epsilon) * self.interval_share)
         nearest = float(exact)
         return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+    def interval_noise(self) -> CertifiedNoise:
+        """Return the noise of the histograms that intervals are from, if it is proved to cost no more than its share.
+
+        Raises
+        ------
+        CertificateError
+            If its scale is too small.
+        """
+        law = NoiseLaw(order=1.0, scale=self.interval_scale, support="integer")
+        found = calibration_of_law(law, Sensitivity.histogram(neighbours=self.neighbours), delta=0.0)
+        if found.guarantee.epsilon > rounded_up(Fraction(self.epsilon) * self.interval_share, of="epsilon"):
+            message = f"noise of scale {law.scale!r} costs more than the intervals of quantiles may"
+            raise CertificateError(message)
+        return CertifiedNoise(found)
 
     @property
     def _for_values(self) -> Fraction:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ggdp.noise import IntegerNoise, Source
+    from ggdp.mechanisms.certified_noise import CertifiedNoise
+    from ggdp.noise import Source
 
 
 Integers: TypeAlias = "NDArray[np.int64]"
@@ -56,8 +57,8 @@ class NoiseTask:
     ----------
     columns : tuple of (str, pyarrow.Array)
         Name and values of each column of keys, the first changing slowest with the index of a cell.
-    noise : IntegerNoise
-        The noise of a cell.
+    noise : CertifiedNoise
+        The noise of a cell. Every process that draws proves its certificate, once.
     half_width : int
         How far the interval of a cell reaches from its noisy count.
     nonnegative : bool, default False
@@ -80,7 +81,7 @@ class NoiseTask:
     """
 
     columns: tuple[tuple[str, pa.Array], ...]
-    noise: IntegerNoise
+    noise: CertifiedNoise
     half_width: int
     nonnegative: bool = False
     threshold: int | None = None
@@ -180,8 +181,7 @@ def _every_cell(
         np.add.at(counts, found.column("cell").to_numpy() - first, found.column("count").to_numpy())
     for start in range(0, counts.size, _BATCH):
         true = counts[start : start + _BATCH]
-        noisy = task.noise.sample(true.size, source=source)
-        add_saturating(true, noisy)
+        noisy = task.noise.add(true, source)
         cells = np.arange(first + start, first + start + true.size)
         possible = _possible(cells, task)
         yield cells[possible], noisy[possible]
@@ -197,10 +197,7 @@ def _kept_cells(
         real, false = (batch.column(name).is_valid().to_numpy(zero_copy_only=False) for name in ("count", "noisy"))
         noisy = batch.column("noisy").fill_null(0).to_numpy().copy()
         true = batch.column("count").fill_null(0).to_numpy()[real]
-        drawn = task.noise.sample(true.size, source=source)
-        if true.size:
-            add_saturating(true, drawn)
-        noisy[real] = drawn
+        noisy[real] = task.noise.add(true, source)
         kept = false | (real & (noisy >= task.threshold))
         if kept.any():
             yield cells[kept], noisy[kept]

@@ -65,9 +65,7 @@ import pyarrow as pa
 
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.ledger.chain import EntryReference
-from ggdp.noise import Binomial, ConditionalNoise, IntegerNoise
 from ggdp.noise.entropy import SECURE, is_private, uniform_integers
-from ggdp.proofs.integer_sums import tail
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import charged_to, released
 from ggdp.sources.engine import quietly
@@ -241,11 +239,12 @@ def release_cells(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from ggdp import IntegerNoise
+    >>> import ggdp
     >>> from ggdp.sources.spark import session
     >>> counted = session().createDataFrame([(0, 12), (2, 30)], "cell long, count long")  # doctest: +SKIP
     >>> keys = (("sex", pa.array(["f", "m"])), ("smokes", pa.array(["no", "yes"])))
-    >>> task = NoiseTask(columns=keys, noise=IntegerNoise(order=1, scale=1.0), half_width=3)
+    >>> counts = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    >>> task = NoiseTask(columns=keys, noise=ggdp.Mechanism(counts).noise, half_width=3)
     >>> release_cells(counted, task, "table.parquet").rows  # doctest: +SKIP
     4
     """
@@ -478,7 +477,7 @@ def _noise_task(plan: TablePlan, bits: Source) -> NoiseTask:
     law, threshold, level = plan.mechanism.law, plan.threshold, level_of(plan, 0)
     return NoiseTask(
         columns=tuple((column.name, column.values) for column in domain),
-        noise=IntegerNoise(order=plan.mechanism.order, scale=plan.mechanism.scale),
+        noise=plan.mechanism.noise,
         half_width=int(law.half_width(level)),
         nonnegative=plan.request.nonnegative,
         threshold=None if threshold is None else threshold.value,
@@ -508,20 +507,22 @@ def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) ->
     import pyarrow as pa
 
     assert plan.threshold is not None
-    cells = domain.size
-    order, scale, tau = plan.mechanism.order, plan.mechanism.scale, plan.threshold.value
-    number = Binomial(trials=cells - counted.count(), probability=lambda: tail(order, scale, tau))
-    size = int(number.sample(1, source=bits)[0])
-    drawn: dict[int, None] = {}
-    while len(drawn) < size:
-        new = [cell for cell in uniform_integers(cells, size - len(drawn), bits).tolist() if cell not in drawn]
-        frame = counted.sparkSession.createDataFrame(pa.table({"cell": pa.array(dict.fromkeys(new), pa.int64())}))
-        taken = set(frame.join(counted, "cell", "left_semi").toArrow()["cell"].to_pylist()) if new else set()
-        drawn |= {cell: None for cell in new if cell not in taken}
-    noisy = ConditionalNoise(order=order, scale=scale, threshold=tau).sample(size, source=bits)
-    places = np.fromiter(drawn, dtype=np.int64, count=len(drawn))
-    possible = domain.possible(places)
-    return pa.table({"cell": pa.array(places[possible]), "noisy": pa.array(noisy[possible])})
+
+    def places(size: int) -> NDArray[np.int64]:
+        drawn: dict[int, None] = {}
+        while len(drawn) < size:
+            new = [
+                cell for cell in uniform_integers(domain.size, size - len(drawn), bits).tolist() if cell not in drawn
+            ]
+            frame = counted.sparkSession.createDataFrame(pa.table({"cell": pa.array(dict.fromkeys(new), pa.int64())}))
+            taken = set(frame.join(counted, "cell", "left_semi").toArrow()["cell"].to_pylist()) if new else set()
+            drawn |= {cell: None for cell in new if cell not in taken}
+        return np.fromiter(drawn, dtype=np.int64, count=len(drawn))
+
+    empty = domain.size - counted.count()
+    cells, noisy = plan.mechanism.noise.false_cells(plan.threshold.value, empty=empty, places=places, source=bits)
+    possible = domain.possible(cells)
+    return pa.table({"cell": pa.array(cells[possible]), "noisy": pa.array(noisy[possible])})
 
 
 def _manifest(

@@ -187,8 +187,7 @@ def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sourc
         cells,
         counts,
         total_cells=sum(domain.size for domain in domains),
-        order=plan.mechanism.order,
-        scale=plan.mechanism.scale,
+        noise=plan.mechanism.noise,
         threshold=threshold.value,
         source=bits,
     )
@@ -234,8 +233,7 @@ def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, NDA
     assert plan.threshold is not None
     places, noisy = kept_keys(
         table["count"].to_numpy(),
-        order=plan.mechanism.order,
-        scale=plan.mechanism.scale,
+        noise=plan.mechanism.noise,
         threshold=plan.threshold.value,
         source=bits,
     )

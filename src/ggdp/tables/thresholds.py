@@ -105,8 +105,6 @@ from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
-from ggdp.mechanisms.certified_noise import add_saturating
-from ggdp.noise import Binomial, ConditionalNoise, IntegerNoise
 from ggdp.noise.entropy import checked_source, distinct_integers
 from ggdp.noise.integer_law import least_with_tail
 from ggdp.privacy import ApproxDP
@@ -116,6 +114,7 @@ from ggdp.proofs.integer_sums import tail
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ggdp.mechanisms.certified_noise import CertifiedNoise
     from ggdp.noise import Source
     from ggdp.privacy import Guarantee, Neighbours
 
@@ -339,8 +338,7 @@ def sparse_cells(
     counts: NDArray[np.int64],
     *,
     total_cells: int,
-    order: float,
-    scale: float,
+    noise: CertifiedNoise,
     threshold: int,
     source: Source | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -354,10 +352,10 @@ def sparse_cells(
         Their counts.
     total_cells : int
         Number of declared cells, at most 10^18.
-    order, scale : float
-        Order and scale of the noise.
+    noise : CertifiedNoise
+        The noise of a cell.
     threshold : int
-        At least 1; `ggdp.tables.thresholds.sparse_threshold` finds one. With more than some 10^7 false cells on average
+        At least 1; `sparse_threshold` finds one. With more than some 10^7 false cells on average
         it is refused.
     source : Source, optional
         Where the random bits come from; the operating system by default.
@@ -368,48 +366,38 @@ def sparse_cells(
 
     Examples
     --------
+    >>> import ggdp
+    >>> how = {"order": 1, "support": "integer"}
+    >>> noise = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), **how)).noise
     >>> cells, counts = np.array([3, 10**13]), np.array([500, 900])
-    >>> shown, noisy = sparse_cells(cells, counts, total_cells=19_440_000_000_000, order=1, scale=1.0, threshold=31)
+    >>> shown, noisy = sparse_cells(cells, counts, total_cells=19_440_000_000_000, noise=noise, threshold=31)
     >>> bool(np.isin(cells, shown).all()), bool((noisy >= 31).all()), bool((np.diff(shown) > 0).all())
     (True, True, True)
     """
     bits, total = checked_source(source), checked_cells(total_cells)
     threshold = _validate.integer(threshold=threshold, at_least=1)
-    noise = IntegerNoise(order=order, scale=scale)
-    far = noise.at_least(threshold)
-    _refuse_many(noise, total, threshold)
-    places, extra = _false_cells(cells, total - cells.size, far, bits)
-    noisy = noise.sample(cells.size, source=bits)
-    add_saturating(counts, noisy)
-    kept = noisy >= threshold
-    shown, values = np.concatenate((cells[kept], places)), np.concatenate((noisy[kept], extra))
-    sorting = np.argsort(shown, kind="stable")
-    return shown[sorting], values[sorting]
-
-
-def _false_cells(
-    cells: NDArray[np.int64], empty: int, far: ConditionalNoise, source: Source
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which of the empty cells are shown, in increasing order, and their noisy counts."""
-    number = Binomial(trials=empty, probability=lambda: tail(far.order, far.scale, far.threshold))
-    size = int(number.sample(1, source=source)[0])
-    ranks = distinct_integers(empty, size, source)
-    places = ranks + np.searchsorted(cells - np.arange(cells.size), ranks, side="right")
-    return places, far.sample(size, source=source)
-
-
-def _refuse_many(noise: IntegerNoise, total: int, threshold: int) -> None:
-    """Raise if a threshold leaves too many false cells; only public numbers are used."""
     with BALLS, working_precision(64):
-        few = total * tail(noise.order, noise.scale, threshold) <= _MARGIN * MOST_FALSE_CELLS
+        few = noise.expected_above(threshold, total) <= _MARGIN * MOST_FALSE_CELLS
     if not few:
         raise ArgumentError(
             "threshold", threshold, f"leaves too many of {total:,} empty cells in; at most 10^7 can be held"
         )
+    empty = total - cells.size
+
+    def places(size: int) -> NDArray[np.int64]:
+        ranks = distinct_integers(empty, size, bits)
+        return ranks + np.searchsorted(cells - np.arange(cells.size), ranks, side="right")
+
+    false, extra = noise.false_cells(threshold, empty=empty, places=places, source=bits)
+    noisy = noise.add(counts, bits)
+    kept = noisy >= threshold
+    shown, values = np.concatenate((cells[kept], false)), np.concatenate((noisy[kept], extra))
+    sorting = np.argsort(shown, kind="stable")
+    return shown[sorting], values[sorting]
 
 
 def kept_keys(
-    counts: NDArray[np.int64], *, order: float, scale: float, threshold: int, source: Source | None = None
+    counts: NDArray[np.int64], *, noise: CertifiedNoise, threshold: int, source: Source | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the places of the keys whose noisy counts are at least the threshold, and those counts.
 
@@ -418,27 +406,29 @@ def kept_keys(
     counts : array of int64
         Counts of the keys. A key without a unit, such as a level of a category that does not occur, is never shown: it
         may be there because of a unit that is not counted.
-    order, scale : float
-        Order and scale of the noise.
+    noise : CertifiedNoise
+        The noise of a key.
     threshold : int
-        At least 1; `ggdp.tables.thresholds.key_threshold` finds it.
+        At least 1; `key_threshold` finds it.
     source : Source, optional
         Where the random bits come from; the operating system by default.
 
     Notes
     -----
-    Claim: that of `ggdp.tables.thresholds.open_guarantee`, for keys in an order that does not depend on the data beyond
+    Claim: that of `open_guarantee`, for keys in an order that does not depend on the data beyond
     the keys that are shown; sorting what is shown by its keys gives one.
 
     Examples
     --------
-    >>> places, noisy = kept_keys(np.array([900, 0, 500]), order=1, scale=1.0, threshold=15)
+    >>> import ggdp
+    >>> how = {"order": 1, "support": "integer"}
+    >>> noise = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), **how)).noise
+    >>> places, noisy = kept_keys(np.array([900, 0, 500]), noise=noise, threshold=15)
     >>> places.tolist(), bool((noisy >= 15).all())
     ([0, 2], True)
     """
     bits = checked_source(source)
     threshold = _validate.integer(threshold=threshold, at_least=1)
-    noisy = IntegerNoise(order=order, scale=scale).sample(counts.size, source=bits)
-    add_saturating(counts, noisy)
+    noisy = noise.add(counts, bits)
     places = np.flatnonzero((noisy >= threshold) & (counts >= 1))
     return places, noisy[places]

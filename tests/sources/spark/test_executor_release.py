@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.certified import certified
 from tests.sources.spark import cluster as spark_cluster
 from tests.sources.spark.cluster import (
     AlwaysFails,
@@ -48,7 +49,7 @@ def release_cells(counted, *, path, columns, false_cells=None, **changed):
     from ggdp.tables.executor_noise import NoiseTask
 
     named = {**LAW, **changed}
-    noise = IntegerNoise(order=named.pop("order"), scale=named.pop("scale"))
+    noise = certified(named.pop("order"), named.pop("scale"))
     task = NoiseTask(columns=tuple(columns), noise=noise, **named)
     return executor_release.release_cells(counted, task, path, false_cells)
 

@@ -177,7 +177,7 @@ def test_without_java_17_what_is_missing_is_told(monkeypatch, tmp_path, says, to
 _SCRIPT = """
 import logging, os, sys
 import pyarrow as pa
-from ggdp import IntegerNoise
+import ggdp
 from ggdp.tables.executor_noise import NoiseTask
 from ggdp.tables.executor_release import release_cells
 from ggdp.sources.spark import quiet, session
@@ -204,7 +204,8 @@ class Fails:
 with quiet():
     counted = spark.createDataFrame(pa.table({"cell": [1], "count": [5]}))
 columns = (("k", pa.array(["a", "b", "c"])),)
-law = {"columns": columns, "noise": IntegerNoise(order=1, scale=1.0), "half_width": 3}
+counts = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
+law = {"columns": columns, "noise": ggdp.Mechanism(counts).noise, "half_width": 3}
 try:
     release_cells(counted, NoiseTask(**law, source=Fails()), "x.parquet")
 except Exception:

@@ -17,7 +17,7 @@ _SCRIPT = """
 import sys
 import pyarrow as pa
 from tests.sources.spark import cluster as spark_cluster
-from ggdp import IntegerNoise
+from tests.certified import certified
 from ggdp.tables.executor_noise import NoiseTask
 from ggdp.tables.executor_release import release_cells
 
@@ -31,7 +31,7 @@ spark = spark_cluster.started(
     ("spark.speculation.efficiency.enabled", "false"),
 )
 task = NoiseTask(
-    columns=(("k", pa.array(range(200_000))),), noise=IntegerNoise(order=2, scale=5.0), half_width=7, most_files=2,
+    columns=(("k", pa.array(range(200_000))),), noise=certified(2, 5.0), half_width=7, most_files=2,
     source=spark_cluster.Straggles(reports),
 )
 release_cells(spark.range(0, 200_000, 7).selectExpr("id as cell", "id as count"), task, path)

@@ -159,7 +159,7 @@ def statistic_sentences(request: TableRequest) -> list[str]:
 def noise_sentences(plan: TablePlan) -> str:
     """Return how noise was added, and what follows from it."""
     assert plan.statistics is not None
-    name = plan.mechanism.name
+    name = plan.mechanism.record.name
     said = [
         f"{name[0].upper()}{name[1:]} noise was added to sums over the units of each cell, from which counts and "
         f"statistics are estimated: 95% of the counts are within {plan.half_width:,} of the counts without noise."

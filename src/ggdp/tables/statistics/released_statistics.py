@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.mechanisms.quantiles import CellValues
-from ggdp.noise import IntegerNoise
 from ggdp.noise.entropy import is_private
 from ggdp.releases.release import released
 from ggdp.sources.measures import SummedMeasure
@@ -157,11 +155,8 @@ def noisy_sums(
         _steps(plan.statistics.groups, answer, domain.size)[:, cells].reshape(-1)
         for answer, domain, cells in zip(answers, plan.request.domains, shown, strict=True)
     ]
-    true, law = np.concatenate(steps), plan.mechanism.law
-    # The sensitivity is about groups of sums, of which a mechanism knows nothing; its noise is drawn as it draws it.
-    noisy = IntegerNoise(order=law.order, scale=law.scale).sample(true.size, source=bits)
-    add_saturating(true, noisy)
-    values = noisy / STEPS_OF_A_UNIT
+    # The sensitivity is about groups of sums, of which a mechanism's `release` knows nothing.
+    values = plan.mechanism.noise.add(np.concatenate(steps), bits) / STEPS_OF_A_UNIT
     return released(values, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
 
 
