@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import ggdp
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.one_coordinate import ShiftDelta
 from timing import GOALS, GRID, import_time, median_time
 
 if TYPE_CHECKING:
-    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.bound import Enclosure
 
 ONE = ggdp.Sensitivity.disjoint(1)
 

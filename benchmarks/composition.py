@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import ggdp
-from ggdp.proofs.total_loss import CountedLoss
+from ggdp.proofs.losses import CountedLoss
 from timing import TooLongError, processor_time
 from worker import serve
 

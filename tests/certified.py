@@ -1,7 +1,7 @@
 """Noise of any order and scale with a proof of what it keeps, for tests of what is drawn."""
 
 import ggdp
-from ggdp.calibration.own_scale import calibration_of_law
+from ggdp.accounting.noise_guarantees import calibration_of_law
 from ggdp.mechanisms.certified_noise import CertifiedNoise
 from ggdp.proofs.noise_law import NoiseLaw
 

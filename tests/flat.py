@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ggdp.accounting.renyi import renyi_of_shift as renyi_of_law
 from ggdp.calibration.scale_for_absolute_losses import absolute_sum_layout, least_for_absolute_sum
 from ggdp.calibration.scale_for_bounds import least_for_bounded
 from ggdp.calibration.scale_for_one_coordinate import least_for_integer_shift
 from ggdp.calibration.scale_for_several_coordinates import laid_out, least_for_corner, least_for_radial
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-from ggdp.proofs.bounded_vector import BoundedLoss
-from ggdp.proofs.corner import CornerDelta
-from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
-from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.radial import RadialDelta
-from ggdp.proofs.renyi import renyi_of_shift as renyi_of_law
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.bounded import BoundedLoss
+from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
+from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
 
 ANY = 1.0
 

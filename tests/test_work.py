@@ -12,7 +12,7 @@ from ggdp.calibration import least_scale
 from ggdp.cli.app import run
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.planning import best_order
-from ggdp.proofs import integer_sums
+from ggdp.proofs import tails
 
 FIVE = Sensitivity.cells(5, 1)
 # Each of them once took more than ten seconds.
@@ -77,9 +77,9 @@ def test_an_allowance_is_closed_after_an_error():
 
 
 def test_what_is_remembered_costs_as_much_as_it_did_at_first():
-    integer_sums._normaliser.cache_clear()
+    tails._normaliser.cache_clear()
     with BALLS, working_precision(96):
-        costs = [spent_by(lambda: integer_sums.normaliser(3.0, 1234.5))[1] for _ in range(2)]
+        costs = [spent_by(lambda: tails.normaliser(3.0, 1234.5))[1] for _ in range(2)]
     assert costs[0] == costs[1] > 0.0
 
 
@@ -92,7 +92,7 @@ def test_what_is_remembered_costs_as_much_as_it_did_at_first():
     ],
 )
 def test_the_same_call_takes_the_same_work_whatever_was_asked_before(call):
-    integer_sums._normaliser.cache_clear()
+    tails._normaliser.cache_clear()
     (_, first), (_, again) = spent_by(call), spent_by(call)
     assert first == again > 0.0
 
@@ -119,9 +119,9 @@ def test_a_calibration_whose_work_is_used_up_is_refused(order, monkeypatch):
 
 def test_a_sum_of_a_million_terms_is_not_begun_where_there_is_no_work_left_for_it(monkeypatch):
     added = []
-    monkeypatch.setattr(integer_sums, "weight", lambda *_: added.append(1))
+    monkeypatch.setattr(tails, "weight", lambda *_: added.append(1))
     with BALLS, working_precision(96), pytest.raises(SearchError):
-        within(1e5, lambda: integer_sums.weights(1e6, 1e6, 1, 1_000_000))
+        within(1e5, lambda: tails.weights(1e6, 1e6, 1, 1_000_000))
     assert added == []
 
 

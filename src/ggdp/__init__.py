@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ggdp.calibration import Calibration, calibrate, guarantee_of
-    from ggdp.composition import Composition, compose
+    from ggdp.accounting import Composition, compose, guarantee_of
+    from ggdp.calibration import Calibration, calibrate
     from ggdp.errors import GgdpError
     from ggdp.ledger import Ledger
     from ggdp.mechanisms import ExponentialMechanism, Mechanism
@@ -111,10 +111,10 @@ _LAZY = {
     "Calibration": "ggdp.calibration",
     "Certificate": "ggdp.proofs.certificate",
     "calibrate": "ggdp.calibration",
-    "guarantee_of": "ggdp.calibration",
+    "guarantee_of": "ggdp.accounting",
     "verify": "ggdp.proofs.certificate",
-    "Composition": "ggdp.composition",
-    "compose": "ggdp.composition",
+    "Composition": "ggdp.accounting",
+    "compose": "ggdp.accounting",
     "BoundaryInflatedGeneralizedGaussian": "ggdp.noise",
     "GeneralizedGaussian": "ggdp.noise",
     "IntegerGeneralizedGaussian": "ggdp.noise",

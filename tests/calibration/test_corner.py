@@ -11,7 +11,7 @@ from tests.flat import delta_of_corner, scale_for_corner
 
 from ggdp.calibration.scale_for_several_coordinates import least_for_corner
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.several_coordinates import CornerDelta
 
 
 def analytic_gaussian_scale(norm: float, epsilon: float, delta: float) -> float:

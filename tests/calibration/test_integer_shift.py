@@ -10,7 +10,7 @@ from tests.flat import delta_of_integer_shift, scale_for_integer_shift
 
 from ggdp.calibration import scale_for_one_coordinate
 from ggdp.errors import ArgumentError
-from ggdp.proofs.integer_shift import least_threshold
+from ggdp.proofs.one_coordinate import least_threshold
 
 NOTIONS = ("approximate", "probabilistic")
 

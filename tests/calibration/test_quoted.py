@@ -10,9 +10,9 @@ from tests.flat import delta_of_corner, least_delta_of_corner, renyi_of_shift
 from tests.reference.fifty_digits import integer_delta, real_delta
 
 import ggdp
+from ggdp.accounting.profile import NoisyQuery
+from ggdp.accounting.renyi import renyi_between
 from ggdp.errors import ArgumentError, UnattainableError
-from ggdp.proofs.divergences import renyi_between
-from ggdp.proofs.profile import NoisyQuery
 
 ONE = ggdp.Sensitivity.disjoint(1)
 GOAL = ggdp.ApproxDP(1.0, 1e-6)

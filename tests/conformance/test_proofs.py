@@ -10,10 +10,8 @@ from ggdp._balls import lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.certificate import certify
-from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.laplace import LaplaceLoss
-from ggdp.proofs.radial import RadialDelta
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.norms import RadialDelta
+from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
 
 
 @pytest.mark.parametrize("numerator", [1, -1, 10**17 + 1, -(10**17) - 1])

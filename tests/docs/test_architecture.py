@@ -10,7 +10,7 @@ import pytest
 
 import ggdp
 from ggdp.cli.app import app
-from ggdp.proofs.bounds import BOUNDS
+from ggdp.proofs.worst_case import BOUNDS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ggdp"

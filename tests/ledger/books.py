@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import ggdp
 from ggdp._rounding import rounded_up
-from ggdp.composition.parts import calibrated_losses
+from ggdp.accounting.composition import calibrated_losses
 from ggdp.ledger import Balance, ChargeRequest
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss
 
 NEIGHBOURS = "add-remove"
 

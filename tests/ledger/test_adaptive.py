@@ -13,7 +13,7 @@ from ggdp.ledger.budgets import Budget
 from ggdp.ledger.renyi_accounting import RenyiAccounting, limits_of, orders_for
 from ggdp.ledger.reserved_accounting import ReservedAccounting, composition_of
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss
 
 STEPS = 3
 

@@ -13,7 +13,7 @@ from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.noise import Binomial
 from ggdp.noise import binomial as module
 from ggdp.noise.entropy import SECURE
-from ggdp.proofs.integer_sums import tail
+from ggdp.proofs.tails import tail
 
 
 def rational_thresholds(n, q):

@@ -13,7 +13,7 @@ from ggdp.noise import BoundaryInflatedIntegerNoise, SeededSource, TruncatedInte
 from ggdp.noise import bounded_noise as module
 from ggdp.noise.entropy import SECURE
 from ggdp.noise.table import window_law
-from ggdp.proofs.integer_sums import _powers
+from ggdp.proofs.tails import _powers
 
 KINDS = [TruncatedIntegerNoise, BoundaryInflatedIntegerNoise]
 # Bounds near and far, scales far narrower and far wider than they are.

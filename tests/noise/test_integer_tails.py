@@ -5,7 +5,7 @@ from flint import arb
 from mpmath import mp, mpf
 
 from ggdp.noise.integer_law import least_with_tail
-from ggdp.proofs.integer_sums import tail
+from ggdp.proofs.tails import tail
 
 
 @pytest.mark.parametrize(("order", "scale"), [(1.0, 1.0), (1.0, 2.0**50), (2.0, 6.0), (2.0, 2.0**40), (9.0, 0.7)])

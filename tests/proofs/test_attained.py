@@ -9,7 +9,7 @@ from tests.flat import loss_of_bounded
 import ggdp
 from ggdp import PureDP, Sensitivity
 from ggdp.errors import CertificateError
-from ggdp.proofs.attained import attained_norm, is_reached, most_l1
+from ggdp.proofs.worst_case import attained_norm, is_reached, most_l1
 
 JOINT = Sensitivity.box([1] * 10, norm=(1, 1))
 

@@ -6,7 +6,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import CertificateError
-from ggdp.proofs.bounds import BOUNDS
+from ggdp.proofs.worst_case import BOUNDS
 
 ONE = ggdp.Sensitivity.disjoint(1)
 TWO = ggdp.Sensitivity.histogram("replace-one")

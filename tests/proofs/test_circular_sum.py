@@ -3,8 +3,8 @@
 import pytest
 from flint import arb, ctx
 
-from ggdp.proofs.circular_sum import GridLaw, _mass_beyond, sum_of
 from ggdp.proofs.layouts import Window
+from ggdp.proofs.several_coordinates import GridLaw, _mass_beyond, sum_of
 
 
 @pytest.fixture(autouse=True)

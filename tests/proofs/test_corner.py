@@ -13,7 +13,7 @@ from tests.flat import delta_of_corner, delta_of_shift, least_delta_of_corner
 from ggdp.calibration.scale_for_several_coordinates import laid_out
 from ggdp.errors import ArgumentError
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.several_coordinates import CornerDelta
 
 NARROW = 3e-4
 

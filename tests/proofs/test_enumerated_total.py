@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from ggdp.accounting.exact_totals import enumerated_between
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.enumerated_total import enumerated_between
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss
 
 Outcomes = list[tuple[mpmath.mpf, mpmath.mpf]]
 

@@ -14,17 +14,13 @@ from ggdp.calibration.scale_for_absolute_losses import absolute_sum_layout
 from ggdp.calibration.scale_for_several_coordinates import laid_out
 from ggdp.errors import CertificateError
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-from ggdp.proofs.bounded_vector import BoundedJointLoss, BoundedLoss
-from ggdp.proofs.bounds import BOUNDS
+from ggdp.proofs.bound import Enclosure
+from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.certificate import certify, require_proved
-from ggdp.proofs.corner import CornerDelta
-from ggdp.proofs.enclosures import Enclosure
-from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
-from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.laplace import LaplaceLoss
-from ggdp.proofs.radial import RadialDelta
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
+from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
+from ggdp.proofs.worst_case import BOUNDS
 
 
 def law(order, scale, support="real", bounding=None):

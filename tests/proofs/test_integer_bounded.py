@@ -8,7 +8,7 @@ from tests.cases import examples
 from tests.flat import loss_of_integer_boundary_inflated, loss_of_integer_truncated
 
 from ggdp.errors import ArgumentError
-from ggdp.proofs import integer_bounded
+from ggdp.proofs import bounded
 
 
 def exact_loss(bounding, p, b, w, D):
@@ -65,18 +65,18 @@ def test_the_enclosure_holds_the_greatest_loss_of_the_definition(bounding, p, re
 def test_branch_and_bound_finds_what_looking_at_every_input_finds(p, w, D, relative, monkeypatch):
     b = w * (relative if p < 10 else 0.5 + relative)
     every = loss_of_integer_truncated(order=p, scale=b, width=w, sensitivity=D)
-    monkeypatch.setattr(integer_bounded, "_SHORT", 0)
+    monkeypatch.setattr(bounded, "_SHORT", 0)
     blocks = loss_of_integer_truncated(order=p, scale=b, width=w, sensitivity=D)
     assert max(every.lower, blocks.lower) <= min(every.upper, blocks.upper)
     assert blocks.upper <= every.upper * (1 + 1e-12)
 
 
 def test_the_slope_of_a_block_holds_all_its_slopes(monkeypatch):
-    monkeypatch.setattr(integer_bounded, "_SHORT", 0)
+    monkeypatch.setattr(bounded, "_SHORT", 0)
     near = [(1.4, 9.0, 60, 3), (2.0, 20.0, 60, 1), (5.0, 50.0, 70, 20), (1.0, 5.0, 40, 2), (1.5, 4.0, 80, 40)]
     wide = [(1.4, 300.0, 60, 3), (1.999, 200.0, 61, 4), (2.0, 400.0, 60, 2), (3.0, 500.0, 60, 5)]
     for p, b, w, D in near + wide:
-        losses = integer_bounded.TruncatedLosses(p, b, w, D)
+        losses = bounded.TruncatedLosses(p, b, w, D)
         values = [losses.loss(s) for s in range(w - D + 1)]
         for first in range(0, w - D, 7):
             for last in range(first + 1, w - D + 1, 5):

@@ -10,7 +10,7 @@ from tests.cases import examples
 from tests.flat import delta_of_integer_shift
 
 from ggdp.errors import ArgumentError
-from ggdp.proofs.integer_shift import integer_threshold, least_threshold
+from ggdp.proofs.one_coordinate import integer_threshold, least_threshold
 
 
 def exact_delta(notion, p, b, d, epsilon):

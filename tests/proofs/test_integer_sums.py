@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import covering, examples
 
-from ggdp.proofs import integer_sums as sums
+from ggdp.proofs import tails as sums
 
 DIGITS = 50
 ORDERS = [1.0, 1.00001, 1.2, 1.5, 2.0, 3.0, 7.5, 50.0]

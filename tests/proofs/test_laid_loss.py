@@ -14,11 +14,10 @@ from tests.cases import covering
 from ggdp._balls import lower_float, upper_float
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.laid_loss import _Atom, _atoms, _cells, laid_coordinate, laid_response
+from ggdp.proofs.discretized_loss import _Atom, _atoms, _cells, laid_coordinate, laid_response
 from ggdp.proofs.layouts import MOST_KNOTS, LossLayout
-from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
-from ggdp.proofs.loss_distribution import tilted
-from ggdp.proofs.total_loss import CoordinateLoss, LaidLoss, ResponseLoss, total_loss
+from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings, tilted
+from ggdp.proofs.losses import CoordinateLoss, LaidLoss, ResponseLoss, total_loss
 
 TINY = arb(2) ** -100
 

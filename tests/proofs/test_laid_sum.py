@@ -12,12 +12,13 @@ import pytest
 from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
-from ggdp.calibration.loss_grids import planned_sum, planned_total, samples_of
+from ggdp.accounting.fourier_totals import laid_sum
+from ggdp.accounting.totals import planned_sum
+from ggdp.calibration.loss_grids import planned_total, samples_of
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.laid_sum import laid_sum
-from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
+from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
 
 if TYPE_CHECKING:
     from ggdp.proofs.layouts import SumLayout

@@ -11,11 +11,18 @@ from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.laplace_loss import laid_laplace
+from ggdp.proofs.discretized_loss import laid_laplace
 from ggdp.proofs.layouts import LossLayout
-from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
-from ggdp.proofs.loss_distribution import GeometricMasses, Masses, _run_weights, tilted
-from ggdp.proofs.total_loss import CoordinateLoss, LaidLoss, ResponseLoss, total_loss
+from ggdp.proofs.loss_distribution import (
+    GeometricMasses,
+    Masses,
+    _run_weights,
+    delta_above,
+    delta_below,
+    smoothings,
+    tilted,
+)
+from ggdp.proofs.losses import CoordinateLoss, LaidLoss, ResponseLoss, total_loss
 
 
 @pytest.fixture(autouse=True)

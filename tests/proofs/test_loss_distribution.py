@@ -12,7 +12,6 @@ from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
 from ggdp.errors import CertificateError
-from ggdp.proofs.loss_bounds import delta_above, delta_below, smoothings
 from ggdp.proofs.loss_distribution import (
     ONE,
     LossDistribution,
@@ -21,7 +20,10 @@ from ggdp.proofs.loss_distribution import (
     _cut,
     added,
     coarser,
+    delta_above,
+    delta_below,
     repeated,
+    smoothings,
     tilted,
 )
 

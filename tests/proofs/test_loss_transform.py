@@ -12,13 +12,18 @@ import pytest
 from flint import arb, ctx
 from tests.cases import some
 
+from ggdp.accounting.fourier_totals import (
+    Line,
+    TiltedLoss,
+    counting_rule,
+    decay,
+    gauss_rule,
+    high_frequencies,
+    transform,
+)
 from ggdp.errors import ArgumentError
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.block_rules import counting_rule, gauss_rule
-from ggdp.proofs.loss_transform import transform
-from ggdp.proofs.total_loss import CoordinateLoss, Loss, ResponseLoss
-from ggdp.proofs.transform_blocks import Line
-from ggdp.proofs.transform_decay import TiltedLoss, decay, high_frequencies
+from ggdp.proofs.losses import CoordinateLoss, Loss, ResponseLoss
 
 SCALE = 20.0
 

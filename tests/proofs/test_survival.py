@@ -9,8 +9,8 @@ from tests.cases import examples
 from tests.reference import fifty_digits
 
 from ggdp._balls import BALLS, working_precision
-from ggdp.proofs import survival as module
-from ggdp.proofs.survival import survival, survivals
+from ggdp.proofs import tails as module
+from ggdp.proofs.tails import survival, survivals
 
 ORDERS = (1.0, 1.05, 1.5, 2.0, 3.0, 7.5, 20.0, 100.0)
 

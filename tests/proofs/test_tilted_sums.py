@@ -12,8 +12,8 @@ from tests.cases import examples
 from tests.flat import renyi_of_shift
 
 from ggdp._balls import BALLS, working_precision
-from ggdp.proofs import tilted_sums as module
-from ggdp.proofs.tilted_sums import height, tilted_integral, tilted_sum
+from ggdp.accounting import renyi as module
+from ggdp.accounting.renyi import height, tilted_integral, tilted_sum
 
 # Orders of divergences of a Renyi ledger with a budget of 0.001.
 LARGE = (17485.0, 60604.0, 317900.0)

@@ -4,7 +4,6 @@ from ggdp.calibration.calibration import Calibration
 from ggdp.calibration.exponential_scale import exponential_calibration, utility_sensitivity
 from ggdp.calibration.grid import GridCalibration, on_grid
 from ggdp.calibration.least_scale import calibrate
-from ggdp.calibration.own_scale import guarantee_of
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale
 from ggdp.calibration.scale_for_bounds import truncated_scale
 from ggdp.proofs.certificate import Certificate, verify
@@ -17,7 +16,6 @@ __all__ = [
     "classic_gaussian",
     "disjoint_scale",
     "exponential_calibration",
-    "guarantee_of",
     "on_grid",
     "truncated_scale",
     "utility_sensitivity",

@@ -34,7 +34,7 @@ from ggdp.calibration.paper import formula_calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.proofs.noise_law import SUPPORTS, Support
-from ggdp.proofs.requirements import Question, paired
+from ggdp.proofs.worst_case import Question, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

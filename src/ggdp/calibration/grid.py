@@ -28,17 +28,16 @@ from ggdp.calibration.paper import formula_calibration
 from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess
 from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError, UnattainableError, UnprovedError
 from ggdp.privacy.grid import MOST_STEPS, Grid
-from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-from ggdp.proofs.bounded_vector import BoundedLoss
-from ggdp.proofs.corner import CornerDelta
+from ggdp.proofs.bounded import BoundedLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.requirements import Question
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
+from ggdp.proofs.worst_case import Question
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.proofs.certificate import Certificate
     from ggdp.proofs.noise_law import Bounding
-    from ggdp.proofs.requirements import Requirement
+    from ggdp.proofs.worst_case import Requirement
 
 GRID_NOTE = "upper bound: on the grid the joint norm of the change is not used"
 

@@ -22,23 +22,19 @@ from ggdp.calibration.scale_for_one_coordinate import (
 from ggdp.calibration.scale_for_several_coordinates import least_for_corner, least_for_radial
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
-from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-from ggdp.proofs.bounded_vector import BoundedJointLoss, BoundedLoss
-from ggdp.proofs.corner import CornerDelta
-from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
-from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.laplace import LaplaceLoss
+from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
-from ggdp.proofs.radial import RadialDelta
-from ggdp.proofs.requirements import Question
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
+from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
+from ggdp.proofs.worst_case import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ggdp.calibration.search import Proposal
     from ggdp.proofs.bound import Bound
-    from ggdp.proofs.requirements import Requirement
+    from ggdp.proofs.worst_case import Requirement
 
 # Units of work of a calibration in all, and of the search for one requirement.
 MOST_WORK, SEARCH_WORK = 6e6, 5e6

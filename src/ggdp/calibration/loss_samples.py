@@ -6,7 +6,7 @@ d      shift in units of the scale, D / b
 L(z)   (|z + d|^p - |z|^p), the privacy loss of the standard law at z; it rises with z
 =====  ==========================================================================
 
-Nothing here is used as evidence: a proof decides in balls (`ggdp.proofs.crossing`).
+Nothing here is used as evidence: a proof decides in balls (`ggdp.proofs.one_coordinate`).
 
 Floats that summarise the loss of a coordinate: a sample of losses with their masses, and its cumulants.
 

@@ -5,7 +5,7 @@ Laplace                    b = Delta_1 / eps (v5, Claim 4)
 Gaussian, pDP              b = Delta_2 (z + sqrt(z^2 + 2 eps)) / (sqrt 2 eps), z = Phi^-1(1 - delta/2) (Lemma 10)
 Gaussian, aDP              sigma = Delta_2 sqrt(2 ln(1.25/delta)) / eps, for eps < 1 only (Eqn privacybook)
 disjoint, pDP              b = D / ((g + eps)^(1/p) - g^(1/p)), g = Q^-1(1/p, delta) (Cor. disjoint, solved)
-r coordinates, pDP         Cor. GGMpDP, by convolution (`ggdp.proofs.absolute_sum`)
+r coordinates, pDP         Cor. GGMpDP, by convolution (`ggdp.proofs.several_coordinates`)
 bounded                    b^p = (2/eps) sum_k [(w_k + D_k)^p - w_k^p] (Eqn b2); with a joint norm also Eqn b1
 =========================  ==========================================================================
 
@@ -32,13 +32,11 @@ from ggdp.calibration.scale_for_bounds import truncated_scale
 from ggdp.calibration.search import proved_or_raised
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
-from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-from ggdp.proofs.attained import most_l1
-from ggdp.proofs.bounded_vector import BoundedJointLoss
-from ggdp.proofs.laplace import LaplaceLoss
+from ggdp.proofs.bounded import BoundedJointLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.requirements import Question, Requirement, paired
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.one_coordinate import LaplaceLoss, ShiftDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta
+from ggdp.proofs.worst_case import Question, Requirement, most_l1, paired
 
 if TYPE_CHECKING:
     from ggdp.calibration.calibration import Formula

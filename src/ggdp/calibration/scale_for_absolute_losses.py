@@ -1,12 +1,12 @@
 """Floats around the paper's bound for several coordinates: which grid a proof should use, and what it will find.
 
-Nothing here is trusted. Symbols are those of `ggdp.proofs.absolute_sum`.
+Nothing here is trusted. Symbols are those of `ggdp.proofs.several_coordinates`.
 
 The scale of the paper's bound for several coordinates: a search in floats, then one proof in balls.
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Cor. GGMpDP. `ggdp.proofs.absolute_sum` has the claim and its proof.
+Liu, arXiv 1602.06028 v5, Cor. GGMpDP. `ggdp.proofs.several_coordinates` has the claim and its proof.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ggdp.calibration.loss_samples import FAR, Sample, crossings, integer_tails_
 from ggdp.calibration.scale_for_several_coordinates import GRID, POINT
 from ggdp.calibration.search import Bracket, Proposal, bracketed, passing_end, proved_or_raised
 from ggdp.errors import SearchError
-from ggdp.proofs.absolute_sum import inner_points, is_halved, spread_of_shares
 from ggdp.proofs.layouts import AbsoluteSumLayout, OtherLayout, Window
+from ggdp.proofs.several_coordinates import inner_points, is_halved, spread_of_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ggdp.calibration.loss_samples import Floats
-    from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-    from ggdp.proofs.corner import Corner
     from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.several_coordinates import AbsoluteSumDelta, Corner
 
 
 # What is cut off at the ends of a grid, relative to delta.
@@ -305,7 +304,7 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.absolute_sum import AbsoluteSumDelta
+    >>> from ggdp.proofs.several_coordinates import AbsoluteSumDelta
     >>> bound = AbsoluteSumDelta(corner=((1.0, 1), (0.1, 1), (0.05, 1)), epsilon=1.0)
     >>> round(least_for_absolute_sum(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale, 5)
     3.25827

@@ -11,7 +11,7 @@ h(s)     loss of the truncated law at the output c1 between s and s + D
 The boundary inflated loss falls strictly as the scale rises, so its crossing with epsilon is the least scale. The
 truncated loss is the greatest h(s); its crossing is found as a rising sequence of crossings of h at one s after
 another. It fell with the scale in every case tried, which is not proved: that the scale is the least is a result of the
-search there. Both are checked by `ggdp.proofs.integer_bounded` before they are returned.
+search there. Both are checked by `ggdp.proofs.bounded` before they are returned.
 
 References
 ----------
@@ -32,13 +32,13 @@ from ggdp import _validate
 from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp.calibration.scale_for_one_coordinate import laplace_scale
 from ggdp.calibration.search import Proposal, bracketed, log_excess, passing_end, proved_or_raised
-from ggdp.proofs.integer_bounded import TruncatedLosses, slope_precision
-from ggdp.proofs.integer_sums import log_tail_sum
+from ggdp.proofs.bounded import TruncatedLosses, slope_precision
+from ggdp.proofs.tails import log_tail_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ggdp.proofs.bounded_vector import BoundedJointLoss, BoundedLoss, Coordinate
+    from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss, Coordinate
     from ggdp.proofs.noise_law import NoiseLaw
 
 
@@ -175,7 +175,7 @@ def least_for_bounded(bound: BoundedLoss, law: NoiseLaw, target: float) -> Propo
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.bounded_vector import BoundedLoss
+    >>> from ggdp.proofs.bounded import BoundedLoss
     >>> law = NoiseLaw(order=3, scale=1, bounding="truncated")
     >>> print(f"{least_for_bounded(BoundedLoss(coordinates=((10.0, 1.0, 1),), moving=1), law, 1.0).law.scale:.5f}")
     6.15321

@@ -16,7 +16,7 @@ Delta is not monotone in b on the integers: for aDP breakpoints are its local mi
 jumps down at each and may rise between. So the search is for the least k whose breakpoint passes (doubling steps, a
 bisection, then a look at the breakpoints just below, because the sequence is not always monotone either), and then for
 the crossing inside the piece that ends there. That no smaller scale is valid is a result of this search, not of a
-proof; that the scale itself is valid is proved by `ggdp.proofs.integer_shift`.
+proof; that the scale itself is valid is proved by `ggdp.proofs.one_coordinate`.
 
 References
 ----------
@@ -38,18 +38,22 @@ from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
 from ggdp.calibration.search import Proposal, log_excess, passing_end, proved_or_raised
 from ggdp.errors import SearchError
-from ggdp.proofs.enclosures import accurate
-from ggdp.proofs.integer_gaussian import ROUNDINGS, comparison
-from ggdp.proofs.integer_shift import delta_at_integer_threshold, least_threshold
-from ggdp.proofs.shift import ShiftDelta, delta_at_threshold, upper_threshold
+from ggdp.proofs.bound import accurate
+from ggdp.proofs.norms import ROUNDINGS, comparison
+from ggdp.proofs.one_coordinate import (
+    ShiftDelta,
+    delta_at_integer_threshold,
+    delta_at_threshold,
+    least_threshold,
+    upper_threshold,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
-    from ggdp.proofs.integer_shift import IntegerShiftDelta
-    from ggdp.proofs.laplace import LaplaceLoss
     from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.norms import IntegerGaussianDelta
+    from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss
 
 
 _PRECISION = 96
@@ -175,7 +179,7 @@ def least_for_integer_shift(bound: IntegerShiftDelta, law: NoiseLaw, target: flo
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.integer_shift import IntegerShiftDelta
+    >>> from ggdp.proofs.one_coordinate import IntegerShiftDelta
     >>> bound = IntegerShiftDelta(notion="approximate", sensitivity=1, epsilon=1.0)
     >>> least_for_integer_shift(bound, NoiseLaw(order=3, scale=1, support="integer"), 0.05).law.scale
     2.5766333344...
@@ -295,7 +299,7 @@ def least_for_integer_gaussian(bound: IntegerGaussianDelta, law: NoiseLaw, targe
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
+    >>> from ggdp.proofs.norms import IntegerGaussianDelta
     >>> bound = IntegerGaussianDelta(sensitivity=1024.0, dimension=1000, epsilon=1.0)
     >>> found = least_for_integer_gaussian(bound, NoiseLaw(order=2, scale=1, support="integer"), 1e-6)
     >>> print(f"{found.law.scale / 1024 / 2**0.5:.4f}")

@@ -6,17 +6,17 @@ search result; that it passes is proved.
 
 References
 ----------
-`ggdp.proofs.corner` has the claims and their proofs.
+`ggdp.proofs.several_coordinates` has the claims and their proofs.
 
 The scale when only the l_p norm of the move is known: the direction-free bound, solved for b.
 
-With g = Q^-1(r/p, delta) the bound of `ggdp.proofs.radial` holds with equality at
+With g = Q^-1(r/p, delta) the bound of `ggdp.proofs.norms` holds with equality at
 
     b = Delta_p / ((g + epsilon)^(1/p) - g^(1/p)).
 
 References
 ----------
-`ggdp.proofs.radial` has the claim and its proof.
+`ggdp.proofs.norms` has the claim and its proof.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from ggdp._work import spend
 from ggdp.calibration.loss_grids import Estimate, corner_grid, estimate, planned_total, planned_upper, samples_of
 from ggdp.calibration.search import Proposal, bracketed, log_excess, passing_end, proved_or_raised
 from ggdp.errors import SearchError
-from ggdp.proofs.enclosures import EXACT
+from ggdp.proofs.bound import EXACT
 from ggdp.proofs.layouts import CornerLayout
-from ggdp.proofs.total_loss import CoordinateLoss
+from ggdp.proofs.losses import CoordinateLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ggdp.proofs.corner import Corner, CornerDelta
     from ggdp.proofs.noise_law import NoiseLaw
-    from ggdp.proofs.radial import RadialDelta
+    from ggdp.proofs.norms import RadialDelta
+    from ggdp.proofs.several_coordinates import Corner, CornerDelta
 
 
 TOLERANCE = 1e-6
@@ -82,7 +82,7 @@ def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Propos
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.corner import CornerDelta
+    >>> from ggdp.proofs.several_coordinates import CornerDelta
     >>> found = least_for_corner(CornerDelta(corner=((1, 2),), epsilon=1.0), NoiseLaw(order=2, scale=1), 0.05)
     >>> round(found.law.scale, 3)  # the analytic Gaussian for an l_2 norm of sqrt(2) has 2.6656
     2.666
@@ -275,7 +275,7 @@ def least_for_radial(bound: RadialDelta, law: NoiseLaw, target: float) -> Propos
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.radial import RadialDelta
+    >>> from ggdp.proofs.norms import RadialDelta
     >>> bound = RadialDelta(sensitivity=1.0, dimension=2, epsilon=1.0)
     >>> print(f"{least_for_radial(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale:.7f}")  # g = log 20
     3.7297512

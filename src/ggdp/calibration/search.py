@@ -11,8 +11,7 @@ from ggdp.errors import SearchError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ggdp.proofs.bound import Bound
-    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.bound import Bound, Enclosure
     from ggdp.proofs.noise_law import NoiseLaw
 
 # Regula falsi with bisections halves a bracket at least every third step: enough for all floats.

@@ -309,7 +309,7 @@ def _cap(text: str) -> tuple[str, PureDP | ApproxDP]:
 
 def _planned(text: str) -> tuple[ChargeRequest, int]:
     """Return the release that a file plans, and how many times it is reserved."""
-    from ggdp.composition.parts import MOST_TIMES
+    from ggdp.accounting.composition import MOST_TIMES
     from ggdp.ledger.charge_request import planned_request
 
     make = "make a plan with ggdp release ... --dry-run --json > PLAN.json"

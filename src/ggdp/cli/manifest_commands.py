@@ -87,7 +87,7 @@ def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
     error = None
     try:
         content = read_file(file, argument="FILE", most=MOST_JSON, pipe=False)
-        from ggdp.composition.parts import manifest_in
+        from ggdp.accounting.composition import manifest_in
 
         instead = "name a manifest or a certificate of ggdp"
         document = manifest_in(parsed_json(content, str(file), argument="FILE", instead=instead))
@@ -165,7 +165,7 @@ def account(
         raise typer.BadParameter(message)
     if epsilon is None and delta is None:
         delta = USUAL_DELTA
-    from ggdp.composition import compose
+    from ggdp.accounting import compose
 
     try:
         if signer is not None:

@@ -34,7 +34,7 @@ from ggdp import _validate
 from ggdp.domain import periods
 from ggdp.domain.value_range import ValueRange
 from ggdp.errors import ArgumentError
-from ggdp.privacy.values import LARGEST, LEAST
+from ggdp.privacy.grid import LARGEST, LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -279,7 +279,7 @@ def _proved(certificate: dict[str, Any], plan: TablePlan) -> str:
 
 def _refuted(manifest: dict[str, Any]) -> str | None:
     """Return why a composition refuses a manifest, whose certificates it proves again; None if it does not."""
-    from ggdp.composition import compose
+    from ggdp.accounting import compose
 
     try:
         compose([manifest])

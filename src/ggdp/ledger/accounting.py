@@ -21,7 +21,7 @@ Claim (charge). A release with the proved guarantee (e, d)-aDP is charged (e', d
 
 - e' = e, d' = d;
 - where all losses are those of noise of order 1, and d = 0: e' the sum of moves over scales, an exact fraction, which
-  is the pure loss (`ggdp.proofs.laplace`); 0.1 as a float is above 1/10, and the loss of its noise is 1/10;
+  is the pure loss (`ggdp.proofs.one_coordinate`); 0.1 as a float is above 1/10, and the loss of its noise is 1/10;
 - where e is above the decimal e' that was typed: d' = d + e^e - e^e', if that is still at most the decimal typed for d.
   Proof: P(S) - e^e' Q(S) = P(S) - e^e Q(S) + (e^e - e^e') Q(S) <= d + (e^e - e^e').
 
@@ -47,7 +47,7 @@ from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
 from ggdp.ledger.budgets import Amount, Budget, typed
 from ggdp.ledger.charge_request import parsed
-from ggdp.proofs.total_loss import CoordinateLoss
+from ggdp.proofs.losses import CoordinateLoss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

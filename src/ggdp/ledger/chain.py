@@ -32,14 +32,14 @@ from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, L
 from ggdp.ledger.accounting import BudgetWithCaps, checked_accounting, chosen_parameters
 from ggdp.ledger.budgets import Budget
 from ggdp.ledger.charge_request import ChargeRequest, canonical, digest_of, parsed
-from ggdp.privacy.neighbours import validated_neighbours
+from ggdp.privacy.guarantees import validated_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ggdp.ledger.accounting import State
     from ggdp.privacy import ApproxDP, Guarantee, Neighbours, PureDP
-    from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.proofs.losses import CountedLoss
 
 
 # What the hashes cover; a number of its own, so that another schema can still hold records of this one.

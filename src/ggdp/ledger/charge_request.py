@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from attrs import field, frozen
 
-from ggdp.composition.parts import guarantee_from, parts_of
+from ggdp.accounting.composition import guarantee_from, parts_of
 from ggdp.errors import ArgumentError, ArgumentTypeError, TamperingError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.proofs.losses import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from ggdp.privacy import Neighbours

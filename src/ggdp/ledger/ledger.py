@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ggdp import _validate
-from ggdp.composition.parts import MOST_TIMES
+from ggdp.accounting.composition import MOST_TIMES
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounting import BudgetWithCaps, State
 from ggdp.ledger.budgets import Budget
@@ -18,7 +18,7 @@ from ggdp.ledger.chain import Entry, Head, Record, exported, kept_hash, new_term
 from ggdp.ledger.charge_request import ChargeRequest, canonical, charge_request_of, parsed
 from ggdp.ledger.reserved_accounting import ReservedAccounting, law_in_words, reserved_laws
 from ggdp.ledger.store import Store
-from ggdp.privacy.neighbours import validated_neighbours
+from ggdp.privacy.guarantees import validated_neighbours
 
 if TYPE_CHECKING:
     import os

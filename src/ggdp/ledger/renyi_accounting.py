@@ -38,18 +38,18 @@ from flint import arb, fmpq
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp._rounding import rounded_text
+from ggdp.accounting.renyi import renyi_of_pure, renyi_of_shift
 from ggdp.errors import ArgumentError, LedgerError
 from ggdp.ledger.accounting import Accounting, Charge, Totals, cost
 from ggdp.ledger.budgets import Amount, Balance
-from ggdp.proofs.renyi import renyi_of_pure, renyi_of_shift
-from ggdp.proofs.total_loss import ResponseLoss
+from ggdp.proofs.losses import ResponseLoss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggdp.ledger.budgets import Budget
     from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.proofs.total_loss import Loss
+    from ggdp.proofs.losses import Loss
 
 
 NUMBER = 8

@@ -6,7 +6,7 @@ Claim. Let a multiset of laws of noise be fixed before anything is released, and
 laws are never used. Proof. Each law has a pair (P_i, Q_i) that dominates every query of its sensitivity, so the results
 of a release can be drawn from one draw of the pair, given what was seen before. An adaptive choice of order, queries
 and stopping is then a function of independent draws from all pairs of the multiset, each looked at once at most: post-
-processing of the product of the pairs, which is what `ggdp.composition` bounds. (The pairs are looked at in an adaptive
+processing of the product of the pairs, which is what `ggdp.accounting` bounds. (The pairs are looked at in an adaptive
 order, but each is independent of all that was seen before it is looked at, so nothing changes if all are drawn first.)
 
 A release known by its guarantee alone has a law too: the pair of randomized response with its epsilon and delta.
@@ -21,12 +21,12 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ggdp._rounding import rounded_up_text
-from ggdp.composition import Composition, Part
+from ggdp.accounting import Composition, Part
 from ggdp.errors import BudgetExceededError
 from ggdp.ledger.accounting import Accounting, Charge, Totals, cost
 from ggdp.ledger.budgets import ROUNDING, Balance
 from ggdp.ledger.charge_request import parsed
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.proofs.losses import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,7 +67,7 @@ def law_in_words(losses: Iterable[CountedLoss]) -> str:
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.total_loss import CoordinateLoss
+    >>> from ggdp.proofs.losses import CoordinateLoss
     >>> noise = CoordinateLoss(NoiseLaw(order=1, scale=40, support="integer"), 1)
     >>> law_in_words([CountedLoss(noise, 2)])
     'integer noise of order 1 and scale 40 for 2 cells that move by 1'

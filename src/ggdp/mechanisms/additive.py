@@ -40,14 +40,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
+from ggdp.accounting.composition import calibrated_losses
 from ggdp.calibration.grid import GridCalibration
-from ggdp.composition.parts import calibrated_losses
 from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms.certified_noise import CertifiedNoise, add_clamped, add_saturating
 from ggdp.noise.entropy import checked_source, is_private
-from ggdp.privacy.grid import Grid
-from ggdp.privacy.values import exact_numbers, refused_type
+from ggdp.privacy.grid import Grid, exact_numbers, refused_type
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, charge_of, charged_to, released
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.noise.entropy import Source
     from ggdp.privacy import Guarantee, Sensitivity
-    from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.proofs.losses import CountedLoss
 
 
 _PAPER = "Liu, arXiv 1602.06028 v5"

@@ -43,8 +43,8 @@ from ggdp.noise import Binomial, BoundaryInflatedIntegerNoise, IntegerNoise, Tru
 from ggdp.noise.bounded_noise import FARTHEST
 from ggdp.noise.integer_noise import WIDEST
 from ggdp.privacy import ProbabilisticDP
-from ggdp.privacy.values import LARGEST, LEAST
-from ggdp.proofs.integer_sums import tail
+from ggdp.privacy.grid import LARGEST, LEAST
+from ggdp.proofs.tails import tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable

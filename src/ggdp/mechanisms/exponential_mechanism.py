@@ -42,8 +42,8 @@ from ggdp.ledger.charging import PendingCharge
 from ggdp.noise.entropy import checked_source, is_private
 from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
 from ggdp.privacy import PureDP
-from ggdp.privacy.neighbours import Neighbours, validated_neighbours
-from ggdp.privacy.values import exact_numbers, refused
+from ggdp.privacy.grid import exact_numbers, refused
+from ggdp.privacy.guarantees import Neighbours, validated_neighbours
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charge_of, charged_to, released
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ggdp.ledger import Ledger
     from ggdp.ledger.charge_request import ChargeRequest
     from ggdp.noise.entropy import Source
-    from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.proofs.losses import CountedLoss
 
 
 def labels_of(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] | NDArray[Any]:

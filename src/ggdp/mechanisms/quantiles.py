@@ -111,15 +111,15 @@ from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp._rounding import rounded_up
-from ggdp.calibration.own_scale import calibration_of_law
+from ggdp.accounting.noise_guarantees import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError
 from ggdp.mechanisms.certified_noise import CertifiedNoise
 from ggdp.noise.entropy import checked_source
 from ggdp.noise.selection import Runs, drawn_candidates
 from ggdp.privacy import Sensitivity
-from ggdp.privacy.neighbours import Neighbours, validated_neighbours
+from ggdp.privacy.guarantees import Neighbours, validated_neighbours
+from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -83,7 +83,7 @@ class Binomial(Drawn):
 
     Examples
     --------
-    >>> from ggdp.proofs.integer_sums import tail
+    >>> from ggdp.proofs.tails import tail
     >>> cells = Binomial(trials=10**13, probability=lambda: tail(1.0, 1.0, 30))
     >>> cells.sample(4).dtype
     dtype('int64')

@@ -40,7 +40,7 @@ from ggdp.noise.entropy import checked_source, random_words
 from ggdp.noise.generalized_gaussian import checked_order, checked_scale
 from ggdp.noise.integer_noise import drawn, sampler_of, sampler_within
 from ggdp.noise.table import inverted, thresholds_needed, window, window_law
-from ggdp.privacy.values import exact_numbers, refused
+from ggdp.privacy.grid import exact_numbers, refused
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -19,7 +19,7 @@ T(k)     P(K >= k), the tail
 =======  =================================================================
 
 The integers of the law are its whole support: there is no rounding of a real-valued draw behind it. Every number is
-computed in ball arithmetic (`ggdp.proofs.integer_sums`) and rounded once, so floats are good to a few ulps also
+computed in ball arithmetic (`ggdp.proofs.tails`) and rounded once, so floats are good to a few ulps also
 in the far tail, and at scales where no table of the law would fit in memory.
 
 References
@@ -41,7 +41,7 @@ from flint import arb
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.noise.generalized_gaussian import checked_order, checked_scale, real_numbers
-from ggdp.proofs.integer_sums import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
+from ggdp.proofs.tails import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -73,7 +73,7 @@ from flint import arb
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.noise.entropy import fill, random_bits, random_words
 from ggdp.noise.table import BATCH, CHUNK, UNDECIDED, precision_from, reach
-from ggdp.proofs.integer_sums import partial_sum, tail_sum
+from ggdp.proofs.tails import partial_sum, tail_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable

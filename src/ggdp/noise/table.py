@@ -67,7 +67,7 @@ from flint import arb, ctx
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import UnprovedError
 from ggdp.noise.entropy import fill, random_bits, random_words
-from ggdp.proofs.integer_sums import partial_sum, tail, tail_sum, weight
+from ggdp.proofs.tails import partial_sum, tail, tail_sum, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -395,7 +395,7 @@ def window(order: float, scale: float, first: int, last: int) -> arb:
 def _beyond(order: float, scale: float, first: int, word: int) -> arb:
     """Enclose S(first) of the whole law, as narrowly as thresholds of so many bits ask for.
 
-    Some terms and a geometric series for the others, as the claim on direct sums in `ggdp.proofs.integer_sums`
+    Some terms and a geometric series for the others, as the claim on direct sums in `ggdp.proofs.tails`
     allows, take less time than a narrow sum.
     """
     terms = [weight(order, scale, first + j) for j in range(_TERMS_BEYOND + 1)]

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ggdp import _validate
 from ggdp._work import within, without_limit
+from ggdp.accounting.noise_guarantees import calibration_of_law, delta_between, epsilon_above
+from ggdp.accounting.profile import NoisyQuery
 from ggdp.calibration import Calibration, calibrate
-from ggdp.calibration.own_scale import calibration_of_law
-from ggdp.calibration.privacy_profile import delta_between, epsilon_above
 from ggdp.calibration.scale_for_several_coordinates import corner_excess
 from ggdp.calibration.search import passing_end
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError, UnattainableError, UnprovedError
@@ -36,10 +36,9 @@ from ggdp.planning.measures import Measure, MeasureName, checked_measure
 from ggdp.planning.order_plan import Choice, Plan, noise_outside
 from ggdp.planning.scale_estimates import is_convolved, scale_finder
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
-from ggdp.proofs.corner import CornerDelta
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.profile import NoisyQuery
-from ggdp.proofs.requirements import Question, require_integers
+from ggdp.proofs.several_coordinates import CornerDelta
+from ggdp.proofs.worst_case import Question, require_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

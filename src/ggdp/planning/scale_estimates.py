@@ -24,11 +24,10 @@ from ggdp.calibration.scale_for_several_coordinates import corner_excess, wavy_s
 from ggdp.calibration.search import bracketed, passing_end
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
-from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-from ggdp.proofs.corner import CornerDelta
-from ggdp.proofs.integer_shift import IntegerShiftDelta
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.requirements import Question
+from ggdp.proofs.one_coordinate import IntegerShiftDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
+from ggdp.proofs.worst_case import Question
 
 if TYPE_CHECKING:
     from ggdp.privacy import Guarantee, Sensitivity

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ggdp._rounding import rounded_up_text
-from ggdp.composition import Composition
-from ggdp.composition.total import TotalLoss
+from ggdp.accounting import Composition
+from ggdp.accounting.totals import TotalLoss
 from ggdp.plots.style import BLUE, COLUMN_WIDTH, FAINT, SMALL, VERMILION, label, new_figure, required
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ggdp.privacy.guarantees import ApproxDP, Guarantee, Notion, ProbabilisticDP, PureDP
-from ggdp.privacy.neighbours import NEIGHBOURS, Neighbours
+from ggdp.privacy.guarantees import NEIGHBOURS, ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP
 from ggdp.privacy.sensitivity import Sensitivity
 
 if TYPE_CHECKING:

@@ -16,16 +16,32 @@ References
 ----------
 Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5, Eqns dp, adp and pdp (the last
 read over outputs, not over sets).
+
+Relations of neighbouring data sets: one unit added or removed, or one unit replaced.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 from ggdp import _validate
 from ggdp._rounding import rounded_up_text
-from ggdp.privacy.neighbours import Neighbours, neighbours_or_none
+
+Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
+
+NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
+
+
+def validated_neighbours(neighbours: object) -> Neighbours:
+    """Return `neighbours` if it is one of the two relations."""
+    return cast("Neighbours", _validate.choice(among=NEIGHBOURS, neighbours=neighbours))
+
+
+def neighbours_or_none(neighbours: object) -> Neighbours | None:
+    """Return `neighbours` if it is one of the two relations or None."""
+    return None if neighbours is None else validated_neighbours(neighbours)
+
 
 Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import flint
 
 from ggdp.errors import CertificateError, GgdpError
-from ggdp.proofs.bounds import BOUNDS
-from ggdp.proofs.enclosures import EXACT
+from ggdp.proofs.bound import EXACT
 from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.worst_case import BOUNDS
 
 if TYPE_CHECKING:
-    from ggdp.proofs.bound import Bound
-    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.bound import Bound, Enclosure
 
 # How much smaller than the certified scale the one is that is proved to fail.
 FACTORS = (1.0 - 1e-9, 1.0 - 1e-6)

@@ -147,7 +147,7 @@ class CornerLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumLayout:
-    """Where the sum of many losses is laid at once, see `ggdp.proofs.laid_sum`.
+    """Where the sum of many losses is laid at once, see `ggdp.accounting.fourier_totals`.
 
     Attributes
     ----------

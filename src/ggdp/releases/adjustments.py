@@ -53,8 +53,7 @@ from attrs import evolve
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.privacy.grid import Grid
-from ggdp.privacy.values import LARGEST, LEAST
+from ggdp.privacy.grid import LARGEST, LEAST, Grid
 from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, adjusted
 

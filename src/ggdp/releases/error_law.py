@@ -58,8 +58,7 @@ from ggdp.errors import ArgumentError
 from ggdp.noise.bounded_integer_law import BoundedIntegerErrors
 from ggdp.noise.generalized_gaussian import checked_order, checked_scale
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian
-from ggdp.privacy.grid import Grid
-from ggdp.privacy.values import LARGEST, LEAST, exact_numbers
+from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers
 from ggdp.releases.integer_intervals import (
     indices_behind,
     indices_within,

@@ -51,7 +51,7 @@ from flint import arb
 
 from ggdp.noise.bounded_integer_law import running_sums, weights
 from ggdp.noise.integer_law import least_with_tail
-from ggdp.privacy.values import LARGEST, LEAST
+from ggdp.privacy.grid import LARGEST, LEAST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

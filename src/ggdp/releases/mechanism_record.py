@@ -48,8 +48,8 @@ from ggdp import _validate
 from ggdp._records import checked
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError
-from ggdp.privacy.values import LARGEST
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.privacy.grid import LARGEST
+from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.integer_intervals import noise_half_width, simultaneous_half_width
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import EntryReference
     from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.proofs.losses import CountedLoss
     from ggdp.releases.adjustments import Adjustment
     from ggdp.releases.error_law import ErrorLaw
     from ggdp.releases.mechanism_record import MechanismRecord

@@ -151,7 +151,7 @@ def _several(total: ReportTotal) -> PyramidRow:
         question=question,
         mark="proved",
         text=text,
-        evidence="ggdp.compose (theory/composition); tests/composition",
+        evidence="ggdp.compose (theory/composition); tests/accounting",
     )
 
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_up_text
-from ggdp.composition.parts import manifest_in, part_of_manifest
+from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
 from ggdp.signatures import checked_signature
@@ -23,7 +23,7 @@ from ggdp.tables.manifest_checks import in_own_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ggdp.composition import Part
+    from ggdp.accounting import Part
     from ggdp.signatures import Signature
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from ggdp._files import write_together
-from ggdp.composition import compose
+from ggdp.accounting import compose
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.privacy.beliefs import belief

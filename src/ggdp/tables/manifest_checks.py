@@ -36,9 +36,9 @@ import numpy as np
 
 from ggdp import _validate
 from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.accounting.composition import calibrated_losses, guarantee_from
 from ggdp.calibration.calibration import calibration_from
 from ggdp.calibration.grid import GRID_NOTE, bounds_in_steps
-from ggdp.composition.parts import calibrated_losses, guarantee_from
 from ggdp.errors import CertificateError, GgdpError
 from ggdp.ledger import EntryReference
 from ggdp.mechanisms.additive import kind_of
@@ -46,12 +46,12 @@ from ggdp.mechanisms.certified_noise import saturation_of
 from ggdp.mechanisms.exponential_mechanism import SELECTION, UTILITY
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
-from ggdp.proofs.bounded_vector import BoundedLoss
+from ggdp.proofs.bound import EXACT
+from ggdp.proofs.bounded import BoundedLoss
 from ggdp.proofs.certificate import Certificate, require_proved
-from ggdp.proofs.corner import CornerDelta
-from ggdp.proofs.enclosures import EXACT
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.requirements import Question
+from ggdp.proofs.several_coordinates import CornerDelta
+from ggdp.proofs.worst_case import Question
 from ggdp.releases.adjustments import Adjustment, clip, fit_total, normalise, project, round_values
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from ggdp.calibration import Calibration
     from ggdp.mechanisms import Mechanism
     from ggdp.privacy import Guarantee
-    from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.proofs.losses import CountedLoss
     from ggdp.releases import Release
 
 Item = TypeVar("Item")

@@ -43,7 +43,7 @@ from ggdp._records import Flag, documented, like, option, options
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
-from ggdp.privacy.neighbours import validated_neighbours
+from ggdp.privacy.guarantees import validated_neighbours
 from ggdp.tables.spreadsheet_formulas import formula_warning
 
 if TYPE_CHECKING:
@@ -661,7 +661,7 @@ class TableRequest(TableOptions):
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], dates: Collection[str] = ()) -> TableRequest:
         """Return the request that `to_dict` described; `dates` are the columns whose levels are dates, not texts."""
-        from ggdp.composition.parts import guarantee_from
+        from ggdp.accounting.composition import guarantee_from
         from ggdp.domain.column import Column
         from ggdp.domain.table_domain import Domain
         from ggdp.sources.text_files import TextFormat

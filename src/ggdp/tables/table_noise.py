@@ -35,7 +35,7 @@ from ggdp.planning import plan
 from ggdp.planning.best_order import estimated_best
 from ggdp.privacy import PureDP
 from ggdp.proofs.certificate import Certificate
-from ggdp.proofs.requirements import Question
+from ggdp.proofs.worst_case import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable

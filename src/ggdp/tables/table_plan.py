@@ -28,7 +28,7 @@ from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
 from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, PureDP
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.mechanism_record import LEVEL, Threshold, thresholded
 from ggdp.releases.release import Release, released
 from ggdp.signatures import signature_file, signing_key

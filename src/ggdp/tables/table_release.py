@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger.charging import PendingCharge
     from ggdp.privacy import Guarantee
-    from ggdp.proofs.total_loss import CountedLoss
+    from ggdp.proofs.losses import CountedLoss
     from ggdp.releases import Release
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.released_statistics import PublishedStatistic

@@ -108,8 +108,8 @@ from ggdp.errors import ArgumentError
 from ggdp.noise.entropy import checked_source, distinct_integers
 from ggdp.noise.integer_law import least_with_tail
 from ggdp.privacy import ApproxDP
-from ggdp.proofs.enclosures import accurate
-from ggdp.proofs.integer_sums import tail
+from ggdp.proofs.bound import accurate
+from ggdp.proofs.tails import tail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

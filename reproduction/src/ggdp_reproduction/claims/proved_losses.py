@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.bounded_vector import BoundedLoss
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.bounded import BoundedLoss
+from ggdp.proofs.one_coordinate import ShiftDelta
 
 if TYPE_CHECKING:
-    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.bound import Enclosure
 
 Notion: TypeAlias = Literal["approximate", "probabilistic"]
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]

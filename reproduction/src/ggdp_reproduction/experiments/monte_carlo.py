@@ -2,7 +2,7 @@
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Cor. GGMpDP. `ggdp.proofs.absolute_sum` has the claim and its proof.
+Liu, arXiv 1602.06028 v5, Cor. GGMpDP. `ggdp.proofs.several_coordinates` has the claim and its proof.
 """
 
 from __future__ import annotations

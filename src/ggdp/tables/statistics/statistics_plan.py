@@ -27,7 +27,7 @@ from ggdp.mechanisms import Mechanism
 from ggdp.mechanisms.quantiles import QuantilePlan
 from ggdp.privacy import Sensitivity
 from ggdp.privacy.grid import Grid
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.sources.measures import Measure, SummedMeasure
 from ggdp.tables.statistics.statistic import Mean, Quantile, Statistic, Sum, Variance
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup

@@ -1,4 +1,9 @@
-"""What has to be proved for a goal: from goal, sensitivity and kind of noise to bounds with their parameters.
+"""How far some allowed move is known to go, beside how far all of them go at most.
+
+`Sensitivity.lp` is an upper bound of the norms of all moves. Where a joint norm binds, or where only whole numbers
+move, no move may reach it; a lower bound of a loss must not use it then.
+
+What has to be proved for a goal: from goal, sensitivity and kind of noise to bounds with their parameters.
 
 ==========================================  ================================================================
 pure, or delta = 0                          order 1: Laplace with the l_1 norm; above 1 it does not exist
@@ -18,6 +23,8 @@ References
 Liu, arXiv 1602.06028 v5, Claim 4 (no pure DP without bounds), Cor. GGMpDP. Corner for aDP: the trade-off function of a
 product is the tensor product of its factors', and each factor's is monotone in its shift since the noise is log-concave
 (Dong, Roth and Su, "Gaussian Differential Privacy", JRSS B 2022, Prop. D.1 and A.3).
+
+All bounds by which a scale can be proved, by the names in certificates.
 """
 
 from __future__ import annotations
@@ -33,24 +40,63 @@ from flint import arb
 from ggdp._balls import upper_float
 from ggdp.errors import ArgumentError, CertificateError, UnattainableError, UnprovedError
 from ggdp.privacy.guarantees import ApproxDP, ProbabilisticDP, PureDP
-from ggdp.proofs.absolute_sum import AbsoluteSumDelta
-from ggdp.proofs.attained import is_reached, joint_binds, most_l1
-from ggdp.proofs.bounded_vector import BoundedJointLoss, BoundedLoss
-from ggdp.proofs.corner import CornerDelta
-from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
-from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.laplace import LaplaceLoss
+from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.layouts import MOST_MOVING
-from ggdp.proofs.radial import RadialDelta
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
+from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
 
 if TYPE_CHECKING:
     from ggdp.privacy.guarantees import Guarantee
     from ggdp.privacy.sensitivity import Sensitivity
     from ggdp.proofs.bound import Bound
-    from ggdp.proofs.bounded_vector import Coordinate
+    from ggdp.proofs.bounded import Coordinate
     from ggdp.proofs.certificate import Certificate
     from ggdp.proofs.noise_law import Bounding, Support
+
+
+# A norm that is rounded up by some ulps is attained to within this share.
+ATTAINED = 1.0 - 2.0**-40
+
+
+def joint_binds(query: Sensitivity) -> bool:
+    """Return whether a joint norm may exclude the far corner of the box."""
+    return query.joint is not None and (
+        query.kind == "norm" or replace(query, joint=None).lp(query.joint[0]) > query.joint[1]
+    )
+
+
+def most_l1(query: Sensitivity, support: str) -> float:
+    """Return a positive upper bound of the l_1 norm of all moves; that of whole moves is a whole number."""
+    size = query.lp(1)
+    return float(math.floor(size)) if support == "integer" and size >= 1.0 else size
+
+
+def attained_norm(query: Sensitivity, p: float, support: str) -> float:
+    """Return a float that the l_p norm of some allowed move is not below, rounded down.
+
+    Claim: without a binding joint norm the corner is a move. On the reals a joint norm of the same order is reached by
+    a multiple of the corner, and a norm alone by a move of one coordinate or of all of them equally. The l_1 norm of
+    whole moves grows in steps of 1, up to the least of the joint norm and the corner. Every coordinate can move alone.
+    """
+    if not joint_binds(query):
+        return query.lp(p) * ATTAINED
+    assert query.joint is not None
+    q, bound = query.joint
+    if support == "real" and (q == p if query.kind == "box" else query.sizes[0] == bound):
+        return query.lp(p) * ATTAINED
+    if support == "integer" and q == p == 1.0:
+        corner = sum((Fraction(math.floor(size)) * count for size, count in query.corner), Fraction(0))
+        reached = min(Fraction(math.floor(bound)), corner)
+        return float(reached) if Fraction(float(reached)) <= reached else math.nextafter(float(reached), 0.0)
+    return float(math.floor(query.largest)) if support == "integer" else query.largest
+
+
+def is_reached(query: Sensitivity, p: float, support: str) -> bool:
+    """Return whether some move reaches the upper bound of the l_p norm that proofs use, but for rounding."""
+    most = most_l1(query, support) if p == 1.0 else query.lp(p)
+    return attained_norm(query, p, support) >= most * ATTAINED
+
 
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
@@ -237,7 +283,7 @@ class Question:
         return ShiftDelta(notion=notion, sensitivity=size, epsilon=epsilon)  # type: ignore[arg-type]
 
     def _l1_norm(self) -> Requirement:
-        """Return the delta of one coordinate that moves by the l_1 norm of the whole move (`ggdp.proofs.profile`)."""
+        """Return the delta of one coordinate that moves by the l_1 norm of the whole move."""
         bound = self._delta_of(most_l1(self.sensitivity, self.support))
         note = None
         if self.sensitivity.kind != "norm" or not is_reached(self.sensitivity, 1.0, self.support) or not self._alone():
@@ -410,3 +456,19 @@ def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) ->
                 "move farther than their width, so lower the sensitivity or widen the bounds",
             )
     return tuple((width, size, copies * n) for (width, size), n in Counter(zip(widths, sizes, strict=True)).items())
+
+
+BOUNDS: dict[str, type[Bound]] = {
+    bound.name: bound
+    for bound in (
+        LaplaceLoss,
+        ShiftDelta,
+        IntegerShiftDelta,
+        IntegerGaussianDelta,
+        CornerDelta,
+        AbsoluteSumDelta,
+        RadialDelta,
+        BoundedLoss,
+        BoundedJointLoss,
+    )
+}

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from tests.accounting.brute_force import delta_of, integer_noise, response
 from tests.cases import covering, examples, some
-from tests.composition.brute_force import delta_of, integer_noise, response
 
 import ggdp
-from ggdp.composition.total import TotalLoss
+from ggdp.accounting.totals import TotalLoss
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss, ResponseLoss, total_loss
 
 
 def noise(order, scale, size=1.0, support="integer", count=1):
@@ -247,7 +247,7 @@ def test_a_sum_that_is_laid_out_for_one_epsilon_answers_for_its_neighbours(monke
     total, made = ggdp.compose(noises), []
     alone = ggdp.compose(noises).epsilon(1.1e-6)
     monkeypatch.setattr(
-        "ggdp.composition.total.total_loss", lambda *args, **how: made.append(1) or total_loss(*args, **how)
+        "ggdp.accounting.totals.total_loss", lambda *args, **how: made.append(1) or total_loss(*args, **how)
     )
     total.epsilon(1e-6)
     number = len(made)

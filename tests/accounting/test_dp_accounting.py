@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ggdp.composition.total import TotalLoss
+from ggdp.accounting.totals import TotalLoss
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.total_loss import CoordinateLoss, CountedLoss
 
 THEIRS = json.loads((Path(__file__).parents[1] / "reference" / "peer_values.json").read_text(encoding="utf-8"))
 

@@ -1,4 +1,36 @@
-"""The paper's bound for several coordinates: all noise and all moves taken by their absolute values.
+"""The delta of a corner: several coordinates move at once, each by its own known amount.
+
+=========  =========================================================================
+corner     ((D_1, n_1), (D_2, n_2), ...): n_j coordinates that move by D_j
+L          the loss of one coordinate, |x + d|^p - |x|^p with d = D/b
+delta      E (1 - e^(epsilon - sum of the losses))_+
+=========  =========================================================================
+
+Claim: among all moves with |d_k| <= D_k the corner is the worst for approximate DP. The law is log-concave, so the
+trade-off function of one coordinate falls as its shift grows, and the trade-off function of a product falls with
+its factors; hence so does delta.
+
+The losses are discretized (`ggdp.proofs.discretized_loss`) and added (`ggdp.proofs.loss_distribution`). One
+distribution gives both bounds: no step can lower the upper one, and the lower one counts what the steps may have added.
+
+References
+----------
+Dong, Roth and Su, "Gaussian Differential Privacy", JRSS B 2022, Prop. D.1 and A.3 (trade-off functions of products and
+of shifts); Doroshenko et al., PETS 2022.
+
+Sums of independent variables on a grid, in balls, by one transform on a circle.
+
+=========  ====================================================================================
+h          step of the grid; masses lie on the knots (low + j) h
+window     the N knots that a sum keeps; it is computed on a circle of N knots
+=========  ====================================================================================
+
+Claim. A circular sum brings what leaves the window back at its other end. Masses are not negative, so that at every
+knot of the window the circular mass is at least the true one. What is below the window comes back at a larger value,
+and what is above it is bounded by Chernoff, P(sum >= t) <= E e^(s (sum - t)) for s > 0, and counted as infinite; the
+total may be above 1. So the mean of a function that is not negative and rises is never lowered.
+
+The paper's bound for several coordinates: all noise and all moves taken by their absolute values.
 
 ===========  ====================================================================================================
 x_k, d_k     standard noise and D_k / b, in units of the scale
@@ -51,32 +83,219 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
 from ggdp._work import spend
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import Bound, Quantity, require_unbounded
-from ggdp.proofs.circular_sum import GridLaw, sum_of
-from ggdp.proofs.corner import Corner, require_corner, require_whole
-from ggdp.proofs.crossing import POWERS, at_most, crossing_estimates
-from ggdp.proofs.enclosures import EXACT, Enclosure
-from ggdp.proofs.laid_loss import KNOT, integer_tail
-from ggdp.proofs.layouts import AbsoluteSumLayout
-from ggdp.proofs.survival import survivals
+from ggdp.proofs.bound import EXACT, Bound, Enclosure, Quantity, require_unbounded
+from ggdp.proofs.discretized_loss import KNOT, integer_tail
+from ggdp.proofs.layouts import AbsoluteSumLayout, CornerLayout
+from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
+from ggdp.proofs.losses import MOST_LOSSES, CoordinateLoss, LaidLoss, total_loss
+from ggdp.proofs.one_coordinate import POWERS, at_most, crossing_estimates
+from ggdp.proofs.tails import survivals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ggdp.proofs.layouts import Window
+    from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.noise_law import NoiseLaw
+
+
+# Distinct sizes, and how many coordinates move by each.
+Corner: TypeAlias = tuple[tuple[float, int], ...]
+
+# A bound with so many accurate bits would not be smaller with more: what remains is what the grid costs.
+_ENOUGH_BITS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CornerDelta(Bound):
+    """An upper bound of delta when all coordinates of a corner move.
+
+    Attributes
+    ----------
+    corner : tuple of (size, count)
+        Distinct sizes and how many coordinates move by each; whole numbers where the noise is on the integers.
+    epsilon : float
+        The epsilon of the guarantee.
+    layout : CornerLayout, optional
+        The grids of the proof. Without one nothing is proved but the pure loss at order 1.
+
+    Notes
+    -----
+    Rounding: every step moves losses up. The bound holds for every layout; a good one makes it tight.
+
+    Examples
+    --------
+    >>> from ggdp.proofs import NoiseLaw
+    >>> delta = CornerDelta(corner=((1.0, 2),), epsilon=1.0)
+    >>> delta.enclose(NoiseLaw(order=1, scale=2.0)).upper
+    0.0
+    """
+
+    name: ClassVar[str] = "corner"
+    quantity: ClassVar[Quantity] = "delta"
+    statement: ClassVar[str] = (
+        "the far corner of the sensitivity is the worst change: its delta by pessimistic convolution"
+    )
+    exact: ClassVar[bool] = False
+    layout_type: ClassVar[type[CornerLayout]] = CornerLayout
+    # Thresholds are proposed in floats, whose last digits another machine may round differently.
+    margin: ClassVar[float] = 2.0**-30
+
+    corner: Corner
+    epsilon: float
+    layout: CornerLayout | None = None
+
+    def __post_init__(self) -> None:
+        require_corner(self.corner)
+        _validate.positive(epsilon=self.epsilon)
+        if self.layout is not None:
+            self._require_all(self.layout)
+
+    def _require_all(self, layout: CornerLayout) -> None:
+        """Check that a layout has a grid for each size of the corner."""
+        if not isinstance(layout, CornerLayout):
+            raise ArgumentError("layout", layout, "must be the layout of a corner")
+        if len(layout.sizes) != len(self.corner):
+            raise ArgumentError("layout", layout, f"must have a grid for each of the {len(self.corner)} sizes")
+
+    @property
+    def claim(self) -> Self:
+        """The same bound without a layout."""
+        return replace(self, layout=None)
+
+    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
+        """Bound delta from above with so many bits."""
+        require_unbounded(law)
+        require_whole(law, self.corner)
+        if law.order == 1.0 and _l1_norm(self.corner) <= Fraction(self.epsilon) * Fraction(law.scale):
+            # At order 1 the losses add up to at most the l_1 norm over the scale.
+            return Enclosure(lower=0.0, upper=0.0, precision=EXACT)
+        if self.layout is None:
+            return Enclosure(lower=0.0, upper=1.0, precision=EXACT, exhausted=True)
+        with BALLS, working_precision(bits):
+            value = delta_above(self._sum(law, self.layout), arb(self.epsilon))
+            decided = value.rel_accuracy_bits() >= _ENOUGH_BITS
+            return Enclosure(lower=0.0, upper=min(upper_float(value), 1.0), precision=bits, exhausted=decided)
+
+    def _sum(self, law: NoiseLaw, layout: CornerLayout) -> LossDistribution:
+        """Add the losses of all coordinates."""
+        parts = [
+            LaidLoss(CoordinateLoss(law, size), count, grid)
+            for (size, count), grid in zip(self.corner, layout.sizes, strict=True)
+        ]
+        return total_loss(parts, tilt=layout.tilt, tail=layout.tail, points=layout.points)
+
+    def lower(self, law: NoiseLaw, bits: int) -> float:
+        """Bound from below the delta of the corner itself, on the grid of the layout."""
+        require_unbounded(law)
+        require_whole(law, self.corner)
+        if self.layout is None:
+            return 0.0
+        with BALLS, working_precision(bits):
+            total, epsilon = self._sum(law, self.layout), arb(self.epsilon)
+            found = [lower_float(delta_below(total, epsilon, s)) for s in smoothings(total)]
+            return max(*found, 0.0)
+
+
+def require_corner(corner: Corner) -> None:
+    """Check that a corner has sizes above 0 and whole counts of at least 1."""
+    for pair in _validate.non_empty(corner=corner):
+        items = _validate.non_empty(corner=pair)
+        if len(items) != 2:
+            raise ArgumentError("corner", corner, "must be pairs of a size and a count")
+        _validate.positive(corner=items[0])
+        _validate.integer(corner=items[1], at_least=1, at_most=MOST_LOSSES)
+
+
+def require_whole(law: NoiseLaw, corner: Corner) -> None:
+    """Check that on the integers the sizes of a corner are whole numbers."""
+    for size, _ in corner:
+        if law.support == "integer" and not float(size).is_integer():
+            raise ArgumentError("corner", size, "on the integers sizes must be whole numbers")
+
+
+def _l1_norm(corner: Corner) -> Fraction:
+    return sum((count * Fraction(size) for size, count in corner), Fraction(0))
+
+
+# Units of work of a point of a transform.
+_POINT = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class GridLaw:
+    """Masses at the values (low + j) * step, and the mass at infinity."""
+
+    step: arb
+    low: int
+    masses: list[arb]
+    infinite: arb
+
+    @property
+    def high(self) -> int:
+        """Index of the last knot."""
+        return self.low + len(self.masses) - 1
+
+
+def sum_of(parts: Sequence[tuple[GridLaw, int]], window: Window) -> GridLaw:
+    """Add `count` independent copies of each part on the window; all parts have the same step."""
+    step, points = parts[0][0].step, window.points
+    half = points // 2 + 1
+    spend(_POINT * points * (len(parts) + 1), ctx.prec)
+    product: list[acb] | None = None
+    for part, count in parts:
+        circular = [arb(0)] * points
+        for j, mass in enumerate(part.masses):
+            circular[(part.low + j) % points] += mass
+        # The input is real, so one half of the spectrum gives the other.
+        spectrum = acb.dft(circular)[:half]
+        if count > 1:
+            spectrum = [value**count for value in spectrum]
+        product = spectrum if product is None else [x * y for x, y in zip(product, spectrum, strict=True)]
+    assert product is not None
+    product += [value.conjugate() for value in reversed(product[1 : points - half + 1])]
+    result = acb.dft(product, inverse=True)
+    low = window.top - points + 1
+    masses = [result[index % points].real for index in range(low, window.top + 1)]
+    finite = arb(1)
+    for part, count in parts:
+        finite *= (1 - part.infinite) ** count
+    infinite = 1 - finite
+    if sum(count * part.high for part, count in parts) > window.top:
+        infinite += _mass_beyond(parts, window.top + 1, arb(window.tilt))
+    return GridLaw(step, low, masses, infinite)
+
+
+def _mass_beyond(parts: Sequence[tuple[GridLaw, int]], knot: int, s: arb) -> arb:
+    """Bound the mass of finite sums at or above a knot by Chernoff, with s > 0."""
+    exponent = sum((count * _log_moment(part, s) for part, count in parts), arb(0))
+    return (exponent - s * knot * parts[0][0].step).exp()
+
+
+def _log_moment(part: GridLaw, s: arb) -> arb:
+    """Enclose log E e^(s l) over the finite values of the part."""
+    ratio = (s * part.step).exp()
+    # Horner's rule in e^(s h) takes the powers of one base only.
+    total = arb(0)
+    for mass in reversed(part.masses):
+        total = total * ratio + mass
+    return total.log() + s * part.low * part.step
+
 
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
 # Steps from 0 to t, of which the knots of a grid are only the last ones.
 _MOST_STEPS = 2.0**50
 # A bound with so many accurate bits would not be smaller with more: what remains is what the grid costs.
-_ENOUGH_BITS = 30
+
 # The first cell is cut into parts that shrink by this ratio, the next ones into equal parts.
 _SUBCELLS = 300
 _RATIO = 2.0**0.05

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import ggdp
-from ggdp.composition import Composition
+from ggdp.accounting import Composition
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 
 
@@ -264,9 +264,9 @@ def test_an_epsilon_beyond_all_losses_has_no_lower_bound_but_an_upper_one(cells)
 
 
 def test_more_losses_than_a_grid_adds_are_bounded_without_one():
-    from ggdp.composition.total import TotalLoss
+    from ggdp.accounting.totals import TotalLoss
+    from ggdp.proofs.losses import MOST_ADDED, MOST_LOSSES, CoordinateLoss, CountedLoss
     from ggdp.proofs.noise_law import NoiseLaw
-    from ggdp.proofs.total_loss import MOST_ADDED, MOST_LOSSES, CoordinateLoss, CountedLoss
 
     loss = CoordinateLoss(NoiseLaw(order=3, scale=10.0, support="integer"), 1)
     assert TotalLoss.of([CountedLoss(loss, MOST_ADDED + 1)]).delta(1.0) == (0.0, 1.0)

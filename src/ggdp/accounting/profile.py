@@ -46,17 +46,16 @@ from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import CertificateError
-from ggdp.proofs.attained import ATTAINED, attained_norm, joint_binds, most_l1
-from ggdp.proofs.corner import CornerDelta
-from ggdp.proofs.integer_gaussian import IntegerGaussianDelta
-from ggdp.proofs.integer_shift import IntegerShiftDelta
-from ggdp.proofs.radial import RadialDelta
-from ggdp.proofs.shift import ShiftDelta
+from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
+from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
+from ggdp.proofs.several_coordinates import CornerDelta
+from ggdp.proofs.worst_case import ATTAINED, attained_norm, joint_binds, most_l1
 
 if TYPE_CHECKING:
     from ggdp.privacy.sensitivity import Sensitivity
-    from ggdp.proofs.enclosures import Enclosure
+    from ggdp.proofs.bound import Enclosure
     from ggdp.proofs.noise_law import NoiseLaw
+
 
 Between: TypeAlias = tuple[float, float]
 # Chooses a layout for a corner and the precision of its proof; nothing of it is trusted.

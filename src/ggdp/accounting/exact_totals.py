@@ -1,4 +1,17 @@
-"""Totals of few losses on few atoms: every combination of them, without a grid.
+"""Totals that need no grid: pure losses, one shift of one coordinate, and the probability of an infinite loss.
+
+Claim (pure losses). Independent losses of at most e_i each add up to at most the sum of the e_i, where delta is 0;
+randomised response and Laplace noise attain theirs.
+
+Claim (one shift). Gaussian noise on the reals is rotation invariant: independent shifts d_i, in units of the scale, are
+one shift by their l_2 norm.
+
+Claim (infinite losses). See `ggdp.proofs.losses`: delta = q + (1 - q) delta', with delta' of the finite losses and
+q the probability of an infinite one.
+
+Rounding: lower ends down, upper ends up.
+
+Totals of few losses on few atoms: every combination of them, without a grid.
 
 Claim. For independent losses on atoms, delta(x) is the sum of P(c) (1 - e^(x - loss of c))_+ over all combinations c of
 atoms. n equal losses have as many combinations as there are multisets of n atoms, with multinomial probabilities. Noise
@@ -12,7 +25,7 @@ each a is enough. Which b are above u is decided in balls; those for which it is
 Claim (one shift beside atoms). If delta of some of the losses is known at every x, also below 0, then delta(x) of the
 total is the sum of P(c) times that delta at x - loss of c, over all combinations c of the other losses. So losses that
 have a density, or more atoms than can be listed, may be among them if they are one shift
-(`ggdp.proofs.closed_totals`). Its noise is symmetric, so that P and Q change places when it is mirrored; with
+(`ggdp.accounting.exact_totals`). Its noise is symmetric, so that P and Q change places when it is mirrored; with
 complements, delta(-x) is 1 - e^(-x) (1 - delta(x)).
 
 Rounding: in balls; lower ends down, upper ends up.
@@ -23,6 +36,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,17 +44,94 @@ from typing import TYPE_CHECKING, NamedTuple
 from flint import arb, fmpz
 
 from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
-from ggdp.proofs.closed_totals import shift_between
-from ggdp.proofs.integer_sums import normaliser, tail_sum, weight
-from ggdp.proofs.total_loss import CountedLoss, ResponseLoss
+from ggdp.accounting.profile import LEAST_EPSILON, Between
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
+from ggdp.proofs.tails import normaliser, tail_sum, weight
+from ggdp.proofs.worst_case import ATTAINED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ggdp.proofs.profile import Between
-    from ggdp.proofs.total_loss import CoordinateLoss
+    from ggdp.accounting.profile import Between
 
-_PRECISION = 192
+
+_PRECISION = 128
+
+
+def largest_sum(losses: Sequence[CountedLoss]) -> Fraction | None:
+    """Return the largest possible sum of finite losses; None where there is none."""
+    total = Fraction(0)
+    for counted in losses:
+        loss = counted.loss
+        if isinstance(loss, ResponseLoss):
+            total += counted.count * Fraction(loss.epsilon)
+        elif loss.law.order == 1.0:
+            total += counted.count * Fraction(loss.size) / Fraction(loss.law.scale)
+        else:
+            return None
+    return total
+
+
+def shift_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | None:
+    """Return two floats with delta between them where the total is one shift; None where it is not."""
+    shifts = [counted for counted in losses if isinstance(counted.loss, CoordinateLoss)]
+    if not shifts or len(shifts) < len(losses):
+        return None
+    if epsilon < LEAST_EPSILON:
+        # delta is convex in e^epsilon with a slope of at least -1, and e^x - 1 < 2 x here.
+        found = shift_between(losses, LEAST_EPSILON)
+        return None if found is None else (found[0], min(found[1] + 2.0 * LEAST_EPSILON, 1.0))
+    if len(shifts) == 1 == shifts[0].count:
+        (law, size) = _coordinate(shifts[0])
+        exact = (
+            IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=epsilon)
+            if law.support == "integer"
+            else ShiftDelta(notion="approximate", sensitivity=size, epsilon=epsilon)
+        )
+        enclosure = exact.enclose(law)
+        if law.order == 2.0 and law.support == "real":
+            # The size is a norm that was rounded up.
+            reached = ShiftDelta(notion="approximate", sensitivity=size * ATTAINED, epsilon=epsilon)
+            return reached.enclose(law).lower, min(enclosure.upper, 1.0)
+        return enclosure.lower, min(enclosure.upper, 1.0)
+    laws = [_coordinate(counted)[0] for counted in shifts]
+    if not all(law.order == 2.0 and law.support == "real" for law in laws):
+        return None
+    with BALLS, working_precision(_PRECISION):
+        squares = arb(0)
+        for counted in shifts:
+            law, size = _coordinate(counted)
+            squares += counted.count * (arb(size) / arb(law.scale)) ** 2
+        ends = lower_float(squares.sqrt()) * ATTAINED, upper_float(squares.sqrt())
+    unit = NoiseLaw(order=2, scale=1.0)
+    low, high = (ShiftDelta(notion="approximate", sensitivity=end, epsilon=epsilon).enclose(unit) for end in ends)
+    return low.lower, min(high.upper, 1.0)
+
+
+def _coordinate(counted: CountedLoss) -> tuple[NoiseLaw, float]:
+    assert isinstance(counted.loss, CoordinateLoss)
+    return counted.loss.law, counted.loss.size
+
+
+def with_infinite(infinite: Between, found: Between) -> Between:
+    """Return bounds of delta from those of the finite losses."""
+    if infinite[1] == 0.0:
+        return found
+    with BALLS, working_precision(_PRECISION):
+        lower, upper = (q + (1 - q) * arb(delta) for q, delta in zip(map(arb, infinite), found, strict=True))
+        return max(lower_float(lower), 0.0), min(upper_float(upper), 1.0)
+
+
+def left_to_finite(infinite: Between, delta: float) -> Between:
+    """Return the delta that is left to the finite losses: at least, and at most; below 0 where none is."""
+    with BALLS, working_precision(_PRECISION):
+        most, least = ((arb(delta) - arb(q)) / (1 - arb(q)) for q in infinite)
+        return lower_float(least), upper_float(most)
+
+
+_BITS_OF_SUMS = 192
 # More combinations of one half of the losses than these are left to a grid.
 _MOST = 1 << 13
 # The same for losses beside a shift, whose delta is computed for each combination.
@@ -90,7 +181,7 @@ def enumerated_between(losses: Sequence[CountedLoss], epsilon: float) -> Between
     halves = _halves(tuple(losses))
     if halves is None:
         return None
-    with BALLS, working_precision(_PRECISION):
+    with BALLS, working_precision(_BITS_OF_SUMS):
         x, total = arb(epsilon), arb(0)
         for loss, mass in halves.first:
             total += mass * _above(halves.second, x - loss)
@@ -104,13 +195,13 @@ def _beside_shift(losses: tuple[CountedLoss, ...]) -> _Beside | None:
     others = [counted for counted in losses if counted not in wide]
     if not wide or _combinations(others) > _MOST_BESIDE or shift_between(wide, 1.0) is None:
         return None
-    with BALLS, working_precision(_PRECISION):
+    with BALLS, working_precision(_BITS_OF_SUMS):
         return _Beside(wide, *_combined(others))
 
 
 def _with_shift(beside: _Beside, epsilon: float) -> Between:
     """Return two floats with delta between them where some losses are one shift."""
-    with BALLS, working_precision(_PRECISION):
+    with BALLS, working_precision(_BITS_OF_SUMS):
         lower, upper = arb(0), beside.left_out
         for loss, mass in beside.atoms:
             x = arb(epsilon) - loss
@@ -167,7 +258,7 @@ def _halves(losses: tuple[CountedLoss, ...]) -> _Halves | None:
         halves = [(fewer[0] * number, [*fewer[1], counted]), more]
         if halves[0][0] > _MOST:
             return None
-    with BALLS, working_precision(_PRECISION):
+    with BALLS, working_precision(_BITS_OF_SUMS):
         first, second = (_combined(half) for _, half in sorted(halves, key=lambda half: half[0]))
         return _Halves(first[0], _sorted(second[0]), first[1] + second[1])
 

@@ -3,7 +3,7 @@
 Claim. If the laws of the noise do not depend on earlier results, the queries may be chosen adaptively: the pair of
 products of dominating pairs dominates the whole, so that the losses add up as independent ones (Dong, Roth and Su, JRSS
 B 2022, Theorem 4; Zhu, Dong and Wang, AISTATS 2022, Theorem 10). The far corner of a query is a dominating pair for
-approximate DP, see `ggdp.proofs.corner`; a mechanism known by its guarantee has randomised response as one.
+approximate DP (`ggdp.proofs.several_coordinates`); a mechanism known by its guarantee has randomized response as one.
 
 Claim (infinite losses). Where losses are infinite with the probability q, independently of the rest, and finite ones
 have delta' at an epsilon, the total has delta = q + (1 - q) delta'. A loss that is either 0 or infinite is an upper
@@ -24,7 +24,7 @@ from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import require_unbounded
-from ggdp.proofs.laid_loss import laid_coordinate, laid_response
+from ggdp.proofs.discretized_loss import laid_coordinate, laid_response
 from ggdp.proofs.loss_distribution import added, repeated, tilted
 from ggdp.proofs.noise_law import NoiseLaw
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from ggdp.proofs.layouts import LossLayout
     from ggdp.proofs.loss_distribution import LossDistribution, Masses
+
 
 _PRECISION = 128
 # The cells of the largest table, each of them in 10^9 releases.

@@ -1,0 +1,548 @@
+"""Where the loss of a shift crosses a level: a float on the safe side of the root, proved in balls.
+
+=====  ==========================================================================
+p      order, at least 1
+d      shift in units of the scale, D / b
+L(z)   (|z + d|^p - |z|^p), the privacy loss of the standard law at z; it rises with z
+=====  ==========================================================================
+
+Estimates in floats only say where to look: a proof uses `at_most` and `at_least`, which decide in balls.
+
+The delta of generalized Gaussian noise when one coordinate moves, on the reals.
+
+Noise of order p and scale b is added to a number that moves by at most D. In units of b, with d = D/b and the standard
+law's survival function S, the loss at noise x is |x + d|^p - |x|^p, which rises with x and passes epsilon at z:
+
+=======  ======================================================
+z        root of (z + d)^p - |z|^p = epsilon, above -d/2
+W        z + d = (|z|^p + epsilon)^(1/p)
+aDP      delta = S(z) - e^epsilon S(W)
+pDP      delta = S(z) + S(W)
+=======  ======================================================
+
+Claim: |shift| = D is the worst shift. With W' = dW/dz = sgn(z) (|z|/W)^(p-1), which is below 1 in absolute value,
+dz/dd is -1/(1 - W'), and so d(delta)/dd is f(z) > 0 for aDP and f(z) (1 + e^-epsilon W') / (1 - W') > 0 for pDP.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Cor. disjoint (the bound this replaces); Balle and Wang, "Improving the Gaussian Mechanism
+for Differential Privacy", ICML 2018, Theorem 8 (p = 2, aDP).
+
+The delta of integer generalized Gaussian noise when one coordinate moves by an integer.
+
+Noise of order p and scale b on the integers is added to an integer that moves by at most D.
+
+=======  ===================================================================
+e        epsilon b^p
+L(k)     |k + D|^p - |k|^p, the loss at noise k times b^p; it does not fall with k
+k*       the least k with L(k) > e, always above -D/2; none if p = 1 and D <= e
+T(k)     P(K >= k)
+aDP      delta = T(k*) - e^epsilon T(k* + D), the greatest over all k
+pDP      delta = T(k*) + T(k* + D)
+=======  ===================================================================
+
+Claim (aDP). The losses above epsilon are those of k >= k*, so delta, the sum of the positive parts of
+P(K = k) - e^epsilon P(K = k + D), is the one of k*, and for any other k the difference of tails is no greater. The
+shift D is the worst, since T(k) - e^epsilon T(k + d) does not fall with d at any k.
+
+Claim (pDP). The losses above epsilon in absolute value are those of k >= k* and, by symmetry, of k <= -(k* + D). If k*
+>= 1, the shift D is the worst. For then D^p = L(0) <= e. Let d < D, with threshold k_d. At k < 0 the loss of d is below
+max(d, |k|)^p - |k|^p <= e, and at k >= 0 it is at most the loss of D; so k_d >= k* >= 1. Its x = k_d + d has x^p > e >=
+D^p, so x > D and (x - D)^p <= (x - d)^p: the loss of D at x - D is above e too, and k* + D <= k_d + d. If k* <= 0,
+delta is above 1/2 and a branch and bound over the shifts follows: k_d does not rise with d, since k_d + d > 0, so that
+on the shifts d1..d2 delta is at most T(k_d2) + T(k_d2 + d1).
+
+References
+----------
+Liu, arXiv 1602.06028 v5, Def. pDP and aDP; Balle and Wang, ICML 2018, Theorem 5 (delta by its privacy-loss tails).
+
+The pure loss of Laplace noise, on the reals and on the integers.
+
+Claim: the loss of a move d is at most sum_k |d_k| / b, by the triangle inequality, and a move of one coordinate, or of
+several in one direction of their signs, reaches it. So the loss is D_1 / b, D_1 being the l_1 norm of the move.
+
+References
+----------
+Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", TCC 2006, Prop. 1; Liu,
+arXiv 1602.06028 v5, Claim 4.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+from flint import arb, ctx
+
+from ggdp import _validate
+from ggdp._balls import BALLS, hull, power, upper_float, working_precision
+from ggdp._work import spend
+from ggdp.errors import ArgumentError
+from ggdp.proofs.bound import EXACT, Bound, Enclosure, Quantity, enclosed, narrowest, require_unbounded
+from ggdp.proofs.tails import survival, tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ggdp.proofs.noise_law import NoiseLaw
+
+
+# Newton's method takes about five steps from a nearby start; bisection, where it is not taken, halves 60 times.
+_MOST_STEPS = 200
+_RELATIVE_WIDTH = 1e-14
+# The error of a step of Newton's method is about the square of the step.
+_SETTLED = 1e-8
+# Units of work of a loss.
+POWERS = 2
+
+
+def loss(p: arb, z: arb, d: arb) -> arb:
+    """Enclose L(z) for any z and any d >= 0."""
+    return power(abs(z + d), p) - power(abs(z), p)
+
+
+def loss_estimate(order: float, z: float, shift: float) -> float:
+    """Return L(z) in floats, without cancellation where z is much larger than the shift; infinite beyond the floats."""
+    # Mirroring about -d/2 changes only the sign of the loss.
+    if z < -0.5 * shift:
+        return -loss_estimate(order, -shift - z, shift)
+    try:
+        if z > shift:
+            return float(z**order * math.expm1(order * math.log1p(shift / z)))
+        return float((z + shift) ** order - abs(z) ** order)
+    except OverflowError:
+        return math.inf
+
+
+def crossing_estimate(
+    order: float, shift: float, level: float, *, low: float, high: float, start: float | None = None
+) -> float:
+    """Return the root z of L(z) = level between `low` and `high` in floats, or the end that is nearest to it.
+
+    Newton's method from `start`, and a bisection whenever a step leaves the bracket or does not halve the distance to
+    the level.
+    """
+    if order == 2.0:
+        return min(max((level / shift - shift) / 2.0, low), high)
+    if order == 1.0:
+        # The loss is 2 z + d from -d to 0, and constant beyond.
+        return low if level <= -shift else high if level >= shift else (level - shift) / 2.0
+    z, last = 0.5 * (low + high) if start is None else min(max(start, low), high), math.inf
+    for _ in range(_MOST_STEPS):
+        miss = loss_estimate(order, z, shift) - level
+        low, high = (low, z) if miss > 0.0 else (z, high)
+        new = 0.5 * (low + high)
+        if abs(miss) <= 0.5 * last:
+            slope = _slope(order, z, shift)
+            step = z - miss / slope if 0.0 < slope < math.inf else math.nan
+            if low < step < high:
+                new = step
+                if abs(step - z) <= _SETTLED * abs(step):
+                    return step
+        last = abs(miss)
+        if abs(new - z) <= _RELATIVE_WIDTH * abs(new):
+            return new
+        z = new
+    return z
+
+
+def crossing_estimates(order: float, shift: float, levels: Iterable[float], *, far: float) -> list[float]:
+    """Return the roots of L(z) = level between -shift - far and far, for levels in rising order, in floats.
+
+    Each search starts from the parabola through the last three roots: for levels that are equally far apart one step of
+    Newton's method is then enough.
+    """
+    found: list[float] = []
+    low, high = -shift - far, far
+    for level in levels:
+        start = found[-1] if found else None
+        if len(found) >= 3:
+            start = found[-3] + 3.0 * (found[-1] - found[-2])
+        found.append(crossing_estimate(order, shift, level, low=low, high=high, start=start))
+    return found
+
+
+def _slope(order: float, z: float, shift: float) -> float:
+    """Return L'(z) in floats."""
+    try:
+        near, far = abs(z) ** (order - 1.0), abs(z + shift) ** (order - 1.0)
+    except OverflowError:
+        return math.inf
+    return order * (math.copysign(far, z + shift) - math.copysign(near, z))
+
+
+def at_most(p: arb, d: arb, level: arb, guess: float) -> float:
+    """Return a float z, as near to `guess` as the proof allows, with L(z) <= level for certain; or minus infinity."""
+    return _moved(p, d, level, guess, -1.0)
+
+
+def at_least(p: arb, d: arb, level: arb, guess: float) -> float:
+    """Return a float z, as near to `guess` as the proof allows, with L(z) >= level for certain; or infinity."""
+    return _moved(p, d, level, guess, 1.0)
+
+
+def _moved(p: arb, d: arb, level: arb, guess: float, direction: float) -> float:
+    z, step = guess, 2.0 * math.ulp(guess)
+    while math.isfinite(z):
+        gap = loss(p, arb(z), d) - level
+        if (gap <= 0) if direction < 0 else (gap >= 0):
+            return z
+        spend(POWERS, ctx.prec)
+        z += direction * step
+        step *= 4.0
+    return z
+
+
+Notion: TypeAlias = Literal["approximate", "probabilistic"]
+NOTIONS = ("approximate", "probabilistic")
+
+# Beyond |x|^p = 5000, S is below e^-5000, less than the least positive float, e^-744.
+_FAR = 5000.0
+_LEAST_FLOAT = 5e-324
+# Newton's method needs about ten steps from the right asymptote; more means that it does not converge.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShiftDelta(Bound):
+    """The exact delta of noise on the reals when one coordinate moves.
+
+    Attributes
+    ----------
+    notion : {"approximate", "probabilistic"}
+        Which delta.
+    sensitivity : float
+        How far the coordinate can move; at order 2 the l_2 norm of the move of all coordinates.
+    epsilon : float
+        The epsilon of the guarantee.
+
+    Notes
+    -----
+    Rounding: `upper` is never below the exact delta. The root z is enclosed by a sign change that is checked in ball
+    arithmetic, so nothing depends on how it was found.
+
+    Examples
+    --------
+    >>> from ggdp.proofs import NoiseLaw
+    >>> delta = ShiftDelta(notion="approximate", sensitivity=1, epsilon=1)
+    >>> delta.enclose(NoiseLaw(order=1, scale=1)).upper  # pure Laplace
+    0.0
+    """
+
+    name: ClassVar[str] = "shift"
+    quantity: ClassVar[Quantity] = "delta"
+    statement: ClassVar[str] = (
+        "one coordinate moves by at most the sensitivity (at order 2: the l_2 norm): the exact delta"
+    )
+    exact: ClassVar[bool] = True
+
+    notion: Notion
+    sensitivity: float
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _validate.choice(among=NOTIONS, notion=self.notion)
+        _validate.positive(sensitivity=self.sensitivity)
+        _validate.positive(epsilon=self.epsilon)
+
+    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
+        """Enclose delta with so many bits."""
+        require_unbounded(law, "real")
+        # At order 1 the loss is at most D/b, exactly: a comparison of rationals decides.
+        if law.order == 1.0 and Fraction(self.sensitivity) <= Fraction(self.epsilon) * Fraction(law.scale):
+            return Enclosure(lower=0.0, upper=0.0, precision=EXACT)
+        with BALLS, working_precision(bits):
+            p, d, eps = arb(law.order), arb(self.sensitivity) / arb(law.scale), arb(self.epsilon)
+            if law.order == 1.0:
+                return enclosed(_laplace(self.notion, d, eps))
+            if _loss(p, arb(_FAR) ** (1 / p), d) < eps:
+                return Enclosure(lower=0.0, upper=_LEAST_FLOAT, precision=bits)
+            return enclosed(delta_at_threshold(self.notion, p, eps, _threshold(p, eps, d)))
+
+
+def upper_threshold(p: arb, epsilon: arb, z: arb) -> arb:
+    """Enclose W = (|z|^p + epsilon)^(1/p)."""
+    return (power(abs(z), p) + epsilon) ** (1 / p)
+
+
+def delta_at_threshold(notion: str, p: arb, epsilon: arb, z: arb) -> arb:
+    """Enclose the delta of the shift whose loss passes epsilon at z."""
+    W = upper_threshold(p, epsilon, z)
+    if notion == "approximate":
+        return survival(p, z) - epsilon.exp() * survival(p, W)
+    return survival(p, z) + survival(p, W)
+
+
+def _laplace(notion: str, d: arb, epsilon: arb) -> arb:
+    """Enclose delta at p = 1 for d > epsilon, where z = (epsilon - d)/2 is below 0."""
+    if notion == "approximate":
+        return -((epsilon - d) / 2).expm1()
+    return 1 - ((epsilon - d) / 2).exp() / 2 + (-(epsilon + d) / 2).exp() / 2
+
+
+def _loss(p: arb, z: arb, d: arb) -> arb:
+    """Enclose (z + d)^p - |z|^p for z >= -d/2."""
+    return power(z + d, p) - power(abs(z), p)
+
+
+def _threshold(p: arb, epsilon: arb, d: arb) -> arb:
+    """Enclose z, the root of (z + d)^p - |z|^p = epsilon, for p > 1.
+
+    Newton's method on the logarithms in u = z + d/2: the loss is odd and increasing in u, with slope 1 near 0 and p - 1
+    far out, so that started from the right asymptote it comes from one side. The result is then checked.
+    """
+    linear = epsilon / (2 * p * (d / 2) ** (p - 1))
+    tail = ((epsilon / (p * d)).log() / (p - 1)).exp()
+    u = (min if p >= 2 else max)(linear.mid(), tail.mid())
+    for _ in range(_MOST_STEPS):
+        loss = _loss(p, u - d / 2, d)
+        slope = p * u * ((u + d / 2) ** (p - 1) - (u - d / 2).sgn() * power(abs(u - d / 2), p - 1)) / loss
+        step = ((epsilon / loss).log() / slope).mid()
+        if not step.is_finite():
+            break
+        u = (u * max(min(step, arb(50)), arb(-50)).exp()).mid()
+        if abs(step) < arb(2) ** (-ctx.prec // 2):
+            break
+    margin = arb(2) ** (12 - ctx.prec)
+    while margin < 1:
+        low, high = u * (1 - margin) - d / 2, u * (1 + margin) - d / 2
+        if _loss(p, low, d) <= epsilon <= _loss(p, high, d):
+            return hull(low, high)
+        margin *= 1024
+    return arb(math.nan)
+
+
+Threshold: TypeAlias = tuple[int, int | None]
+# Two sides that agree to so many bits are taken for a tie, and the enclosure then holds the deltas of both answers.
+_TIE_PRECISIONS = (128, 256, 512, 1024)
+# Each split halves a block of shifts, so that 400 are enough for any that matters; the bound holds after any number.
+_MOST_SPLITS = 400
+# P(K >= k) is about e^-1000 there, below the least positive float.
+_FAR_INTEGERS = 1000.0
+# Units of work of a guess.
+_GUESS = 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegerShiftDelta(Bound):
+    """The exact delta of noise on the integers when one coordinate moves.
+
+    Attributes
+    ----------
+    notion : {"approximate", "probabilistic"}
+        Which delta.
+    sensitivity : int
+        How far the coordinate can move.
+    epsilon : float
+        The epsilon of the guarantee.
+
+    Notes
+    -----
+    Rounding: `upper` is never below the exact delta. The threshold k* is found by comparing balls; where even 1,024
+    bits do not distinguish a loss from epsilon, the enclosure holds the deltas of both answers.
+
+    Examples
+    --------
+    >>> from ggdp.proofs import NoiseLaw
+    >>> delta = IntegerShiftDelta(notion="approximate", sensitivity=1, epsilon=1)
+    >>> print(f"{delta.enclose(NoiseLaw(order=3, scale=2.57663333443, support='integer')).upper:.10f}")
+    0.0500000000
+    """
+
+    name: ClassVar[str] = "integer-shift"
+    quantity: ClassVar[Quantity] = "delta"
+    statement: ClassVar[str] = "one coordinate moves on the integers by at most the sensitivity: the exact delta"
+    exact: ClassVar[bool] = True
+
+    notion: Notion
+    sensitivity: int
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _validate.choice(among=NOTIONS, notion=self.notion)
+        _validate.integer(sensitivity=self.sensitivity, at_least=1)
+        _validate.positive(epsilon=self.epsilon)
+
+    def enclose(self, law: NoiseLaw) -> Enclosure:
+        """Enclose delta at the first precision that makes it narrow; the threshold is found once."""
+        thresholds = self._thresholds(law)
+        return narrowest(lambda bits: self._enclosed(law, thresholds, bits), self.precisions(law))
+
+    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
+        """Enclose delta with so many bits."""
+        return self._enclosed(law, self._thresholds(law), bits)
+
+    def _thresholds(self, law: NoiseLaw) -> Threshold | None:
+        require_unbounded(law, "integer")
+        return integer_threshold(law.order, law.scale, self.sensitivity, self.epsilon)
+
+    def _enclosed(self, law: NoiseLaw, thresholds: Threshold | None, bits: int) -> Enclosure:
+        p, b, D = law.order, law.scale, self.sensitivity
+        if thresholds is None:
+            return Enclosure(lower=0.0, upper=0.0, precision=EXACT)
+        if self.notion == "probabilistic" and thresholds[0] <= 0 and D > 1:
+            return _worst_shift(p, b, D, self.epsilon, bits)
+        return _enclosed_delta(self.notion, p, b, D, self.epsilon, thresholds, bits)
+
+
+def delta_at_integer_threshold(notion: str, p: float, b: float, D: int, epsilon: float, k: int) -> arb:
+    """Enclose the delta of the shift D if its losses above epsilon are those from k on."""
+    if notion == "approximate":
+        return tail(p, b, k) - arb(epsilon).exp() * tail(p, b, k + D)
+    return tail(p, b, k) + tail(p, b, k + D)
+
+
+def least_threshold(D: int) -> int:
+    """Return the least integer above -D/2, where the loss of the shift D becomes positive."""
+    return -((D - 1) // 2)
+
+
+def integer_threshold(p: float, b: float, D: int, epsilon: float) -> Threshold | None:
+    """Return (low, high) with low <= k* <= high, unequal only at a tie; None if no loss is above epsilon.
+
+    Where k* is not below the integer at which P(K >= k) is about e^-1000, that one is `low` and `high` is None: close
+    to order 1, k* can have more digits than fit in memory. Where nothing is decided there, at orders beyond all balls,
+    `low` is the least integer with a positive loss.
+    """
+    if p == 1.0 and not _exceeds(p, b, D, epsilon, 0):
+        return None
+    far = 2 + math.ceil(b * _FAR_INTEGERS ** (1.0 / p))
+    reached = _exceeds(p, b, D, epsilon, far - 1)
+    if reached is not True:
+        # Undecided where powers are beyond all balls: the losses above epsilon are among the positive ones.
+        return (least_threshold(D) if reached is None else far), None
+    low = least_threshold(D) - 1
+    # The losses of k <= -D/2 are not positive, so low always fails; walk from a float's guess.
+    high, step = max(_threshold_guess(p, b, D, epsilon), low + 1), 1
+    while not _exceeds(p, b, D, epsilon, high):
+        low, high, step = high, high + step, 2 * step
+    step = 1
+    while high - step > low and _exceeds(p, b, D, epsilon, high - step):
+        high, step = high - step, 2 * step
+    low = max(low, high - step)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _exceeds(p, b, D, epsilon, middle) else (middle, high)
+    # A tie cannot be told from a loss above epsilon; below it lie only losses that are certainly not.
+    first = high
+    while 2 * (first - 1) > -D and _exceeds(p, b, D, epsilon, first - 1) is None:
+        first -= 1
+    return first, high
+
+
+def _exceeds(p: float, b: float, D: int, epsilon: float, k: int) -> bool | None:
+    """Return whether L(k) > epsilon b^p; None if no precision decides."""
+    for bits in _TIE_PRECISIONS:
+        spend(POWERS, bits)
+        with BALLS, working_precision(bits):
+            loss = arb(abs(k + D)) ** arb(p) - (arb(abs(k)) ** arb(p) if k else arb(0))
+            level = arb(epsilon) * arb(b) ** arb(p)
+            if loss > level:
+                return True
+            if loss <= level:
+                return False
+    return None
+
+
+def _threshold_guess(p: float, b: float, D: int, epsilon: float) -> int:
+    """Return about k*, by bisection in floats of log L(k) = log(epsilon b^p) over k = u - D/2 > 0."""
+    if p == 1.0:
+        return math.ceil((epsilon * b - D) / 2.0)
+    spend(_GUESS)
+    level = math.log(epsilon) + p * math.log(b)
+
+    def log_loss(u: float) -> float:
+        # (u + D/2)^p - |u - D/2|^p, with its two parts' ratio kept away from cancellation.
+        gap = min(2.0 * u, float(D)) / max(abs(u - D / 2.0), 1e-300)
+        return p * math.log(u + D / 2.0) + math.log(-math.expm1(-p * math.log1p(gap)))
+
+    low, high = 0.25, 1.0
+    while log_loss(high) <= level and high < 1e300:
+        low, high = high, 2.0 * high
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if log_loss(middle) <= level else (low, middle)
+    return math.ceil(high - D / 2.0) if D < 1 << 50 else math.ceil(high) - D // 2
+
+
+def _enclosed_delta(
+    notion: str, p: float, b: float, D: int, epsilon: float, thresholds: Threshold, bits: int
+) -> Enclosure:
+    """Return the enclosure of delta for a threshold that is one of two."""
+    low, high = thresholds
+    with BALLS, working_precision(bits):
+        if high is None:
+            # Either delta is at most the mass of both tails.
+            return Enclosure(lower=0.0, upper=min(upper_float(2 * tail(p, b, low)), 1.0), precision=bits)
+        values = [enclosed(delta_at_integer_threshold(notion, p, b, D, epsilon, k)) for k in {low, high}]
+    lower, upper = max(min(v.lower for v in values), 0.0), min(max(v.upper for v in values), 1.0)
+    return Enclosure(lower=lower, upper=upper, precision=bits)
+
+
+def _worst_shift(p: float, b: float, D: int, epsilon: float, bits: int) -> Enclosure:
+    """Enclose the greatest pDP delta over the shifts 1..D, by branch and bound over blocks of shifts."""
+
+    def at(d: int) -> tuple[Threshold | None, Enclosure]:
+        thresholds = integer_threshold(p, b, d, epsilon)
+        if thresholds is None:
+            return None, Enclosure(lower=0.0, upper=0.0, precision=EXACT)
+        return thresholds, _enclosed_delta("probabilistic", p, b, d, epsilon, thresholds, bits)
+
+    def block_bound(thresholds: Threshold, first: int) -> float:
+        with BALLS, working_precision(bits):
+            return upper_float(tail(p, b, thresholds[0]) + tail(p, b, thresholds[0] + first))
+
+    thresholds, best = at(D)
+    done, lower = best.upper, best.lower
+    # Blocks of shifts (first, last) that are still open, with the bound from their last shift's threshold.
+    blocks = [] if thresholds is None or D == 1 else [(-block_bound(thresholds, 1), 1, D, thresholds)]
+    for _ in range(_MOST_SPLITS):
+        if not blocks or -blocks[0][0] <= max(done, lower):
+            break
+        _, first, last, last_thresholds = heapq.heappop(blocks)
+        middle = (first + last) // 2
+        middle_thresholds, value = at(middle)
+        lower, done = max(lower, value.lower), max(done, value.upper)
+        if middle_thresholds is not None and middle > first:
+            heapq.heappush(blocks, (-block_bound(middle_thresholds, first), first, middle, middle_thresholds))
+        if middle + 1 < last:
+            heapq.heappush(blocks, (-block_bound(last_thresholds, middle + 1), middle + 1, last, last_thresholds))
+    upper = max(done, -blocks[0][0]) if blocks else done
+    return Enclosure(lower=min(lower, 1.0), upper=min(upper, 1.0), precision=bits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceLoss(Bound):
+    """The exact pure loss of noise of order 1.
+
+    Attributes
+    ----------
+    sensitivity : float
+        The l_1 norm of the move.
+
+    Examples
+    --------
+    >>> from ggdp.proofs import NoiseLaw
+    >>> LaplaceLoss(sensitivity=2.0).enclose(NoiseLaw(order=1, scale=4.0)).upper
+    0.5
+    """
+
+    name: ClassVar[str] = "laplace"
+    quantity: ClassVar[Quantity] = "epsilon"
+    statement: ClassVar[str] = "Laplace noise: the loss is at most the l_1 sensitivity divided by the scale"
+    exact: ClassVar[bool] = True
+
+    sensitivity: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(sensitivity=self.sensitivity)
+
+    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
+        """Enclose the loss with so many bits."""
+        require_unbounded(law)
+        if law.order != 1.0:
+            raise ArgumentError("order", law.order, "this bound is about noise of order 1")
+        with BALLS, working_precision(bits):
+            return enclosed(arb(self.sensitivity) / arb(law.scale))
