@@ -1,17 +1,22 @@
-"""The integer law's floats are right to 1e-14, its brackets are brackets, and its quantiles are least."""
+"""The integer law's floats are right to 1e-14, its brackets are brackets, and its quantiles are least.
+
+The one search for thresholds and half-widths: least, safe where no precision tells, and from any start.
+"""
 
 import math
 
 import mpmath as mp
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import examples
 from tests.reference.fifty_digits import integer_tails
 
 from ggdp.errors import ArgumentError
-from ggdp.noise.integer_law import IntegerGeneralizedGaussian
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian, least_with_tail
+from ggdp.proofs.integer_sums import tail
 
 LAWS = [(1.0, 2.5), (1.3, 3.0), (2.0, 0.4), (2.0, 3.0), (3.0, 6.0), (8.0, 5.5), (50.0, 4.0)]
 
@@ -178,3 +183,29 @@ def test_the_inverse_of_the_upper_tail_is_the_least_integer_that_reaches_it(orde
 def test_a_law_that_is_none_is_refused_by_name(order, scale, name):
     with pytest.raises(ArgumentError, match=name):
         IntegerGeneralizedGaussian(order=order, scale=scale)
+
+
+@pytest.mark.parametrize(("order", "scale"), [(1.0, 1.0), (1.0, 2.0**50), (2.0, 6.0), (2.0, 2.0**40), (9.0, 0.7)])
+def test_where_no_precision_tells_the_next_integer_is_returned(order, scale):
+    """A tail beside itself: an equality that balls never see."""
+    k = round(3 * scale)
+    assert least_with_tail(order, scale, lambda: tail(order, scale, k), at_least=0) == k + 1
+    assert least_with_tail(order, scale, lambda: tail(order, scale, k) * (1 + arb(2) ** -200), at_least=0) == k
+    assert least_with_tail(order, scale, lambda: tail(order, scale, k) * (1 - arb(2) ** -200), at_least=0) == k + 1
+
+
+@pytest.mark.parametrize("k", [-20, -3, 0, 1, 2, 17, 300])
+def test_laplace_tails_are_found_by_their_closed_form(k):
+    """P(K >= k) = r^k / (1 + r) for k >= 1, and 1 - r^(1 - k) / (1 + r) below."""
+    with mp.workdps(200):
+        r = mp.exp(mp.mpf(-1) / 2)
+        exact = r**k / (1 + r) if k >= 1 else 1 - r ** (1 - k) / (1 + r)
+        above, below = (mp.nstr(exact * (1 + sign * mp.mpf(10) ** -120), 150) for sign in (1, -1))
+    assert least_with_tail(1.0, 2.0, lambda: arb(above), at_least=-100) == k
+    assert least_with_tail(1.0, 2.0, lambda: arb(below), at_least=-100) == k + 1
+
+
+def test_bounds_beyond_all_floats_are_reached():
+    k = least_with_tail(1.0, 3.0, lambda: arb(10) ** -5000, at_least=0)
+    assert 3 * 5000 * 2.302585 - 3 < k < 3 * 5000 * 2.302586 + 3
+    assert least_with_tail(2.0, 3.0, lambda: arb(1), at_least=-7) == -7
