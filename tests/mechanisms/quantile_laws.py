@@ -54,7 +54,7 @@ def library_law(plan, rows, monkeypatch):
                 run, place = left.pop(0)
                 return np.array([run]), np.array([place])
 
-            monkeypatch.setattr(quantiles, "drawn_candidates", follow)
+            monkeypatch.setattr(quantiles, "select_in_cells", follow)
             try:
                 law[tuple(plan.draw(values).values[0].tolist())] += mass
             except _UnvisitedError as stopped:

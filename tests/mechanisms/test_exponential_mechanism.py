@@ -37,7 +37,7 @@ def law(mechanism, utilities):
     """The probabilities that the mechanism draws by, in balls, from the very weights that are handed to the sampler."""
     given = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "selected", lambda weights, _: given.append(weights) or 0)
+        patch.setattr(module, "select_candidate", lambda weights, _: given.append(weights) or 0)
         mechanism.release(utilities)
     (weights,) = given
     enclosed = [weights.enclosed(i) for i in range(weights.utilities.size)]
@@ -323,7 +323,7 @@ def test_the_rate_is_the_exact_quotient():
     given = []
     mechanism = chosen(2, sensitivity=0.3, goal=ggdp.PureDP(0.1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "selected", lambda weights, _: given.append(weights.rate) or 0)
+        patch.setattr(module, "select_candidate", lambda weights, _: given.append(weights.rate) or 0)
         mechanism.release([0, 0])
     assert given == [Fraction(0.1) / (2 * Fraction(0.3))]
 

@@ -82,7 +82,7 @@ def offered(draw, arguments, monkeypatch):
             return np.array([run]), np.array([place])
 
         with monkeypatch.context() as patched:
-            patched.setattr(quantiles, "drawn_candidates", script)
+            patched.setattr(quantiles, "select_in_cells", script)
             return int(draw(*arguments)[0])
 
     candidate(0, 0)

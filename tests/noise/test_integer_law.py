@@ -16,7 +16,7 @@ from tests.reference.fifty_digits import integer_tails
 
 from ggdp.errors import ArgumentError
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian, least_with_tail
-from ggdp.proofs.integer_sums import tail
+from ggdp.proofs.tails import tail
 
 LAWS = [(1.0, 2.5), (1.3, 3.0), (2.0, 0.4), (2.0, 3.0), (3.0, 6.0), (8.0, 5.5), (50.0, 4.0)]
 

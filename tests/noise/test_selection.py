@@ -19,7 +19,7 @@ from tests.noise.scripted import Scripted, top_bits, tree
 from ggdp._balls import working_precision
 from ggdp.noise import selection as module
 from ggdp.noise.entropy import SECURE, SeededSource
-from ggdp.noise.selection import ERROR, Runs, Weights, drawn_candidates, selected
+from ggdp.noise.selection import ERROR, CandidateRuns, Weights, select_candidate, select_in_cells
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
 FLOAT = float(np.finfo(np.float64).max)
@@ -63,7 +63,7 @@ def test_the_units_and_bits_of_a_candidate_are_its_weight(utilities, rate, monke
         units = iter([unit])
         monkeypatch.setattr(module, "_uniform", lambda asked, *_: (asked == total) and next(units))
         try:
-            return selected(weights, source, bits=5, word=8)
+            return select_candidate(weights, source, bits=5, word=8)
         except StopIteration:
             # Another unit was asked for: the round was rejected.
             return "rejected"
@@ -84,7 +84,7 @@ def test_the_units_and_bits_of_a_candidate_are_its_weight(utilities, rate, monke
 def test_the_whole_tree_of_a_small_sampler_has_the_law_with_rejected_rounds_and_all():
     utilities, rate = [0.0, -0.5], Fraction(1, 2)
     weights = Weights.of(array(utilities), rate)
-    masses, longer = tree(lambda source: selected(weights, source, bits=8, word=8), BYTE, depth=2)
+    masses, longer = tree(lambda source: select_candidate(weights, source, bits=8, word=8), BYTE, depth=2)
     exact = exact_weights(utilities, rate)
     assert longer < 0.06
     for i, weight in enumerate(exact):
@@ -160,7 +160,7 @@ def test_weights_within_a_halving_are_as_near_as_claimed_everywhere():
     """Where the polynomial is worst, between the entries of the table, and around."""
     steps = np.arange(600) * np.log(2) / 128
     x = np.concatenate([np.nextafter(steps, 0), steps, np.nextafter(steps, 9), steps + 1e-3, [0.0, 63.9, 64.0, 1e3]])
-    found = module.decayed(x)
+    found = module.decay(x)
     with mp.workdps(40):
         off = max(abs(mp.exp(-mpf(float(a))) - mpf(float(b))) for a, b in zip(x, found, strict=True))
     # The claim of the module less what the exponent itself is off.
@@ -184,7 +184,7 @@ def test_a_weight_far_below_every_float_is_decided_by_its_own_bits(monkeypatch):
         rounds.clear()
         parts = [((digits + off) >> (128 * k)) % 2**128 for k in reversed(range(words))]
         source = Scripted(*(part.to_bytes(16, "little") for part in parts))
-        assert selected(weights, source) == draw
+        assert select_candidate(weights, source) == draw
         assert source.spent
         assert len(rounds) == 2 - draw
 
@@ -203,7 +203,7 @@ def test_every_unit_belongs_to_the_candidate_whose_integers_hold_it(monkeypatch)
     for i in (i for i in [*borders.tolist(), count - 1] if i >= 0 and shares[i]):
         for unit in (int(below[i]), int(below[i + 1]) - 1):
             monkeypatch.setattr(module, "_uniform", lambda *_, unit=unit: unit)
-            assert selected(weights, SECURE) == i
+            assert select_candidate(weights, SECURE) == i
 
 
 def test_candidates_without_units_are_passed_over(monkeypatch):
@@ -211,7 +211,7 @@ def test_candidates_without_units_are_passed_over(monkeypatch):
     shares, _, _ = module._shares(weights.floats(), 61)
     for unit, draw in ((0, 1), (int(shares[1]) - 1, 1), (int(shares[1]), 4), (int(shares.sum()) - 1, 4)):
         monkeypatch.setattr(module, "_uniform", lambda *_, unit=unit: unit)
-        assert selected(weights, SECURE) == draw
+        assert select_candidate(weights, SECURE) == draw
 
 
 SPREADS = {
@@ -248,7 +248,7 @@ class Counting:
 def test_all_utilities_cost_the_same_random_bits(spread):
     source = Counting()
     for _ in range(20):
-        selected(Weights.of(SPREADS[spread](1000), Fraction(1)), source)
+        select_candidate(Weights.of(SPREADS[spread](1000), Fraction(1)), source)
     assert source.read == [16] * 20
 
 
@@ -262,7 +262,7 @@ def test_a_constant_that_is_added_exactly_changes_no_draw(moved):
         assert np.array_equal(here.floats(), there.floats())
         sources = SeededSource(seed=4), SeededSource(seed=4)
         for _ in range(50):
-            assert selected(here, sources[0]) == selected(there, sources[1])
+            assert select_candidate(here, sources[0]) == select_candidate(there, sources[1])
 
 
 def test_numpy_integers_inside_python_numbers_do_not_overflow():
@@ -274,7 +274,7 @@ def test_numpy_integers_inside_python_numbers_do_not_overflow():
 def one_cell(runs, rate=Fraction(1, 2), divisor=1):
     """The runs of one cell, each (size, error, growth)."""
     size, error, growth = (np.array(column, dtype=np.int64) for column in zip(*runs, strict=True))
-    return Runs(np.array([0, size.size]), size, error, growth, rate, np.array([divisor]))
+    return CandidateRuns(np.array([0, size.size]), size, error, growth, rate, np.array([divisor]))
 
 
 def exact_run_weights(runs, cell=0):
@@ -310,9 +310,11 @@ def test_the_units_and_bits_of_a_run_are_its_weight(runs, monkeypatch):
 
     def round_with(unit, source):
         units = iter([unit])
-        monkeypatch.setattr(module, "_uniform_below", lambda asked, *_: np.array([(asked[0] == total) * next(units)]))
+        monkeypatch.setattr(
+            module, "uniform_integers", lambda asked, *_, **__: np.array([(asked[0] == total) * next(units)])
+        )
         try:
-            return int(drawn_candidates(runs, source, bits=6, long_word=8)[0][0])
+            return int(select_in_cells(runs, source, bits=6, long_word=8)[0][0])
         except StopIteration:
             # Another unit was asked for: the round was rejected.
             return "rejected"
@@ -344,7 +346,9 @@ def test_a_place_within_a_run_has_its_share_over_all_bits(step, size):
 @pytest.mark.parametrize("total", [1, 3, 7, 8])
 def test_units_are_uniform_over_all_words(total):
     masses, longer = tree(
-        lambda source: int(module._uniform_below(np.array([total]), source, 3)[0]), {8: top_bits(8, 3)}, depth=4
+        lambda source: int(module.uniform_integers(np.array([total]), 1, source, word=3)[0]),
+        {8: top_bits(8, 3)},
+        depth=4,
     )
     assert longer <= Fraction(3, 8) ** 4
     assert {masses[i] for i in range(total)} == {(1 - longer) / total}
@@ -359,7 +363,7 @@ def random_runs(generator, *, largest, rate):
     size = np.where(growth > 0, np.minimum(size, 2**20), size)
     error[generator.random(count) < 0.1] = 0
     size[[3, 30]] = 0
-    return Runs(np.array([0, 20, 40, 60]), size, error, growth, rate, np.array([1, 7, 10**6]))
+    return CandidateRuns(np.array([0, 20, 40, 60]), size, error, growth, rate, np.array([1, 7, 10**6]))
 
 
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1e-9), Fraction(1e6), Fraction(1, 2**26)])
@@ -384,10 +388,10 @@ def test_units_are_tight_where_a_run_matters():
 
 
 def test_cells_are_drawn_each_by_its_own_rate():
-    runs = Runs(
+    runs = CandidateRuns(
         np.array([0, 2, 4]), np.full(4, 1), np.array([0, 10, 0, 10]), np.zeros(4, np.int64), Fraction(10),
         np.array([1, 10**12]),
     )  # fmt: skip
-    chosen = np.array([drawn_candidates(runs, SECURE)[0] for _ in range(300)])
+    chosen = np.array([select_in_cells(runs, SECURE)[0] for _ in range(300)])
     assert set(chosen[:, 0]) == {0}
     assert set(chosen[:, 1]) == {2, 3}

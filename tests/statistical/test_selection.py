@@ -9,7 +9,7 @@ from tests.statistical.budget import compares, share
 from tests.statistical.fit import CHI_SQUARE, EDGES, assert_fits, assert_seen, weakest
 
 from ggdp.noise.entropy import SECURE
-from ggdp.noise.selection import Weights, selected
+from ggdp.noise.selection import Weights, select_candidate
 
 FAST, MANY = 8_000, 100_000
 BY = (CHI_SQUARE, EDGES)
@@ -27,7 +27,7 @@ class Choice(NamedTuple):
 
     def draw(self, size, rate):
         weights = Weights.of(np.array(self.utilities), rate)
-        return np.array([selected(weights, SECURE) for _ in range(size)])
+        return np.array([select_candidate(weights, SECURE) for _ in range(size)])
 
 
 CHOICES = [

@@ -40,7 +40,7 @@ from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import PendingCharge
 from ggdp.noise.entropy import checked_source, is_private
-from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, selected
+from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, select_candidate
 from ggdp.privacy import PureDP
 from ggdp.privacy.grid import exact_numbers, refused
 from ggdp.privacy.guarantees import Neighbours, validated_neighbours
@@ -347,7 +347,7 @@ class ExponentialMechanism:
     def _selected(self, utilities: ArrayLike, bits: Source) -> Release:
         rate = _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
         weights = Weights.of(self._checked(utilities), rate)
-        place = selected(weights, bits)
+        place = select_candidate(weights, bits)
         return self._released(place if self._kept is None else int(self._kept[place]), bits)
 
     def __repr__(self) -> str:

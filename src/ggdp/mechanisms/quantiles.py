@@ -115,7 +115,7 @@ from ggdp.accounting.noise_guarantees import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError
 from ggdp.mechanisms.certified_noise import CertifiedNoise
 from ggdp.noise.entropy import checked_source
-from ggdp.noise.selection import Runs, drawn_candidates
+from ggdp.noise.selection import CandidateRuns, select_in_cells
 from ggdp.privacy import Sensitivity
 from ggdp.privacy.guarantees import Neighbours, validated_neighbours
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
@@ -274,7 +274,7 @@ def drawn_steps(
     all_errors[slots, 0], all_errors[slots, 1] = np.abs(far), errors
     all_errors[ends, 0] = np.abs((below - above) * masses.total)
     runs = _runs(sizes, all_errors, np.zeros_like(sizes), ends, rate, divisors * positions)
-    chosen, place = drawn_candidates(runs, source)
+    chosen, place = select_in_cells(runs, source)
     slot, kind = np.divmod(chosen, 2)
     return np.where(kind == 0, starts[slot] + place, starts[slot] + gaps[slot])
 
@@ -308,7 +308,7 @@ def drawn_positions(
     errors[slots, 1], errors[slots, 2] = needed - growth * (falling - 1), growth * falling - needed
     growths[slots, 1] = growths[slots, 2] = growth
     runs = _runs(sizes, np.where(sizes > 0, errors, 0), growths, ends, rate, divisors * part.positions)
-    chosen, place = drawn_candidates(runs, source)
+    chosen, place = select_in_cells(runs, source)
     slot, kind = np.divmod(chosen, 3)
     after = starts[slot] + gaps[slot]
     middle = after + sizes[slot, 1]
@@ -344,10 +344,10 @@ def _runs(
     ends: NDArray[np.int64],
     rate: Fraction,
     divisors: NDArray[np.int64],
-) -> Runs:
+) -> CandidateRuns:
     """Return the runs of slots, several in each."""
     starts = np.append(0, ends + 1) * sizes.shape[1]
-    return Runs(starts, sizes.reshape(-1), errors.reshape(-1), growth.reshape(-1), rate, divisors)
+    return CandidateRuns(starts, sizes.reshape(-1), errors.reshape(-1), growth.reshape(-1), rate, divisors)
 
 
 MISSES = 0.025

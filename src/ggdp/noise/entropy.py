@@ -1,4 +1,4 @@
-"""Sources of random bits: the operating system, expanded by AES-256 in counter mode.
+"""Random bits from the operating system, expanded by AES-256 in counter mode, and uniform integers made of them.
 
 =============  =====================================================================================
 SecureSource   the default: a stream for each thread of each process, keyed by the operating system
@@ -12,12 +12,7 @@ and the memory it came in is overwritten as far as Python allows (the bytes from
 Copies of a process never share a stream: a stream knows the process and thread it was keyed in, and a fork, a pickle or
 a copy starts a new one. What no library can see is a virtual machine that is saved and resumed twice.
 
-References
-----------
-NIST SP 800-38A (counter mode); Mironov, "On Significance of the Least Significant Bits For Differential Privacy", CCS
-2012 (why the bits must come as integers and not as floats).
-
-Exactly uniform integers and sets of them, from words of 64 bits.
+Integers and sets of them are exactly uniform:
 
 =======  ====================================================================
 R        how many integers there are to choose from: 0, 1, ..., R - 1
@@ -33,6 +28,11 @@ the integers leaves the law of the sequence as it is, so that no set is likelier
 integers are the complement of such a set.
 
 Timing. Rounds that draw again are told by the draws alone.
+
+References
+----------
+NIST SP 800-38A (counter mode); Mironov, "On Significance of the Least Significant Bits For Differential Privacy", CCS
+2012 (why the bits must come as integers and not as floats).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _this_process() -> tuple[int, int]:
-    """Return an identifier of this process that changes on fork, also outside Python."""
+    """Return an identifier of this process that changes on fork, even outside Python."""
     return os.getpid(), _forks
 
 
@@ -288,8 +288,10 @@ def random_bits(source: Source, count: int) -> int:
 _WORD = 64
 
 
-def uniform_integers(total: int, size: int, source: Source, *, word: int = _WORD) -> NDArray[np.int64]:
-    """Return independent uniform integers from 0 to total - 1, for a total of at least 1 and at most 2^63.
+def uniform_integers(
+    total: int | NDArray[np.int64], size: int, source: Source, *, word: int = _WORD
+) -> NDArray[np.int64]:
+    """Return independent uniform integers from 0 to total - 1, for a total, or one for each, of 1 to 2^63.
 
     Examples
     --------
@@ -297,14 +299,17 @@ def uniform_integers(total: int, size: int, source: Source, *, word: int = _WORD
     >>> bool((uniform_integers(10, 1000, SecureSource()) < 10).all())
     True
     """
-    last = (1 << word) // total * total - 1
+    above = np.broadcast_to(np.asarray(total, dtype=np.uint64), (size,))
+    largest = np.uint64((1 << word) - 1)
+    # The last word before the remainder: 2^word modulo the total is (largest % total + 1) % total.
+    last = largest - (largest % above + np.uint64(1)) % above
     drawn = np.empty(size, dtype=np.uint64)
     places = np.arange(size)
     while places.size:
         words = random_words(source, places.size) >> np.uint64(64 - word)
         drawn[places] = words
-        places = places[words > np.uint64(last)]
-    return (drawn % np.uint64(total)).astype(np.int64)
+        places = places[words > last[places]]
+    return (drawn % above).astype(np.int64)
 
 
 def distinct_integers(total: int, size: int, source: Source, *, word: int = _WORD) -> NDArray[np.int64]:

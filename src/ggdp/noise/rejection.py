@@ -64,15 +64,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
-from ggdp.noise.entropy import fill, random_bits, random_words
-from ggdp.noise.table import BATCH, CHUNK, UNDECIDED, precision_from, reach
+from ggdp.noise.entropy import fill, random_words
+from ggdp.noise.table import BATCH, CHUNK, UNDECIDED, is_below, precision_from, reach
 from ggdp.proofs.tails import partial_sum, tail_sum
 
 if TYPE_CHECKING:
@@ -252,21 +252,15 @@ class Envelope:
 
     def _accepted(self, x: int | None, level: int, numerator: int, source: Source) -> bool:
         """Decide level + V < M f(x), or for the far values (None) the same with their sum, in ball arithmetic."""
-        bits = self.word
-        while True:
-            with BALLS, working_precision(precision_from(self.order, self.scale, self.start, bits)):
-                exact = arb(self.height) * (
-                    weight(self.order, self.scale, self.start, x)
-                    if x is not None
-                    else far_sum(self.order, self.scale, self.start, self.far_start, self.stop, self.two_sided)
-                    / arb(2) ** self.width_bits
-                )
-                low = level + arb(numerator) / arb(2) ** bits
-                if exact >= low + arb(2) ** -bits:
-                    return True
-                if exact <= low:
-                    return False
-            numerator, bits = (numerator << self.word) | random_bits(source, self.word), bits + self.word
+
+        def height() -> arb:
+            if x is not None:
+                return arb(self.height) * weight(self.order, self.scale, self.start, x)
+            far = far_sum(self.order, self.scale, self.start, self.far_start, self.stop, self.two_sided)
+            return arb(self.height) * (far / arb(2) ** self.width_bits)
+
+        precision = partial(precision_from, self.order, self.scale, self.start)
+        return is_below(height, level, source, numerator=numerator, word=self.word, precision=precision)
 
     def _far_draws(self, count: int, source: Source) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Return draws given that they are beyond the last block, and which of them to keep."""

@@ -1,4 +1,7 @@
-"""One of finitely many candidates, drawn with probabilities exactly proportional to exp(rate u_i).
+"""Candidates drawn exactly by their weights: one of finitely many, or one for each of many cells.
+
+One of finitely many candidates, with probabilities proportional to exp(rate u_i)
+---------------------------------------------------------------------------------
 
 ==========  =============================================================================================
 u_i         utility of candidate i, an exact number; u is the largest of them
@@ -32,13 +35,8 @@ The memory address of the block of the draw reveals something about the draw, an
 takes less than 0.1 ms more and happens with a probability of at most n 2^-48. Python numbers (big integers, fractions)
 take longer the longer they are, and so may products of floats below 2^-1022, by the processor.
 
-References
-----------
-McSherry and Talwar, "Mechanism Design via Differential Privacy", FOCS 2007; Ilvento, "Implementing the Exponential
-Mechanism with Base-2 Differential Privacy", CCS 2020, for what goes wrong where weights are rounded; Devroye,
-"Non-Uniform Random Variate Generation" (1986), II.3 (rejection).
-
-One candidate for each of many cells, where candidates come in runs whose errors rise in equal steps.
+One candidate for each of many cells, where candidates come in runs whose errors rise in equal steps
+----------------------------------------------------------------------------------------------------
 
 ==========  ======================================================================================================
 run         k candidates with the errors e, e + d, ..., e + (k - 1) d; d = 0 where all have the same error
@@ -62,7 +60,7 @@ exp(-r d i), so the chance of one below i is (1 - exp(-r d i)) / (1 - exp(-r d k
 Claim (floats). The float of a weight is off by a share of less than 2^-36 (`TOLERANCE`) where r (e - x0) is at most 63,
 and is not too small elsewhere. Proof: errors are integers below 2^62, their differences exact, and become floats off by
 a share of 2^-53; a rate and a product add 2^-52; so an exponent of at most 63 is off by less than 2^-45, and
-exp by less than 2^-44 with the error of `selection.decayed`. 1 - exp(-y) is a difference for y above 2^-10, off by a
+exp by less than 2^-44 with the error of `decay`. 1 - exp(-y) is a difference for y above 2^-10, off by a
 share of 2^-40, and a polynomial below, off by a share of y^4/120 < 2^-46. G is a quotient of two of these, and the rest
 are products.
 
@@ -71,8 +69,10 @@ balls, depend on the weights of the cell by a share of at most 2^-30, and on the
 
 References
 ----------
-McSherry and Talwar, "Mechanism Design via Differential Privacy", FOCS 2007; Smith, "Privacy-preserving Statistical
-Estimation with Optimal Convergence Rates", STOC 2011 (intervals between data points as candidates).
+McSherry and Talwar, "Mechanism Design via Differential Privacy", FOCS 2007; Ilvento, "Implementing the Exponential
+Mechanism with Base-2 Differential Privacy", CCS 2020, for what goes wrong where weights are rounded; Devroye,
+"Non-Uniform Random Variate Generation" (1986), II.3 (rejection); Smith, "Privacy-preserving Statistical Estimation with
+Optimal Convergence Rates", STOC 2011 (intervals between data points as candidates).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ import numbers
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -90,9 +90,12 @@ import numpy as np
 from flint import arb, fmpq
 
 from ggdp._balls import BALLS, working_precision
-from ggdp.noise.entropy import random_bits, random_words
+from ggdp.noise.entropy import random_bits, uniform_integers
+from ggdp.noise.table import is_below
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from ggdp.noise.entropy import Source
@@ -105,7 +108,7 @@ ERROR = 2.0**-50
 
 _BITS = 61
 _WORD = 128
-_SPARE_BITS = 48
+_SPARE_BITS = 64
 # Elements that stay in a core's own cache while they are worked on.
 _BLOCK = 1 << 14
 # Powers of 2^(-1/64) are looked up; beyond this exponent a weight is below 2^-92.
@@ -143,7 +146,7 @@ class Weights:
     def enclosed(self, i: int) -> arb:
         """Enclose w_i at the working precision."""
         x = self.rate * (self.top - _fraction(self.utilities[i]))
-        return (-arb(fmpq(x.numerator, x.denominator))).exp()
+        return (-_ball(x)).exp()
 
     def floats(self) -> NDArray[np.float64]:
         """Return floats within `ERROR` of the weights."""
@@ -152,7 +155,7 @@ class Weights:
         with np.errstate(all="ignore"):
             for start in range(0, weights.size, _BLOCK):
                 part = slice(start, start + _BLOCK)
-                weights[part] = decayed(self._exponents(self.utilities[part]))
+                weights[part] = decay(self._exponents(self.utilities[part]))
         return weights
 
     def _exponents(self, utilities: NDArray[Any]) -> NDArray[np.float64]:
@@ -169,7 +172,7 @@ class Weights:
         return (top - utilities.view(np.uint64)).astype(np.float64) * rate
 
 
-def selected(weights: Weights, source: Source, *, bits: int = _BITS, word: int = _WORD) -> int:
+def select_candidate(weights: Weights, source: Source, *, bits: int = _BITS, word: int = _WORD) -> int:
     """Return a candidate, drawn with a probability exactly proportional to its weight.
 
     Parameters
@@ -187,7 +190,7 @@ def selected(weights: Weights, source: Source, *, bits: int = _BITS, word: int =
     --------
     >>> from ggdp import SecureSource
     >>> weights = Weights.of(np.array([0.0, 1.0, -1e9]), Fraction(1, 2))
-    >>> selected(weights, SecureSource()) in (0, 1)
+    >>> select_candidate(weights, SecureSource()) in (0, 1)
     True
     """
     shares, m, margin = _shares(weights.floats(), bits)
@@ -201,7 +204,7 @@ def selected(weights: Weights, source: Source, *, bits: int = _BITS, word: int =
             part = np.cumsum(shares[block * _BLOCK : (block + 1) * _BLOCK])
             return block * _BLOCK + int(np.searchsorted(part, unit - below[block], side="right"))
         i, level = divmod(unit - below[-1], undecided)
-        if _accepted(weights, i, int(shares[i]) + level, m, source, word):
+        if _is_accepted(partial(weights.enclosed, i), int(shares[i]) + level, m, source, word):
             return i
 
 
@@ -221,18 +224,16 @@ def _shares(weights: NDArray[np.float64], bits: int) -> tuple[NDArray[np.int64],
     return shares, m, margin
 
 
-def _accepted(weights: Weights, i: int, level: int, m: int, source: Source, word: int) -> bool:
-    """Decide level + V < 2^m w_i in ball arithmetic."""
-    numerator, bits = random_bits(source, word), word
-    while True:
-        with BALLS, working_precision(bits + m + _SPARE_BITS):
-            height = weights.enclosed(i) * arb(2) ** m
-            low = level + arb(numerator) * arb(2) ** -bits
-            if height >= low + arb(2) ** -bits:
-                return True
-            if height <= low:
-                return False
-        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+def _is_accepted(weight: Callable[[], arb], unit: int, m: int, source: Source, word: int) -> bool:
+    """Decide unit + V < 2^m w in ball arithmetic."""
+    return is_below(
+        lambda: weight() * arb(2) ** m,
+        unit,
+        source,
+        numerator=random_bits(source, word),
+        word=word,
+        precision=lambda bits: bits + abs(m) + _SPARE_BITS,
+    )
 
 
 def _uniform(total: int, source: Source, word: int) -> int:
@@ -245,7 +246,7 @@ def _uniform(total: int, source: Source, word: int) -> int:
         numerator, bits = (numerator << word) | random_bits(source, word), bits + word
 
 
-def decayed(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def decay(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return e^-x for floats of at least 0, off by less than 2^-52 (and e^-64 beyond 64).
 
     With x = k (log 2)/64 + r it is 2^(-k/64) e^-r, the first from a table and the second a polynomial.
@@ -297,14 +298,13 @@ TOLERANCE = 2.0**-36
 _RUN_BITS = 62
 _RUN_WORD = 64
 _LONG_WORD = 128
-_RUN_SPARE_BITS = 64
 # Beyond this exponent floats are upper bounds only.
 _FAR = 63.0
 _SMALL = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Runs:
+class CandidateRuns:
     """The runs of candidates of some cells, cell after cell.
 
     Attributes
@@ -354,14 +354,14 @@ class Runs:
         return height * (-_ball(rate * growth * size)).expm1() / (-_ball(rate * growth)).expm1()
 
 
-def drawn_candidates(
-    runs: Runs, source: Source, *, bits: int = _RUN_BITS, word: int = _RUN_WORD, long_word: int = _LONG_WORD
+def select_in_cells(
+    runs: CandidateRuns, source: Source, *, bits: int = _RUN_BITS, word: int = _RUN_WORD, long_word: int = _LONG_WORD
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return a run for each cell, and the place of a candidate in it, drawn exactly by their weights.
 
     Parameters
     ----------
-    runs : Runs
+    runs : CandidateRuns
         The candidates of the cells.
     source : Source
         Where random bits come from.
@@ -377,8 +377,8 @@ def drawn_candidates(
     >>> from fractions import Fraction
     >>> from ggdp import SecureSource
     >>> far, one = np.array([0, 500]), np.array([1, 1])
-    >>> runs = Runs(np.array([0, 2]), np.array([1, 2**31]), far, 0 * one, Fraction(1), np.array([1]))
-    >>> run, place = drawn_candidates(runs, SecureSource())
+    >>> runs = CandidateRuns(np.array([0, 2]), np.array([1, 2**31]), far, 0 * one, Fraction(1), np.array([1]))
+    >>> run, place = select_in_cells(runs, SecureSource())
     >>> run.tolist(), place.tolist()
     ([0], [0])
     """
@@ -391,22 +391,21 @@ def drawn_candidates(
     chosen = np.empty(totals.size, dtype=np.int64)
     left = np.arange(totals.size)
     while left.size:
-        units = below[left] + _uniform_below(totals[left], source, word)
+        units = below[left] + uniform_integers(totals[left], left.size, source, word=word)
         found = np.searchsorted(ends, units, side="right")
         offsets = units - first[found]
         accepted = offsets < lower[found]
         for i in np.flatnonzero(~accepted):
             cell, run = int(left[i]), int(found[i])
-            accepted[i] = _run_accepted(
-                runs, run, cell, int(least[cell]), int(offsets[i]), int(m[cell]), source, long_word
-            )
+            weight = partial(runs.weight, run, cell, int(least[cell]))
+            accepted[i] = _is_accepted(weight, int(offsets[i]), int(m[cell]), source, long_word)
         chosen[left] = found
         left = left[~accepted]
     return chosen, _places(runs, chosen, source, word, long_word)
 
 
 def _units(
-    runs: Runs, least: NDArray[np.int64], bits: int
+    runs: CandidateRuns, least: NDArray[np.int64], bits: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the units a and b of each run, and the m of each cell."""
     floats, far = _floats(runs, least)
@@ -419,7 +418,7 @@ def _units(
     return lower, upper, m
 
 
-def _floats(runs: Runs, least: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _floats(runs: CandidateRuns, least: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the weights of runs as floats, and which of them are upper bounds only."""
     lengths = runs.lengths
     rates = np.repeat(np.array([float(runs.rate)]) / runs.divisors, lengths)
@@ -432,35 +431,23 @@ def _floats(runs: Runs, least: NDArray[np.int64]) -> tuple[NDArray[np.float64], 
         if rising.size:
             steps = runs.growth[rising].astype(np.float64) * rates[rising]
             sums[rising] = np.where(steps > 0.0, _risen(steps * sums[rising]) / _risen(steps), sums[rising])
-        return decayed(exponents) * sums, exponents > _FAR
+        return decay(exponents) * sums, exponents > _FAR
 
 
 def _risen(y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 - e^-y for floats of at least 0."""
     series = y * (1.0 - y * (1.0 / 2.0 - y * (1.0 / 6.0 - y * (1.0 / 24.0))))
-    return np.where(y > _SMALL, 1.0 - decayed(y), series)
+    return np.where(y > _SMALL, 1.0 - decay(y), series)
 
 
-def _run_accepted(runs: Runs, run: int, cell: int, least: int, unit: int, m: int, source: Source, word: int) -> bool:
-    """Decide unit + V < 2^m w in ball arithmetic."""
-    numerator, bits = random_bits(source, word), word
-    while True:
-        with BALLS, working_precision(bits + abs(m) + _RUN_SPARE_BITS):
-            height = runs.weight(run, cell, least) * arb(2) ** m
-            low = unit + arb(numerator) * arb(2) ** -bits
-            if height >= low + arb(2) ** -bits:
-                return True
-            if height <= low:
-                return False
-        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
-
-
-def _places(runs: Runs, chosen: NDArray[np.int64], source: Source, word: int, long_word: int) -> NDArray[np.int64]:
+def _places(
+    runs: CandidateRuns, chosen: NDArray[np.int64], source: Source, word: int, long_word: int
+) -> NDArray[np.int64]:
     """Return the place of a candidate in the chosen run of each cell."""
     sizes, growth = runs.sizes[chosen], runs.growth[chosen]
     places = np.zeros(chosen.size, dtype=np.int64)
     equal = np.flatnonzero((growth == 0) & (sizes > 1))
-    places[equal] = _uniform_below(sizes[equal], source, word)
+    places[equal] = uniform_integers(sizes[equal], equal.size, source, word=word)
     for cell in np.flatnonzero((growth > 0) & (sizes > 1)):
         step = runs.rate_of(int(cell)) * int(growth[cell])
         places[cell] = _geometric(step, int(sizes[cell]), source, long_word)
@@ -471,7 +458,7 @@ def _geometric(step: Fraction, size: int, source: Source, word: int) -> int:
     """Return i from 0 to size - 1 with a probability proportional to exp(-step i)."""
     numerator, bits = random_bits(source, word), word
     while True:
-        with BALLS, working_precision(bits + _RUN_SPARE_BITS):
+        with BALLS, working_precision(bits + _SPARE_BITS):
             # All V of these first bits: the middle of them, with the half of their width as its radius.
             uniform = (arb(2 * numerator + 1, 1)) * arb(2) ** -(bits + 1)
             place = -(uniform * (-_ball(step * size)).expm1()).log1p() / _ball(step)
@@ -479,21 +466,6 @@ def _geometric(step: Fraction, size: int, source: Source, word: int) -> int:
             if low is not None and low == high and 0 <= int(low) < size:
                 return int(low)
         numerator, bits = (numerator << word) | random_bits(source, word), bits + word
-
-
-def _uniform_below(totals: NDArray[np.int64], source: Source, word: int) -> NDArray[np.int64]:
-    """Return a uniform integer from 0 to total - 1 for each total, from 1 to 2^62."""
-    above = totals.astype(np.uint64)
-    largest = np.uint64((1 << word) - 1)
-    # Words after the last multiple of the total are drawn again; there are 2^word modulo the total of them.
-    last = largest - (largest % above + np.uint64(1)) % above
-    drawn = np.empty(totals.size, dtype=np.uint64)
-    places = np.arange(totals.size)
-    while places.size:
-        words = random_words(source, places.size) >> np.uint64(64 - word)
-        drawn[places] = words
-        places = places[words > last[places]]
-    return (drawn % above).astype(np.int64)
 
 
 def _ball(x: Fraction) -> arb:

@@ -126,6 +126,31 @@ def inverted(
     raise UnprovedError(message)
 
 
+def is_below(
+    height: Callable[[], arb],
+    level: int,
+    source: Source,
+    *,
+    numerator: int,
+    word: int,
+    precision: Callable[[int], int],
+) -> bool:
+    """Decide whether level + V < height, for a uniform V in [0, 1) whose first `word` bits are `numerator`.
+
+    `height` encloses a number at the working precision, and `precision` returns the one that so many bits of V need.
+    More bits are read, a word at a time, until the ball is on one side.
+    """
+    bits = word
+    while True:
+        with BALLS, working_precision(precision(bits)):
+            exact, low = height(), level + arb(numerator) * arb(2) ** -bits
+            if exact >= low + arb(2) ** -bits:
+                return True
+            if exact <= low:
+                return False
+        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+
+
 def _found(below: Cumulative, low: arb, high: arb, start: int, step: int) -> int | None:
     """Return the draw of every U in [low, high), or None where it is not the same for all."""
     side = _side(below(start), low, high)
