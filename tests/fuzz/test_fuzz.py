@@ -80,7 +80,7 @@ def test_frames_of_neighbours_are_counted_alike(tmp_path, writer, all_seeds):
 @pytest.mark.parametrize(("module", "constant"), [(duckdb_engine, "_MANY_CELLS"), (duckdb_database, "_FEW_GROUPS")])
 def test_neighbours_are_counted_alike_where_cells_are_many(tmp_path, monkeypatch, module, constant, name):
     monkeypatch.setattr(module, constant, 0)
-    monkeypatch.setattr(duckdb_engine, "counted_cells", lambda *_: None)
+    monkeypatch.setattr(duckdb_engine, "count_cells", lambda *_: None)
     assert_close(WRITERS[name], tmp_path, [2, 10, 7, 34][: examples(2, 4)])
 
 
@@ -94,7 +94,7 @@ def test_many_neighbours_are_counted_alike(tmp_path, writer):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("writer", [each for each in FILES if "parquet" in each.name], ids=lambda writer: writer.name)
 def test_many_neighbours_are_counted_alike_by_duckdb_too(tmp_path, monkeypatch, writer):
-    monkeypatch.setattr(duckdb_engine, "counted_cells", lambda *_: None)
+    monkeypatch.setattr(duckdb_engine, "count_cells", lambda *_: None)
     start = first_seed()
     assert_close(writer, tmp_path, range(start, start + 40))
 

@@ -21,7 +21,7 @@ from tests.fuzz.neighbours import difference, outcome
 from tests.fuzz.test_fuzz import first_seed
 
 from ggdp.sources import text_files
-from ggdp.sources.files import found_files
+from ggdp.sources.files import find_files
 from ggdp.sources.spark import _rows_of_files
 from ggdp.sources.text_files import TextFormat
 
@@ -111,7 +111,7 @@ def random_file(seed, *, strict, json):
 
 def rows_of(path, text):
     """The rows of a file as Spark's executors read them: the same code as DuckDB's."""
-    files = found_files(path, text)
+    files = find_files(path, text)
     first = iter([pa.record_batch([pa.array([0])], ["number"])])
     read = _rows_of_files(files, dict.fromkeys(COLUMNS), first)
     return Counter(tuple(row.values()) for batch in read for row in batch.to_pylist())

@@ -189,7 +189,7 @@ def test_an_engine_that_does_not_start_is_not_charged(ledger, tmp_path, monkeypa
     def failing():
         raise RuntimeError("no port is free")
 
-    for name in ("_default_session", "_started"):
+    for name in ("_default_session", "_start"):
         monkeypatch.setattr(spark, name, failing)
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
     (tmp_path / "people.csv").write_text("sex\nf\n")

@@ -17,7 +17,7 @@ from tests.sources.zoo import ENGINES, KEY, on_engines
 
 from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
-from ggdp.sources.counting import crowded
+from ggdp.sources.counting import count_crowded
 from ggdp.sources.query import CountQuery, open_source
 
 OPEN = Domain([Column(name="word"), Column(name="n", levels=(3, 1), other="rest")])
@@ -129,7 +129,7 @@ def assert_counted(data, table, query):
 def test_units_in_more_cells_than_are_counted_are_counted_alike_on_every_engine(engine, max_cells):
     query = CountQuery(marginals=(IMPOSSIBLE, Domain([Column(name="day")])), unit="name", max_cells=max_cells, key=KEY)
     with open_source(ENGINES[engine](PEOPLE), columns=["word", "n", "day", "name"]) as source:
-        found = [table.column(0)[0].as_py() for table in source.answer(query, crowded)]
+        found = [table.column(0)[0].as_py() for table in source.answer(query, count_crowded)]
     all_cells = replace(query, max_cells=100)
     assert found == [
         sum(

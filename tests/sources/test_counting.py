@@ -85,7 +85,7 @@ def test_files_are_counted_alike_whether_groups_are_many_or_few(few, beast, tmp_
     monkeypatch.setattr(duckdb_database, "_FEW_GROUPS", few)
     path = FILES["parquet"](beast.table, tmp_path)
     monkeypatch.setattr(duckdb_engine, "_MANY_CELLS", 0 if few else 1 << 60)
-    monkeypatch.setattr(duckdb_engine, "counted_cells", lambda *_: None)
+    monkeypatch.setattr(duckdb_engine, "count_cells", lambda *_: None)
     assert_counted(path, beast.table, beast.domains)
 
 

@@ -22,7 +22,7 @@ from tests.sources.zoo import KEY
 from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError, SourceError
 from ggdp.sources import text_files
-from ggdp.sources.files import found_files
+from ggdp.sources.files import find_files
 from ggdp.sources.query import CountQuery, open_source
 
 DOMAIN = Domain({"a": {"levels": ["1", "3", "x\ny", 'q"q', "é", " 1 ", "a,b"], "other": "other", "missing": "none"}})
@@ -104,11 +104,11 @@ def test_patterns_name_files_in_order_of_one_format_and_header(tmp_path):
     ):
         (tmp_path / name).write_bytes(content)
     assert counted(str(tmp_path / "x*.csv"), CountQuery(marginals=(DOMAIN,))) == [{0: 2}]
-    assert found_files(tmp_path / "x*.csv").paths == (str(tmp_path / "x1.csv"), str(tmp_path / "x2.csv"))
+    assert find_files(tmp_path / "x*.csv").paths == (str(tmp_path / "x1.csv"), str(tmp_path / "x2.csv"))
     with pytest.raises(ArgumentError, match="different header"):
-        found_files(tmp_path / "*.csv")
+        find_files(tmp_path / "*.csv")
     with pytest.raises(ArgumentError, match="several formats"):
-        found_files(tmp_path / "[xz]*")
+        find_files(tmp_path / "[xz]*")
 
 
 @pytest.mark.parametrize(
@@ -438,4 +438,4 @@ def test_what_seems_to_be_one_file_on_two_devices_is_refused(tmp_path, monkeypat
 
     monkeypatch.setattr(os, "stat", mounted)
     with pytest.raises(ArgumentError, match=r"one\.csv and .*two\.csv, which seem to be the same file on two mounts"):
-        found_files(str(tmp_path / "*.csv"))
+        find_files(str(tmp_path / "*.csv"))

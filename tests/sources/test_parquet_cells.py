@@ -43,14 +43,14 @@ class Spy:
         self.answers = []
 
     def __call__(self, *asked):
-        self.answers.append(parquet_dictionaries.counted_cells(*asked))
+        self.answers.append(parquet_dictionaries.count_cells(*asked))
         return self.answers[-1]
 
 
 @pytest.fixture
 def spied(monkeypatch):
     spy = Spy()
-    monkeypatch.setattr(duckdb_engine, "counted_cells", spy)
+    monkeypatch.setattr(duckdb_engine, "count_cells", spy)
     return spy
 
 
@@ -125,7 +125,7 @@ def test_rows_are_counted_and_their_steps_added_up_as_the_semantics_say(
     spy, cell = Spy(), cell_of(marginal)
     cell.schema = table.schema
     with (
-        mock.patch.object(duckdb_engine, "counted_cells", spy),
+        mock.patch.object(duckdb_engine, "count_cells", spy),
         mock.patch.multiple(parquet_dictionaries, _BATCH=batch, _FEW_PARTS=99),
         mock.patch.multiple(
             parquet_dictionaries, _BITS=bits, _ONE=1 << bits, _MOST_ROWS_OF_GROUPS=(1 << (63 - bits)) - 1

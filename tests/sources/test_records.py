@@ -111,7 +111,7 @@ def test_with_strict_lines_each_line_is_read_as_a_file_of_its_own(text, longest,
 
 
 def test_with_strict_lines_proper_quotes_are_counted_not_walked_through(monkeypatch):
-    monkeypatch.setattr(module, "_cut_by_automaton", None)
+    monkeypatch.setattr(module, "_split_by_automaton", None)
     assert read(b'1,"x,y",2\r\n3,"a""b",\n', strict_lines=True) == [[b"1", b"x,y", b"2"], [b"3", b'a"b', None]]
 
 
@@ -141,7 +141,7 @@ def test_what_a_writer_has_quoted_is_read_back(rows, end, quoting):
 @pytest.mark.parametrize("text", [b'1,"x\ny",2\n3,"a""b",\n', b'"1","2"\n"","3"\n'])
 def test_proper_quotes_are_counted_not_walked_through(text, monkeypatch):
     right = automaton(text, b"\n", LONGEST)
-    monkeypatch.setattr(module, "_cut_by_automaton", None)
+    monkeypatch.setattr(module, "_split_by_automaton", None)
     assert read(text, b"\n") == right
 
 

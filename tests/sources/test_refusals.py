@@ -16,7 +16,7 @@ from tests.sources.zoo import ENGINES, KEY, on_engines
 from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError, SourceError
-from ggdp.sources.engine import quietly
+from ggdp.sources.engine import hide_errors
 from ggdp.sources.query import CountQuery, open_source
 
 TABLE = pa.table(
@@ -162,11 +162,11 @@ def test_a_panic_is_replaced_and_an_interrupt_passes():
         raise error
 
     with pytest.raises(SourceError, match="'here'"):
-        quietly("here", lambda: fail(_Panic("secret")))
+        hide_errors("here", lambda: fail(_Panic("secret")))
     with pytest.raises(KeyboardInterrupt):
-        quietly("here", lambda: fail(KeyboardInterrupt()))
+        hide_errors("here", lambda: fail(KeyboardInterrupt()))
     with pytest.raises(ArgumentError):
-        quietly("here", lambda: fail(ArgumentError("a", 1, "b")))
+        hide_errors("here", lambda: fail(ArgumentError("a", 1, "b")))
 
 
 OBJECTS = [

@@ -12,7 +12,7 @@ from tests.cases import one_in
 
 from ggdp.errors import ArgumentError, OutOfMemoryError
 from ggdp.sources import duckdb_database, engine
-from ggdp.sources.duckdb_database import TEMP_DIR, chosen_directory, private_directory
+from ggdp.sources.duckdb_database import TEMP_DIR, choose_directory, private_directory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no such locks and signals")
 
@@ -20,7 +20,7 @@ SPILLS = "SELECT count(*) FROM (SELECT DISTINCT 'patient-' || i AS u FROM range(
 
 
 def limited(temp_dir=None):
-    connection = duckdb_database.connected(temp_dir)
+    connection = duckdb_database.connect(temp_dir)
     connection.execute("SET memory_limit = '60MB'")
     return connection
 
@@ -30,7 +30,7 @@ def test_without_a_directory_nothing_is_spilled_and_the_error_says_what_to_do(tm
     connection = limited()
     try:
         with pytest.raises(OutOfMemoryError, match=r"temp_dir .*GGDP_TEMP_DIR") as raised:
-            engine.quietly("t.csv", lambda: connection.execute(SPILLS.format(rows=2_000_000)).fetchall())
+            engine.hide_errors("t.csv", lambda: connection.execute(SPILLS.format(rows=2_000_000)).fetchall())
     finally:
         connection.execute("RESET memory_limit")
     assert raised.value.__context__ is None
@@ -42,7 +42,7 @@ import sys
 from pathlib import Path
 from ggdp.sources import duckdb_database
 from ggdp.sources import duckdb_database
-connection = duckdb_database.connected(Path(sys.argv[1]))
+connection = duckdb_database.connect(Path(sys.argv[1]))
 connection.execute("SET memory_limit = '20MB'")
 connection.execute("CREATE TEMP TABLE t AS SELECT md5('patient-' || i) AS u FROM range(800000) t(i)")
 print(*duckdb_database._guards, flush=True)
@@ -92,9 +92,9 @@ def test_directories_of_processes_that_are_gone_are_removed_and_others_kept(tmp_
 
 def test_the_directory_is_the_callers_or_that_of_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv(TEMP_DIR, raising=False)
-    assert chosen_directory(None) is None
+    assert choose_directory(None) is None
     monkeypatch.setenv(TEMP_DIR, str(tmp_path))
-    assert chosen_directory(None) == tmp_path.resolve()
+    assert choose_directory(None) == tmp_path.resolve()
     with pytest.raises(ArgumentError, match="is not a directory; create it first"):
-        chosen_directory(tmp_path / "none")
-    assert chosen_directory(Path(tmp_path)) == tmp_path.resolve()
+        choose_directory(tmp_path / "none")
+    assert choose_directory(Path(tmp_path)) == tmp_path.resolve()

@@ -20,7 +20,7 @@ from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import FEW_STEPS, ValueRange
 from ggdp.errors import ArgumentError
 from ggdp.sources.engine import safe_name
-from ggdp.sources.measures import Measure, SummedMeasure, stepped
+from ggdp.sources.measures import Measure, SummedMeasure, steps_of_rows
 from ggdp.sources.query import CountQuery, open_source
 
 NAN, INF = math.nan, math.inf
@@ -227,7 +227,9 @@ def test_integers_have_the_steps_of_their_floats(kind, ends):
     table = pa.table({safe_name("x"): pa.array(numbers, kind)})
     frames = [table, table.set_column(0, safe_name("x"), table[0].cast(pa.float64(), safe=False))]
     exact, by_floats = (
-        nw.from_native(frame).select(stepped(nw.from_native(frame), measure, {"x": "float"}).alias("m"))["m"].to_list()
+        nw.from_native(frame)
+        .select(steps_of_rows(nw.from_native(frame), measure, {"x": "float"}).alias("m"))["m"]
+        .to_list()
         for frame in frames
     )
     assert exact == by_floats == [None if x is None else min(max(x, ends[0]), ends[1]) - ends[0] for x in numbers]

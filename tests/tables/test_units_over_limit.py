@@ -56,10 +56,10 @@ def test_every_cell_has_at_most_the_units_cut_more_than_are_counted_in_it(max_ce
     )
     there = np.array([sum(ward in wards for wards in units) for ward in range(6)])
     release = ggdp.release_table(visits(units), **asked(max_cells))
-    counted, (crowded,) = release.tables[0].noisy_count, release.cut
-    assert crowded.noisy == sum(len(set(wards)) > max_cells for wards in units)
+    counted, (count_crowded,) = release.tables[0].noisy_count, release.cut
+    assert count_crowded.noisy == sum(len(set(wards)) > max_cells for wards in units)
     assert (counted <= there).all()
-    assert (there <= counted + crowded.noisy).all()
+    assert (there <= counted + count_crowded.noisy).all()
     # Somebody is left out, so that the bound says something.
     assert (counted < there).any()
 
@@ -92,9 +92,9 @@ def test_intervals_cover_the_units_that_are_there_and_not_just_those_counted():
 def test_the_upper_end_is_raised_by_the_units_cut_and_the_lower_is_not(monkeypatch):
     with_noise_of(monkeypatch, 3)
     release = ggdp.release_table(visits([range(6)] * 10), **asked())
-    plan, (crowded,) = plan_request(release.request), release.cut
+    plan, (count_crowded,) = plan_request(release.request), release.cut
     h, g = plan.mechanism.law.half_width(CELL_LEVEL), plan.cut.mechanism.law.half_width(CUT_LEVEL)
-    assert (crowded.noisy, crowded.allowance) == (13, 13 + g)
+    assert (count_crowded.noisy, count_crowded.allowance) == (13, 13 + g)
     table = release.tables[0]
     assert (table.lower == table.noisy_count - h).all()
     assert (table.upper == table.noisy_count + h + 13 + g).all()
@@ -162,7 +162,7 @@ def test_manifest_and_statement_tell_the_number_and_its_price():
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars"])
 def test_one_unit_moves_the_number_of_units_cut_by_at_most_one(neighbours, engine):
-    from ggdp.sources.counting import crowded
+    from ggdp.sources.counting import count_crowded
     from ggdp.sources.query import CountQuery, open_source
 
     others, choices = [range(6), range(1), range(3)], [(), range(1), range(3), range(6)]
@@ -171,7 +171,7 @@ def test_one_unit_moves_the_number_of_units_cut_by_at_most_one(neighbours, engin
 
     def number(units):
         with open_source(ENGINES[engine](visits(units)), columns=request.columns) as source:
-            return source.answer(query, crowded)[0].column(0)[0].as_py()
+            return source.answer(query, count_crowded)[0].column(0)[0].as_py()
 
     found = {len(unit): number([*others, unit]) for unit in choices}
     assert found == {0: 2, 1: 2, 3: 3, 6: 3}

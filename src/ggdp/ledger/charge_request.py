@@ -35,7 +35,7 @@ def digest_of(plain: object) -> str:
 
 
 def parsed(text: str) -> Any:  # noqa: ANN401 - any plain values
-    """Return the plain values of a text that `canonical` wrote, or raise if it cannot have."""
+    """Return the plain values of a text that `canonical_text` wrote, or raise if it cannot have."""
     try:
         return json.loads(text)
     except (RecursionError, TypeError, ValueError):

@@ -231,14 +231,14 @@ def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
     return value.is_null() | value.is_nan() if kind == "float" else value.is_null()
 
 
-def unparsable(column: Column | None) -> str | None:
+def text_of_invalid(column: Column | None) -> str | None:
     """Return a text for values without one: longer than all levels, so it matches none; null as key or unit."""
     if column is None or column.kind == "open":
         return None
     return "\0" * (1 + max(map(len, column.texts), default=0))
 
 
-def canonical(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
+def canonical_text(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
     """Return the canonical text of values; null for values without one."""
     if kind == "float":
         return _whole_numbers(value).cast(nw.String)
@@ -267,7 +267,7 @@ def _whole_texts(text: nw.Expr) -> nw.Expr:
     return nw.when(digits == nw.lit("")).then(nw.lit("0")).otherwise(signed)
 
 
-def binned(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
     """Return the codes of values in the bins of a column, `other` and `missing` included."""
     bins = len(column.edges or ()) - 1
     other = NOWHERE if column.other_code is None else column.other_code

@@ -12,8 +12,8 @@ Three steps, each a relation that the next one reads:
 
 1. `pairs` makes one row for each distinct pair of unit and cell, with what it carries: `ROWS`, the rows of the unit
    there, at most R, where rows are counted; and values of the unit there, aggregated from its own rows (`PairValue`).
-2. `Dialect.kept_pairs` keeps those with the M least scores of each unit, ties by the cell, with all their columns. It
-   ends in `kept_by_rank` or `kept_in_memory`, or is one query of its own. This is the only step that bounds units.
+2. `Dialect.keep_pairs` keeps those with the M least scores of each unit, ties by the cell, with all their columns. It
+   ends in `keep_by_rank` or `keep_in_memory`, or is one query of its own. This is the only step that bounds units.
 3. `ggdp.sources.counting` adds up by cell. What reads the second relation sees at most M rows of each unit.
 
 Claim. Which cells a unit keeps is a function of the secret, of that unit's text and of that unit's own set of cells,
@@ -62,9 +62,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ggdp.sources.codes import NOWHERE, binned, canonical, is_missing, unit_value
-from ggdp.sources.engine import collected, framed, safe_name
-from ggdp.sources.measures import PairValue, known_name, stepped, unit_value_of, value_name
+from ggdp.sources.codes import NOWHERE, bin_codes, canonical_text, is_missing, unit_value
+from ggdp.sources.engine import as_frame, collect, safe_name
+from ggdp.sources.measures import PairValue, known_name, step_of_unit, steps_of_rows, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,30 +107,30 @@ def _pairs(frame: Frame, cell: Sequence[str], limits: UnitLimits, values: Sequen
     )
 
 
-def kept_by_rank(scored: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+def keep_by_rank(scored: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
     """Return the pairs that are kept, of distinct ones that have a `SCORE`."""
     place = nw.col(UNIT).cum_count().over(UNIT, order_by=[SCORE, *cell])
     return scored.with_columns(place.alias("place")).filter(nw.col("place") <= limits.max_cells).drop(SCORE, "place")
 
 
-def kept_in_memory(pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+def keep_in_memory(pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
     """Return the pairs that are kept, of distinct ones in an Arrow table."""
-    table = collected(pairs)
+    table = collect(pairs)
     units = table[UNIT].combine_chunks().dictionary_encode()
     number = units.indices.to_numpy(zero_copy_only=False)
     is_crowded = np.bincount(number, minlength=1)[number] > limits.max_cells
-    few, crowded = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
-    number = number[crowded]
+    few, count_crowded = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+    number = number[count_crowded]
     scores, places = _hashed_texts(units.dictionary, number, limits.secret), []
     for name in cell:
-        place, part = _coordinate(table[name].take(pa.array(crowded)).combine_chunks(), limits.secret)
+        place, part = _coordinate(table[name].take(pa.array(count_crowded)).combine_chunks(), limits.secret)
         scores = _mixed(scores ^ _mixed(part))
         places.append(place)
     # The number of a unit only sorts its pairs together; the order among them is that of their scores, then of cells.
     order = np.lexsort((*places, scores, number))
     first = np.searchsorted(number[order], number[order])
     kept = order[np.arange(len(order)) - first < limits.max_cells]
-    return framed(table.take(pa.array(np.concatenate([few, crowded[kept]]))))
+    return as_frame(table.take(pa.array(np.concatenate([few, count_crowded[kept]]))))
 
 
 def _crowded_units(frame: Frame, cell: Sequence[str], max_cells: int) -> Frame:
@@ -211,35 +211,35 @@ class MarginalQuery(NamedTuple):
 def cells(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty cells of a declared marginal: `cell`, `count`, and the sums of all measures."""
     found = query.engine.direct_cells(query)
-    return _summed(query, *_indexed(query)) if found is None else found
+    return _add_up(query, *_index_cells(query)) if found is None else found
 
 
 def keys(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty keys of a marginal with open columns: codes, texts of open columns, `count`."""
-    return _summed(query, *_named(query))
+    return _add_up(query, *_name_keys(query))
 
 
 def step_counts(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty cells and steps of one measure: `cell`, the step, `count`."""
     query = query._replace(by_step=True)
     (step,) = query.steps
-    return _summed(query, *_indexed(query)).filter(~nw.col(step).is_null())
+    return _add_up(query, *_index_cells(query)).filter(~nw.col(step).is_null())
 
 
 def kept_cells(query: MarginalQuery) -> Frame:
     """Return a frame of the pairs of units and cells that `cells` counts: `UNIT`, `cell`, `ROWS` with `max_rows`."""
-    return _kept(query, *_indexed(query))
+    return _keep(query, *_index_cells(query))
 
 
 def kept_keys(query: MarginalQuery) -> Frame:
     """Return a frame of the pairs of units and keys that `keys` counts: `UNIT`, codes and texts, likewise."""
-    return _kept(query, *_named(query))
+    return _keep(query, *_name_keys(query))
 
 
-def crowded(query: MarginalQuery) -> Frame:
+def count_crowded(query: MarginalQuery) -> Frame:
     """Return a frame of one row: the number of units in more cells of a marginal than they are counted in."""
     assert query.limits is not None
-    coded, names = _named(query) if query.marginal.is_open else _indexed(query)
+    coded, names = _name_keys(query) if query.marginal.is_open else _index_cells(query)
     return _crowded_units(coded, names, query.limits.max_cells)
 
 
@@ -248,7 +248,7 @@ def clamped_totals(query: MarginalQuery) -> Frame:
 
     The measure is one whose rows are added up. Not private, and before any cell of a unit is left out.
     """
-    coded, names = _indexed(query)
+    coded, names = _index_cells(query)
     (summed,), (step,) = query.measured, query.steps
     values = summed.measure.values
     totals = coded.group_by(UNIT, *names).agg(nw.col(step).count().alias("known"), nw.col(step).sum().alias("total"))
@@ -259,13 +259,13 @@ def clamped_totals(query: MarginalQuery) -> Frame:
     return totals.select(*marked).select(*(nw.col(name).sum().cast(nw.Int64) for name in outside))
 
 
-def _indexed(query: MarginalQuery) -> tuple[Frame, list[str]]:
+def _index_cells(query: MarginalQuery) -> tuple[Frame, list[str]]:
     """Return a frame of cells by their index, and the name of that column."""
     index: nw.Expr = nw.lit(0)
     for place, size in enumerate(query.marginal.shape):
         index = index * size + nw.col(f"k{place}")
     dtype = nw.Int64() if query.limits is None else _index_type(query.marginal)
-    return _coded(query).select(index.cast(dtype).alias(CELL), *query.carried), [CELL]
+    return _code(query).select(index.cast(dtype).alias(CELL), *query.carried), [CELL]
 
 
 def _index_type(marginal: Domain) -> nw.dtypes.DType:
@@ -275,34 +275,34 @@ def _index_type(marginal: Domain) -> nw.dtypes.DType:
     return nw.Int16() if most < 1 << 15 else nw.Int32() if most < 1 << 31 else nw.Int64()
 
 
-def _named(query: MarginalQuery) -> tuple[Frame, list[str]]:
+def _name_keys(query: MarginalQuery) -> tuple[Frame, list[str]]:
     """Return a frame of keys by codes and texts, and the names of these columns."""
     names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(query.marginal)]
-    return _coded(query).select(*names, *query.carried), names
+    return _code(query).select(*names, *query.carried), names
 
 
-def _kept(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+def _keep(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
     """Return the kept pairs of units and cells with their steps, from a frame of rows."""
     assert query.limits is not None
-    values = [unit_value_of(summed.measure, step) for summed, step in zip(query.measured, query.steps, strict=True)]
+    values = [step_of_unit(summed.measure, step) for summed, step in zip(query.measured, query.steps, strict=True)]
     pairs = _pairs(coded, names, query.limits, values)
-    return query.engine.dialect.kept_pairs(pairs, names, query.limits)
+    return query.engine.dialect.keep_pairs(pairs, names, query.limits)
 
 
-def _summed(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
+def _add_up(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
     """Return what is added up in each cell, or in each cell and step."""
     by = [*names, *query.steps] if query.by_step else names
     if query.limits is None:
         found = coded.group_by(*by).agg(*(nw.col(name).sum() for name in query.added))
     elif query.measured:
-        found = _grouped(query, _kept(query, coded, names), names)
+        found = _group(query, _keep(query, coded, names), names)
     else:
         count = nw.len() if query.limits.max_rows is None else nw.col(ROWS).sum()
-        found = _kept(query, coded, names).group_by(*names).agg(count.alias(COUNT))
+        found = _keep(query, coded, names).group_by(*names).agg(count.alias(COUNT))
     return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
-def _coded(query: MarginalQuery) -> Frame:
+def _code(query: MarginalQuery) -> Frame:
     """Return a frame with a code, or the text of an open column, for each column; rows not counted are left out."""
     engine, frame, marginal, limits, *_ = query
     dialect, kinds = engine.dialect, engine.kinds
@@ -312,11 +312,11 @@ def _coded(query: MarginalQuery) -> Frame:
     for place, column in columns:
         value, kind = nw.col(safe_name(column.name)), kinds[column.name]
         if column.kind == "bins":
-            raw.append(binned(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
+            raw.append(bin_codes(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
         else:
             raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
     raw += [
-        stepped(frame, summed.measure, kinds).alias(step)
+        steps_of_rows(frame, summed.measure, kinds).alias(step)
         for summed, step in zip(query.measured, query.steps, strict=True)
     ]
     if limits is None:
@@ -325,12 +325,12 @@ def _coded(query: MarginalQuery) -> Frame:
             # A selection of literals alone would have one row.
             frame, names = frame.with_columns(nw.lit(0).alias(_NO_COLUMN)), [_NO_COLUMN]
             raw.append(nw.col(_NO_COLUMN))
-        dialect, found = engine.evaluated(_grouped(query, frame.select(*raw), names))
+        dialect, found = engine.evaluate(_group(query, frame.select(*raw), names))
     else:
         kind = kinds[limits.unit]
         unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
         found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
-    found = _joined(dialect, found, columns, kinds)
+    found = _join(dialect, found, columns, kinds)
     counted = [
         ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
         for place, column in columns
@@ -339,7 +339,7 @@ def _coded(query: MarginalQuery) -> Frame:
     return found.filter(*counted) if counted else found
 
 
-def _grouped(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
+def _group(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
     """Return rows, or kept pairs, grouped by some columns, with what is added up in each group."""
     if query.by_step:
         names = [*names, *query.steps]
@@ -365,12 +365,12 @@ def value_codes(dialect: Dialect, column: Column, kind: str, values: Frame) -> F
     (name,) = values.columns
     if column.kind == "bins":
         dtype = values.collect_schema()[name]
-        return values.select(binned(nw.col(name), kind, column, dtype, dialect))
+        return values.select(bin_codes(nw.col(name), kind, column, dtype, dialect))
     raw = values.select((dialect.text(nw.col(name)) if kind == "text" else nw.col(name)).alias("c0"))
-    return _joined(dialect, raw, [(0, column)], {column.name: kind}).select("k0")
+    return _join(dialect, raw, [(0, column)], {column.name: kind}).select("k0")
 
 
-def _joined(
+def _join(
     dialect: Dialect,
     frame: Frame,
     columns: Sequence[tuple[int, Column]],
@@ -383,11 +383,11 @@ def _joined(
     for place, column in read:
         kind = kinds[column.name]
         value = writable(dialect, nw.col(f"c{place}"), kind)
-        texts.append(canonical(value, kind, column.kind).alias(f"t{place}"))
+        texts.append(canonical_text(value, kind, column.kind).alias(f"t{place}"))
     found = frame.with_columns(*texts) if texts else frame
     for place, column in leveled:
-        found = dialect.looked_up(found, f"t{place}", column.texts, f"j{place}")
-    codes = [_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
+        found = dialect.look_up(found, f"t{place}", column.texts, f"j{place}")
+    codes = [_level_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
     return found.with_columns(*codes) if codes else found
 
 
@@ -402,7 +402,7 @@ def writable(dialect: Dialect, value: nw.Expr, kind: str) -> nw.Expr:
     return nw.when((value >= first) & (value <= last)).then(value)
 
 
-def _code(place: int, column: Column, kinds: Mapping[str, str]) -> nw.Expr:
+def _level_code(place: int, column: Column, kinds: Mapping[str, str]) -> nw.Expr:
     """Return the code of a column with levels from the joined one, which is null where no level is equal."""
     other = NOWHERE if column.other_code is None else column.other_code
     missing = NOWHERE if column.missing_code is None else column.missing_code

@@ -149,7 +149,7 @@ def records(chunks: Iterable[bytes], layout: Layout, fields: Sequence[int]) -> I
                 continue
             too_long, text = False, text[end:]
             yield _nulls(len(fields))
-        found = _cut(text, layout)
+        found = _split(text, layout)
         if found.rest:
             yield _arrays(text, found, layout, fields)
         begun = text[found.rest :]
@@ -158,10 +158,10 @@ def records(chunks: Iterable[bytes], layout: Layout, fields: Sequence[int]) -> I
     if too_long:
         yield _nulls(len(fields))
     elif begun:
-        yield _arrays(begun, _closed(begun, layout), layout, fields)
+        yield _arrays(begun, _close(begun, layout), layout, fields)
 
 
-def _cut(text: bytes, layout: Layout) -> _Fields:
+def _split(text: bytes, layout: Layout) -> _Fields:
     """Return the fields of all records that end in a text, which begins with a record."""
     data = np.frombuffer(text, dtype=np.uint8)
     line_end = layout.terminator[-1]
@@ -179,7 +179,7 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
         is_end[1:] &= data[:-1] == layout.terminator[0]
         is_end[:1] = False
     if layout.escape is not None and layout.escape in text:
-        return _cut_by_automaton(text, layout, closed=False)
+        return _split_by_automaton(text, layout, closed=False)
     separators = is_end if layout.delimiter is None else is_end | (data == layout.delimiter[0])
     if layout.quoted and _QUOTE in text:
         places = np.flatnonzero(separators | (data == _QUOTE))
@@ -187,7 +187,7 @@ def _cut(text: bytes, layout: Layout) -> _Fields:
         inside = np.bitwise_xor.accumulate(quotes)
         unclosed = layout.strict_lines and bool((inside & is_end[places]).any())
         if unclosed or not _proper(data, places[quotes], is_end, layout):
-            return _cut_by_automaton(text, layout, closed=False)
+            return _split_by_automaton(text, layout, closed=False)
         places = places[~(quotes | inside)]
     else:
         places = np.flatnonzero(separators)
@@ -224,16 +224,16 @@ def _begins_end(places: NDArray[np.int64], is_end: NDArray[np.bool_], layout: La
     return ~within | is_end[np.minimum(ends, len(is_end) - 1)]
 
 
-def _closed(text: bytes, layout: Layout) -> _Fields:
+def _close(text: bytes, layout: Layout) -> _Fields:
     """Return the fields of the last record of a file, which ends without a terminator."""
-    found = _cut(text + layout.terminator, layout)
+    found = _split(text + layout.terminator, layout)
     if found.rest == len(text) + len(layout.terminator):
         return found
-    return _cut_by_automaton(text, layout, closed=True)
+    return _split_by_automaton(text, layout, closed=True)
 
 
-def _cut_by_automaton(text: bytes, layout: Layout, *, closed: bool) -> _Fields:
-    """Return the same as `_cut` whatever the quotes are; with `closed` the end of the text ends a record, too."""
+def _split_by_automaton(text: bytes, layout: Layout, *, closed: bool) -> _Fields:
+    """Return the same as `_split` whatever the quotes are; with `closed` the end of the text ends a record, too."""
     starts, stops, last = [], [], []
     complete, rest = 0, 0
     for field in _automaton(layout).finditer(text):
@@ -343,16 +343,16 @@ def _value(field: bytes, layout: Layout) -> bytes:
     """Return what a field says: without the quotes around it, doubled quotes as one, escaped characters as they are."""
     found = _quoted(layout).match(field) if layout.quoted else None
     if found is None:
-        return _unescaped(field, layout)
+        return _unescape(field, layout)
     if layout.escape is None:
         return found.group(1).replace(b'""', b'"') + field[found.end() :]
     # A doubled quote and an escaped one may stand side by side, so that both are read from the left.
     escape = re.escape(layout.escape)
     inside = re.sub(rb'""|' + escape + rb"(.)", lambda pair: pair.group(1) or b'"', found.group(1), flags=re.DOTALL)
-    return inside + _unescaped(field[found.end() :], layout)
+    return inside + _unescape(field[found.end() :], layout)
 
 
-def _unescaped(text: bytes, layout: Layout) -> bytes:
+def _unescape(text: bytes, layout: Layout) -> bytes:
     if layout.escape is None:
         return text
     return re.sub(re.escape(layout.escape) + rb"(.)", rb"\1", text, flags=re.DOTALL)
@@ -405,10 +405,10 @@ def _array(
             ends = len(text) + np.cumsum([len(value) for value in values])
             starts[odd], stops[odd] = ends - [len(value) for value in values], ends
             text = b"".join([text, *values])
-    return _viewed(text, starts, (stops - starts).astype(np.int32))
+    return _view(text, starts, (stops - starts).astype(np.int32))
 
 
-def _viewed(text: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int32]) -> pa.Array:
+def _view(text: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int32]) -> pa.Array:
     """Return parts of a text as an array of views."""
     count = len(starts)
     padded = np.frombuffer(text + bytes(_INLINE), dtype=np.uint8)

@@ -26,18 +26,18 @@ import pyarrow.compute as pc
 
 from ggdp.domain.periods import instant, instant_of_value
 from ggdp.errors import ArgumentError
-from ggdp.sources.codes import NOWHERE, NUMBER, unparsable
-from ggdp.sources.counting import SCORE, UNIT, UnitLimits, kept_by_rank, kept_in_memory
+from ggdp.sources.codes import NOWHERE, NUMBER, text_of_invalid
+from ggdp.sources.counting import SCORE, UNIT, UnitLimits, keep_by_rank, keep_in_memory
 from ggdp.sources.engine import (
     Dialect,
     Engine,
+    as_frame,
     declared_columns,
-    framed,
-    joined,
-    readable,
+    join_levels,
+    read_kinds,
+    replace_invalid_text,
     require_one_declaration,
     safe_name,
-    with_kinds,
 )
 from ggdp.sources.files import require_columns
 from ggdp.sources.measures import number_name
@@ -54,14 +54,14 @@ class _Arrow(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - an Arrow table
         return {field.name for field in native.schema if pa.types.is_null(field.type)}
 
-    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
         # A join of Arrow tables takes several times as long as all else that is done with few groups.
         table = nw.to_native(frame)
         places = pc.index_in(table[text], value_set=pa.array(levels, table[text].type))
-        return framed(table.append_column(code, pc.cast(places, pa.int64())))
+        return as_frame(table.append_column(code, pc.cast(places, pa.int64())))
 
-    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        return kept_in_memory(pairs, cell, limits)
+    def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+        return keep_in_memory(pairs, cell, limits)
 
 
 ARROW = _Arrow()
@@ -75,18 +75,18 @@ class ArrowTable(Engine):
     def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - pyarrow is untyped
         require_columns(source, columns, data.column_names)
         taken = pa.table({safe_name(column): data[column] for column in columns})
-        self._frame, self.kinds = with_kinds(ARROW, _plain(taken), columns)
+        self._frame, self.kinds = read_kinds(ARROW, _plain(taken), columns)
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the table; text that is not valid UTF-8 has no text."""
         require_one_declaration(query, self.kinds)
-        table = readable(nw.to_native(self._frame), declared_columns(query))
+        table = replace_invalid_text(nw.to_native(self._frame), declared_columns(query))
         for name in dict.fromkeys(summed.measure.column for summed in query.measured):
             if self.kinds[name] == "integer":
                 # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
                 numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
                 table = table.append_column(number_name(name), numbers)
-        return framed(table)
+        return as_frame(table)
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -127,7 +127,7 @@ class PandasFrame(Engine):
         for name in dict.fromkeys(summed.measure.column for summed in query.measured):
             dtype = self._data[name].dtype
             if _of_objects(dtype) or _of_categories(dtype):
-                frame = framed(nw.to_native(frame).append_column(number_name(name), _numbers(self._data[name])))
+                frame = as_frame(nw.to_native(frame).append_column(number_name(name), _numbers(self._data[name])))
         return frame
 
 
@@ -165,7 +165,7 @@ def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
     """Return texts of Python values, or their codes in the bins of a column."""
     if column is not None and column.kind == "bins":
         return pa.array([_bin(value, column) for value in values], pa.int64())
-    instead = unparsable(column)
+    instead = text_of_invalid(column)
     return pa.array([_text(value, instead) for value in values], pa.string())
 
 
@@ -259,22 +259,22 @@ class _Polars(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of polars
         return {name for name, kind in native.collect_schema().items() if str(kind) == "Null"}
 
-    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
         import polars as pl
 
         def coded(name: str) -> Any:  # noqa: ANN401 - a frame of polars
             found = pl.DataFrame({name: list(levels), code: range(len(levels))}, {name: pl.String, code: pl.Int64})
             return found if isinstance(frame, nw.DataFrame) else found.lazy()
 
-        return joined(frame, text, coded)
+        return join_levels(frame, text, coded)
 
-    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+    def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         import polars as pl
 
         score = pl.col(UNIT).cast(pl.String).hash(limits.secret)
         for name in cell:
             score = (score ^ pl.col(name).hash(limits.secret)).hash(limits.secret)
-        return kept_by_rank(framed(nw.to_native(pairs).with_columns(score.alias(SCORE))), cell, limits)
+        return keep_by_rank(as_frame(nw.to_native(pairs).with_columns(score.alias(SCORE))), cell, limits)
 
 
 POLARS = _Polars()
@@ -301,7 +301,7 @@ class PolarsFrame(Engine):
         if isinstance(taken, pl.LazyFrame):
             # Predicates do not pass this.
             taken = taken.map_batches(_same, streamable=True)
-        self._frame, self.kinds = with_kinds(POLARS, taken, columns)
+        self._frame, self.kinds = read_kinds(POLARS, taken, columns)
 
     def frame(self, query: CountQuery) -> Frame:  # noqa: ARG002 - its text is always valid
         """Return the frame."""

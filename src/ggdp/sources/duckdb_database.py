@@ -46,8 +46,8 @@ import narwhals as nw
 import pyarrow as pa
 
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
-from ggdp.sources.codes import unparsable
-from ggdp.sources.engine import framed, safe_name
+from ggdp.sources.codes import text_of_invalid
+from ggdp.sources.engine import as_frame, safe_name
 from ggdp.sources.text_files import json_line_batches, record_batches, valid_text
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _GUARD = 'cat >/dev/null; rm -rf -- "$1"'
 _guards: list[int] = []
 
 
-def chosen_directory(temp_dir: str | os.PathLike[str] | None) -> Path | None:
+def choose_directory(temp_dir: str | os.PathLike[str] | None) -> Path | None:
     """Return the directory for temporary files that the caller or the environment names; None if neither does."""
     path = os.environ.get(TEMP_DIR) if temp_dir is None else temp_dir
     if not path:
@@ -88,11 +88,11 @@ def private_directory(within: Path) -> Path:
     directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=within))
     lock = os.open(directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     _hold(lock)
-    _guards.append(_guarded(directory))
+    _guards.append(_guard(directory))
     return directory
 
 
-def _guarded(directory: Path) -> int:
+def _guard(directory: Path) -> int:
     """Start a process that removes a directory when this process ends; return its id.
 
     The operating system closes the pipe between them at the latest then. No signal of a terminal reaches it.
@@ -151,7 +151,7 @@ _CONFIG = {
 _FEW_GROUPS = 1 << 18
 
 
-def connected(temp_dir: Path | None = None) -> Any:  # noqa: ANN401 - duckdb is untyped here
+def connect(temp_dir: Path | None = None) -> Any:  # noqa: ANN401 - duckdb is untyped here
     """Return a new connection to an in-memory database; its tables are temporary and end with the connection.
 
     Rows that do not fit in memory go to a private directory within `temp_dir`; without one, counting them fails. A
@@ -203,15 +203,15 @@ class Stream:
         return reader.__arrow_c_stream__(requested_schema)
 
 
-def evaluated(connection: Any, frame: Frame) -> Frame:  # noqa: ANN401 - duckdb is untyped here
+def evaluate(connection: Any, frame: Frame) -> Frame:  # noqa: ANN401 - duckdb is untyped here
     """Return a frame that is computed once: in memory, or as a table of the connection if it is large."""
     groups = nw.to_native(frame)
     # Few groups are finished in memory, since DuckDB would bind each of the many small operations that are left.
     found = groups.limit(_FEW_GROUPS + 1).to_arrow_table()
     if found.num_rows <= _FEW_GROUPS:
-        return framed(found)
+        return as_frame(found)
     groups.query("ggdp_found", "CREATE OR REPLACE TEMP TABLE ggdp_groups AS SELECT * FROM ggdp_found")
-    return framed(connection.table("ggdp_groups"))
+    return as_frame(connection.table("ggdp_groups"))
 
 
 _LINE = pa.schema([("line", pa.string_view())])
@@ -242,7 +242,7 @@ def text_rows(connection: Any, files: Files, declared: Mapping[str, Column | Non
 
 def text_stream(files: Files, declared: Mapping[str, Column | None]) -> Iterator[pa.RecordBatch]:
     """Yield declared columns of CSV files."""
-    columns = [(files.header.index(name), unparsable(column)) for name, column in declared.items()]
+    columns = [(files.header.index(name), text_of_invalid(column)) for name, column in declared.items()]
     for path, header in zip(files.paths, files.headers, strict=True):
         yield from record_batches(path, header, files.text, files.delimiter, columns, _texts(declared))
 
@@ -344,7 +344,9 @@ def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | 
 
     relation = parquet(connection, files, list(declared))
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    instead = {name: unparsable(column) for name, column in declared.items() if types[safe_name(name)] == "VARCHAR"}
+    instead = {
+        name: text_of_invalid(column) for name, column in declared.items() if types[safe_name(name)] == "VARCHAR"
+    }
     schemas = [pq.read_schema(path) for path in files.paths]
     schema = pa.schema(
         [(safe_name(name), pa.large_string() if name in instead else _type(schemas, name)) for name in declared]

@@ -13,23 +13,23 @@ import pyarrow as pa
 
 from ggdp.errors import ArgumentError
 from ggdp.sources import duckdb_database
-from ggdp.sources.codes import NOWHERE, binned, canonical, is_missing
+from ggdp.sources.codes import NOWHERE, bin_codes, canonical_text, is_missing
 from ggdp.sources.counting import CELL, COUNT, UNIT, UnitLimits, writable
 from ggdp.sources.dataframes import ARROW
-from ggdp.sources.duckdb_database import NO_STATISTICS, Stream, connected, evaluated, is_alive
+from ggdp.sources.duckdb_database import NO_STATISTICS, Stream, connect, evaluate, is_alive
 from ggdp.sources.engine import (
     Dialect,
     Engine,
+    as_frame,
     declared_columns,
-    framed,
-    joined,
-    readable,
+    join_levels,
+    read_kinds,
+    replace_invalid_text,
     require_one_declaration,
     safe_name,
-    with_kinds,
 )
 from ggdp.sources.files import require_columns, require_one_schema
-from ggdp.sources.parquet_dictionaries import counted_cells
+from ggdp.sources.parquet_dictionaries import count_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,11 +54,11 @@ class _Duckdb(Dialect):
         types = zip(native.columns, map(str, native.types), strict=True)
         return {name for name, kind in types if kind in ("UUID", '"NULL"', "NULL")}
 
-    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
         relation = nw.to_native(frame)
-        return joined(frame, text, lambda name: relation.query("ggdp_unused", _levels(levels, name, code)))
+        return join_levels(frame, text, lambda name: relation.query("ggdp_unused", _levels(levels, name, code)))
 
-    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+    def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         schema = pairs.collect_schema()
         score = f"hash(xor(CAST({limits.secret} AS UBIGINT), {_hashed_unit(schema[UNIT])}))"
         for name in cell:
@@ -67,7 +67,7 @@ class _Duckdb(Dialect):
         query = f"""
             SELECT {", ".join(schema.names())} FROM ggdp_pairs
             QUALIFY rank() OVER (PARTITION BY {UNIT} ORDER BY {score}, {", ".join(cell)}) <= {limits.max_cells}"""
-        return framed(nw.to_native(pairs).query("ggdp_pairs", query))
+        return as_frame(nw.to_native(pairs).query("ggdp_pairs", query))
 
 
 DUCKDB = _Duckdb()
@@ -83,10 +83,10 @@ def coded_cells(frame: Frame, marginal: Domain, kinds: Mapping[str, str]) -> Fra
     for place, column in enumerate(marginal):
         value, kind = nw.col(safe_name(column.name)), kinds[column.name]
         if column.kind == "bins":
-            values.append(binned(value, kind, column, schema[safe_name(column.name)], DUCKDB).alias(f"k{place}"))
+            values.append(bin_codes(value, kind, column, schema[safe_name(column.name)], DUCKDB).alias(f"k{place}"))
             code = f"nullif(k{place}, {NOWHERE})"
         else:
-            values.append(canonical(writable(DUCKDB, value, kind), kind, column.kind).alias(f"t{place}"))
+            values.append(canonical_text(writable(DUCKDB, value, kind), kind, column.kind).alias(f"t{place}"))
             values.append(is_missing(value, kind).alias(f"a{place}"))
             levels = _levels(column.texts, f"l{place}", f"j{place}")
             joins += f" LEFT JOIN ({levels}) ON t{place} = l{place}"
@@ -103,7 +103,7 @@ def coded_cells(frame: Frame, marginal: Domain, kinds: Mapping[str, str]) -> Fra
     query = f"""
         SELECT {CELL}, count(*) AS {COUNT} FROM (SELECT {index} AS {CELL} FROM ggdp_texts{joins})
         WHERE {CELL} IS NOT NULL GROUP BY {CELL}"""
-    return framed(nw.to_native(frame.select(*values)).query("ggdp_texts", query))
+    return as_frame(nw.to_native(frame.select(*values)).query("ggdp_texts", query))
 
 
 def _levels(levels: Sequence[str], name: str, code: str) -> str:
@@ -151,11 +151,11 @@ class _PrivateDatabase(Engine):
     name, dialect = "duckdb", DUCKDB
 
     def __init__(self, temp_dir: Path | None) -> None:
-        self._temp_dir, self._connection = temp_dir, connected(temp_dir)
+        self._temp_dir, self._connection = temp_dir, connect(temp_dir)
 
-    def evaluated(self, frame: Frame) -> tuple[Dialect, Frame]:
+    def evaluate(self, frame: Frame) -> tuple[Dialect, Frame]:
         """Return a frame that is computed once: as an Arrow table, or as a table of the database if it is large."""
-        found = evaluated(self._connection, frame)
+        found = evaluate(self._connection, frame)
         return (ARROW if found.implementation.is_pyarrow() else DUCKDB), found
 
     def direct_cells(self, query: MarginalQuery) -> Frame | None:
@@ -168,7 +168,7 @@ class _PrivateDatabase(Engine):
         """Count in a new database, if the one in use was invalidated, by this release or by one of another thread."""
         if is_alive(self._connection):
             return False
-        self._connection = connected(self._temp_dir)
+        self._connection = connect(self._temp_dir)
         return True
 
     def close(self) -> None:
@@ -190,7 +190,7 @@ class DuckdbRelation(_PrivateDatabase):
         relation = self._relation(data)
         places = ", ".join(f"p{place}" for place in range(len(names)))
         types = list(map(str, relation.types))
-        taken = ", ".join(_projected(names.index(column), column, types) for column in columns)
+        taken = ", ".join(_project(names.index(column), column, types) for column in columns)
         self._rows = relation.query("ggdp_rows", f"SELECT {taken} FROM ggdp_rows AS ggdp_rows({places})")
         self._schema = self._rows.limit(0).to_arrow_table().schema
         self._huge = {
@@ -198,12 +198,12 @@ class DuckdbRelation(_PrivateDatabase):
             for column in columns
             if (kind := types[names.index(column)]) in ("HUGEINT", "UHUGEINT")
         }
-        self.kinds = with_kinds(DUCKDB, self._streamed({}), columns)[1]
+        self.kinds = read_kinds(DUCKDB, self._streamed({}), columns)[1]
         self._columns = columns
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the rows; text that is not valid UTF-8, which a relation of Arrow may hold, has no text."""
-        return with_kinds(DUCKDB, self._streamed(declared_columns(query)), self._columns)[0]
+        return read_kinds(DUCKDB, self._streamed(declared_columns(query)), self._columns)[0]
 
     def _relation(self, data: Any) -> Any:  # noqa: ANN401 - duckdb is untyped here
         return data
@@ -214,7 +214,7 @@ class DuckdbRelation(_PrivateDatabase):
         def batches() -> Iterator[pa.RecordBatch]:
             with _without_statistics(self._rows), self._rows.to_arrow_reader(_BATCH) as reader:
                 for batch in reader:
-                    texts = readable(pa.Table.from_batches([batch]), declared)
+                    texts = replace_invalid_text(pa.Table.from_batches([batch]), declared)
                     yield from (texts.cast(self._schema) if texts.schema != self._schema else texts).to_batches()
 
         ours = self._connection.from_arrow(Stream(self._schema, batches))
@@ -232,7 +232,7 @@ class IbisTable(DuckdbRelation):
 
     def _relation(self, data: Any) -> Any:  # noqa: ANN401 - ibis is untyped here
         """Return the table as a relation of the database that it is in."""
-        _require_told_apart(data.columns)
+        _require_distinct(data.columns)
         backend = data.get_backend()
         if backend.name != "duckdb":
             raise ArgumentError(
@@ -265,12 +265,12 @@ def _without_statistics(relation: Any) -> Iterator[None]:  # noqa: ANN401 - duck
         answer(f"SET disabled_optimizers = '{before}'")
 
 
-def _projected(place: int, column: str, types: Sequence[str]) -> str:
+def _project(place: int, column: str, types: Sequence[str]) -> str:
     value = f"CAST(p{place} AS VARCHAR)" if types[place] in _AS_TEXT else f"p{place}"
     return f"{value} AS {safe_name(column)}"
 
 
-def _require_told_apart(names: Sequence[str]) -> None:
+def _require_distinct(names: Sequence[str]) -> None:
     """Raise for names that differ only in case, which DuckDB takes for the same."""
     found: dict[str, str] = {}
     for name in names:
@@ -295,7 +295,7 @@ class DuckdbFiles(_PrivateDatabase):
             require_columns(files.named, columns, pq.read_schema(files.paths[0]).names)
             require_one_schema(files.paths, columns, nulls_fit=True)
             relation = duckdb_database.parquet(self._connection, files, columns)
-            self._frame, self.kinds = with_kinds(DUCKDB, relation, columns)
+            self._frame, self.kinds = read_kinds(DUCKDB, relation, columns)
         else:
             if files.has_header:
                 require_columns(files.named, columns, files.header, by_header=True)
@@ -314,12 +314,12 @@ class DuckdbFiles(_PrivateDatabase):
         else:
             require_one_declaration(query, self.kinds)
             relation = duckdb_database.text_rows(self._connection, self._files, declared)
-        return with_kinds(DUCKDB, relation, list(declared))[0]
+        return read_kinds(DUCKDB, relation, list(declared))[0]
 
     def direct_cells(self, query: MarginalQuery) -> Frame | None:
         """Return the non-empty cells of rows of Parquet files from their dictionaries, else from one query."""
-        found = counted_cells(self._connection, self._files, query) if self._reads_parquet else None
-        return super().direct_cells(query) if found is None else framed(found)
+        found = count_cells(self._connection, self._files, query) if self._reads_parquet else None
+        return super().direct_cells(query) if found is None else as_frame(found)
 
     def fall_back(self) -> bool:
         """Let Arrow read Parquet files: text that is not valid UTF-8 is beyond DuckDB's reader of them."""

@@ -41,7 +41,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from ggdp.errors import ArgumentError, GgdpError, OutOfMemoryError, SourceError
-from ggdp.sources.codes import kind_of, unparsable
+from ggdp.sources.codes import kind_of, text_of_invalid
 from ggdp.sources.text_files import valid_text
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ class Dialect(Protocol):
         """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""
         ...
 
-    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
         """Return a frame with the position of each text among the levels; null for a text that is not a level."""
         ...
 
-    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+    def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         """Return those of distinct pairs of unit and cell that are counted, with all columns (`contributions`)."""
         ...
 
@@ -120,7 +120,7 @@ class Engine(Protocol):
         """Return the context in which the engine works."""
         return nullcontext()
 
-    def evaluated(self, frame: Frame) -> tuple[Dialect, Frame]:
+    def evaluate(self, frame: Frame) -> tuple[Dialect, Frame]:
         """Return a frame that is used several times, evaluated once if the engine can store it, and its dialect."""
         return self.dialect, frame
 
@@ -152,13 +152,13 @@ def safe_name(name: str) -> str:
     return "b" + name.encode("utf-8", "surrogatepass").hex()
 
 
-def framed(frame: Any) -> Frame:  # noqa: ANN401 - a frame of any library
+def as_frame(frame: Any) -> Frame:  # noqa: ANN401 - a frame of any library
     """Return a frame as a narwhals frame."""
     found: Frame = nw.from_native(frame)
     return found
 
 
-def quietly(source: str, work: Callable[[], Answer]) -> Answer:
+def hide_errors(source: str, work: Callable[[], Answer]) -> Answer:
     """Return what `work` returns; errors and warnings of the engine are replaced by one error.
 
     Claim. An error of an engine may quote a value, so neither its message nor the exception itself is passed on: the
@@ -178,7 +178,7 @@ def quietly(source: str, work: Callable[[], Answer]) -> Answer:
     raise SourceError(source)
 
 
-def collected(frame: Frame) -> pa.Table:
+def collect(frame: Frame) -> pa.Table:
     """Return a small frame as an Arrow table."""
     if isinstance(frame, nw.LazyFrame):
         # Polars would otherwise hold all rows of the needed columns at once.
@@ -187,19 +187,19 @@ def collected(frame: Frame) -> pa.Table:
     return frame.to_arrow()
 
 
-def with_kinds(dialect: Dialect, data: Any, columns: Sequence[str]) -> tuple[Frame, dict[str, str]]:  # noqa: ANN401
+def read_kinds(dialect: Dialect, data: Any, columns: Sequence[str]) -> tuple[Frame, dict[str, str]]:  # noqa: ANN401
     """Return a frame, with text for types that narwhals does not know but that are text, and kinds by its schema."""
-    frame, texts = framed(data), dialect.untyped_text(data)
+    frame, texts = as_frame(data), dialect.untyped_text(data)
     schema = frame.collect_schema()
     kinds = {name: "text" if safe_name(name) in texts else kind_of(schema[safe_name(name)]) for name in columns}
     odd = [nw.col(name).cast(nw.String) for name in schema.names() if name in texts]
     return (frame.with_columns(*odd) if odd else frame), kinds
 
 
-def joined(frame: Frame, text: str, levels: Callable[[str], Any]) -> Frame:
+def join_levels(frame: Frame, text: str, levels: Callable[[str], Any]) -> Frame:
     """Return a frame joined with the levels of a column of text, under a name of their own, and their codes."""
     name = f"{text}_level"
-    found: Any = framed(levels(name))
+    found: Any = as_frame(levels(name))
     return frame.join(found, left_on=text, right_on=name, how="left")
 
 
@@ -224,9 +224,9 @@ def require_one_declaration(query: CountQuery, kinds: Mapping[str, str]) -> None
             raise ArgumentError("marginals", column.name, "is declared in two ways: request these tables separately")
 
 
-def readable(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table:
+def replace_invalid_text(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table:
     """Return an Arrow table, under safe names, whose text is UTF-8; what is not has no text (`kinds`)."""
-    instead = {safe_name(name): unparsable(column) for name, column in declared.items()}
+    instead = {safe_name(name): text_of_invalid(column) for name, column in declared.items()}
     for place, field in enumerate(table.schema):
         if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
             continue

@@ -168,7 +168,7 @@ class Files:
         return self.headers[0].names
 
 
-def found_files(source: str | os.PathLike[str], text: TextFormat | None = None) -> Files:
+def find_files(source: str | os.PathLike[str], text: TextFormat | None = None) -> Files:
     """Return the files that a path or a pattern names, in the order of their names."""
     text = TextFormat() if text is None else text
     named = os.fspath(source)
@@ -176,7 +176,7 @@ def found_files(source: str | os.PathLike[str], text: TextFormat | None = None) 
         raise ArgumentError("data", named, "must be a path as text")
     require_local(named)
     # A file that is there is meant, also where its name could be a pattern.
-    paths = [named] if Path(named).is_file() else _different(named, sorted(glob.glob(named, recursive=True)))
+    paths = [named] if Path(named).is_file() else _distinct(named, sorted(glob.glob(named, recursive=True)))
     if not paths:
         raise ArgumentError("data", named, no_such_file(named))
     formats = {_format(path) for path in paths}
@@ -294,7 +294,7 @@ def _plain(schema: pa.Schema, name: str) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(found) or pa.types.is_string_view(found) else found
 
 
-def _different(named: str, paths: Sequence[str]) -> list[str]:
+def _distinct(named: str, paths: Sequence[str]) -> list[str]:
     """Return the files among paths, each by the first of its names: links to it, and mounts of it, are names of it.
 
     Mounts of one file system at two places number its files alike, but may have different devices. So two files on

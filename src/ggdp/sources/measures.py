@@ -143,7 +143,7 @@ def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     return value.cast(nw.Float64)
 
 
-def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
+def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
     """Return the step of each row: a, or r where rows are added up; null if there is no number."""
     values = measure.values
     low, first, last = float(values.low), 0, values.steps
@@ -163,7 +163,7 @@ def stepped(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
     return clamped.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
 
 
-def array_steps(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+def steps_of_array(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
     """Return the step of each row of integers or floats, a row being a unit, and which rows have one.
 
     The second is None if all have one. The step of a row without one is 0.
@@ -207,7 +207,7 @@ def _clamped(x: nw.Expr, low: int, first: int, last: int) -> nw.Expr:
     return clamped - low if low else clamped
 
 
-def unit_value_of(measure: Measure, name: str) -> PairValue:
+def step_of_unit(measure: Measure, name: str) -> PairValue:
     """Return how the steps of the rows of a unit in a cell become the step of the unit."""
     rule, values = measure.rule, measure.values
     if rule in ("min", "max"):

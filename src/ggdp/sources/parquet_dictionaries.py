@@ -3,7 +3,7 @@
 A Parquet file holds most columns in parts, each as a dictionary of the values that occur in it and the place of every
 row's value in there. Arrow hands over both. So rows are counted by the places of their values, which takes neither a
 hash nor a comparison of texts, and only the few values of a dictionary are given codes, by the expressions that all
-engines share (`cells.value_codes`).
+engines share (`counting.value_codes`).
 
 ===========  ========================================================================================================
 i_j          place of a row in the dictionary of column j, from 0 to d_j - 1; d_j for a null
@@ -11,11 +11,11 @@ o_j(i)       what a value adds to the index of a cell: its code times the cells 
 group        (..., i_j, ...): rows with the same values, in an array of prod(d_j + 1) elements, if these are few
 ===========  ========================================================================================================
 
-Claim. Counts and sums are those of the other engines, or there are none and DuckDB counts instead (`counted_cells`
+Claim. Counts and sums are those of the other engines, or there are none and DuckDB counts instead (`count_cells` then
 returns None). Proof. A code is a function of one value and the declaration of its column. A value that is not counted
 has an o_j of minus the number of all cells, so that the index of its row is negative and the row is left out. Steps are
-found by `values.array_steps`, and added up as integers of 64 bits: no sum overflows, since rows times the largest term
-is kept below 2^63.
+found by `measures.steps_of_array`, and added up as integers of 64 bits: no sum overflows, since rows times the largest
+term is kept below 2^63.
 
 No statistics of a file are read, and no row decides about another: whether there is a result depends on the file, but
 the result does not depend on who has counted it. Places are checked against their dictionary, so that a damaged file
@@ -47,8 +47,8 @@ from ggdp.sources.codes import NOWHERE
 from ggdp.sources.counting import CELL, COUNT, value_codes
 from ggdp.sources.dataframes import ARROW
 from ggdp.sources.duckdb_database import most_bytes
-from ggdp.sources.engine import collected, framed
-from ggdp.sources.measures import array_steps, known_name
+from ggdp.sources.engine import as_frame, collect
+from ggdp.sources.measures import known_name, steps_of_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -105,17 +105,17 @@ class _Column:
             self._times += 1
             if self._times > _MOST_TIMES:
                 raise _NotCountedError
-            frame = framed(pa.table({"value": pa.array(new, values.type)}))
-            codes = collected(value_codes(ARROW, self._column, self._kind, frame)).column(0).to_numpy()
+            frame = as_frame(pa.table({"value": pa.array(new, values.type)}))
+            codes = collect(value_codes(ARROW, self._column, self._kind, frame)).column(0).to_numpy()
             self._known.update(zip(new, np.where(codes == NOWHERE, self._nowhere, codes * self._stride), strict=True))
         self._last = values, np.array([self._known[value] for value in asked], dtype=np.int64)
         return self._last[1]
 
 
-def counted_cells(connection: Any, files: Files, query: MarginalQuery) -> pa.Table | None:  # noqa: ANN401 - of DuckDB
+def count_cells(connection: Any, files: Files, query: MarginalQuery) -> pa.Table | None:  # noqa: ANN401 - of DuckDB
     """Return the non-empty cells of a declared marginal of rows, with their counts and sums; None if it cannot.
 
-    The columns are those of `cells.cells` on an engine with wide sums.
+    The columns are those of `counting.cells` on an engine with wide sums.
     """
     import duckdb
 
@@ -228,7 +228,7 @@ class _Tally:
         self.rows += batch.num_rows
         if self.rows >= self._most_rows:
             raise _NotCountedError
-        encoded = [_encoded(batch.column(column.name)) for column in self._query.marginal]
+        encoded = [_encode(batch.column(column.name)) for column in self._query.marginal]
         offsets = [column.offsets(values.dictionary) for column, values in zip(self._columns, encoded, strict=True)]
         places = [_places(values, len(each) - 1) for values, each in zip(encoded, offsets, strict=True)]
         same = len(offsets) == len(self._offsets) and all(map(is_, offsets, self._offsets))
@@ -240,7 +240,7 @@ class _Tally:
             self._add_to_cells(index, dict(self._terms(batch)))
             return
         self._offsets, self._rows_of_groups = offsets, self._rows_of_groups + batch.num_rows
-        at = _numbers_of_groups(places, offsets, batch.num_rows)
+        at = _group_numbers(places, offsets, batch.num_rows)
         for name, terms in self._terms(batch):
             added = self._groups.setdefault(name, np.zeros(groups, dtype=np.int64))
             if terms is None:
@@ -275,7 +275,7 @@ class _Tally:
         if not self._query.measured:
             yield COUNT, None
         for place, (summed, name) in enumerate(zip(self._query.measured, self._query.steps, strict=True)):
-            steps, known = array_steps(batch.column(summed.measure.column), summed.measure)
+            steps, known = steps_of_array(batch.column(summed.measure.column), summed.measure)
             first, *second = summed.names(name, wide=True)
             for squares in second:
                 yield squares, steps * steps
@@ -299,7 +299,7 @@ class _Tally:
             np.add.at(self._found[name], at, here)
 
 
-def _encoded(values: pa.Array) -> pa.DictionaryArray:
+def _encode(values: pa.Array) -> pa.DictionaryArray:
     """Return an array by a dictionary of its values."""
     return values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
 
@@ -314,7 +314,7 @@ def _places(values: pa.DictionaryArray, null: int) -> NDArray[np.integer]:
     return places
 
 
-def _numbers_of_groups(
+def _group_numbers(
     places: Sequence[NDArray[np.integer]], offsets: Sequence[NDArray[np.int64]], rows: int
 ) -> NDArray[np.intp]:
     """Return the number of the group of each row; there are fewer of them than 32 bits hold."""

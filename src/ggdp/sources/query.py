@@ -25,10 +25,10 @@ from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import require_countable, require_unit
 from ggdp.sources.counting import MarginalQuery, UnitLimits, cells, keys, step_counts, subkey
 from ggdp.sources.dataframes import ArrowTable, PandasFrame, PolarsFrame
-from ggdp.sources.duckdb_database import chosen_directory
+from ggdp.sources.duckdb_database import choose_directory
 from ggdp.sources.duckdb_engine import DuckdbFiles, DuckdbRelation, IbisTable
-from ggdp.sources.engine import collected, quietly
-from ggdp.sources.files import found_files
+from ggdp.sources.engine import collect, hide_errors
+from ggdp.sources.files import find_files
 from ggdp.sources.measures import CellSums, integers, known_name, require_numbers, value_name
 from ggdp.sources.spark import SparkFiles, SparkFrame
 
@@ -178,7 +178,7 @@ class TableSource:
         for marginal in query.marginals:
             if marginal.is_open:
                 raise ArgumentError("marginals", marginal, "has open columns: request keys")
-        return [_counted(table) for table in self.answer(query, cells)]
+        return [_count_table(table) for table in self.answer(query, cells)]
 
     def sums(self, query: CountQuery) -> list[MeasuredCells]:
         """Return the non-empty cells of each marginal with the exact sums of all measures.
@@ -188,16 +188,16 @@ class TableSource:
         Claim. A row, or the pair of a unit and a cell it is kept in, adds 1 to a count and one step, from 0 to N, to a
         sum, or nothing if it has no number; both depend on the rows of this unit alone.
         """
-        return [_measured(table, query) for table in self.answer(query, cells)]
+        return [_sum_table(table, query) for table in self.answer(query, cells)]
 
     def steps(self, query: CountQuery) -> list[SteppedCells]:
         """Return the cells and steps of the one measure of a query that occur, of each marginal."""
-        return [_stepped(table) for table in self.answer(query, step_counts)]
+        return [_step_table(table) for table in self.answer(query, step_counts)]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
         """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
         tables = self.answer(query, keys)
-        return [_keyed(table, marginal) for table, marginal in zip(tables, query.marginals, strict=True)]
+        return [_key_table(table, marginal) for table, marginal in zip(tables, query.marginals, strict=True)]
 
     def lazy_cells(self, query: CountQuery) -> Any:  # noqa: ANN401 - a frame of the engine
         """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of an engine with executors."""
@@ -209,7 +209,7 @@ class TableSource:
             with self.engine.working():
                 return nw.to_native(self._asked(query, cells, 0, self.engine.frame(query)))
 
-        return quietly(self.name, work)
+        return hide_errors(self.name, work)
 
     def answer(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame]) -> list[pa.Table]:
         """Return the engine's answer for each marginal: `cells`, `keys`, or a frame made of these."""
@@ -219,14 +219,14 @@ class TableSource:
             with self.engine.working():
                 frame = self.engine.frame(query)
                 places = range(len(query.marginals))
-                return [collected(self._asked(query, ask, place, frame)) for place in places]
+                return [collect(self._asked(query, ask, place, frame)) for place in places]
 
         try:
-            return quietly(self.name, work)
+            return hide_errors(self.name, work)
         except SourceError:
-            if not quietly(self.name, self.engine.fall_back):
+            if not hide_errors(self.name, self.engine.fall_back):
                 raise
-        return quietly(self.name, work)
+        return hide_errors(self.name, work)
 
     def _asked(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame], place: int, frame: Frame) -> Frame:
         limits = None
@@ -273,10 +273,10 @@ def open_source(
     wanted = tuple(dict.fromkeys(columns))
     if engine is not None:
         _validate.choice(engine=engine, among=tuple(_FILE_ENGINES))
-    directory = chosen_directory(temp_dir)
+    directory = choose_directory(temp_dir)
     if isinstance(data, str | os.PathLike):
-        files = found_files(data, text)
-        return _opened(files.named, lambda: _FILE_ENGINES[engine or "duckdb"](files, wanted, directory))
+        files = find_files(data, text)
+        return _open(files.named, lambda: _FILE_ENGINES[engine or "duckdb"](files, wanted, directory))
     name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
     library = _library_of(data)
     if library is None:
@@ -287,7 +287,7 @@ def open_source(
         raise ArgumentError("engine", engine, f"reads files; a frame of {library} is counted by its own engine")
     if text is not None:
         raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
-    return _opened(name, lambda: _ENGINES[library](name, data, wanted, directory))
+    return _open(name, lambda: _ENGINES[library](name, data, wanted, directory))
 
 
 def _library_of(data: Any) -> str | None:  # noqa: ANN401 - perhaps a frame
@@ -301,18 +301,18 @@ def _library_of(data: Any) -> str | None:  # noqa: ANN401 - perhaps a frame
     return _LIBRARIES.get(frame.implementation.value)
 
 
-def _opened(name: str, engine: Callable[[], Engine]) -> TableSource:
-    return quietly(name, lambda: TableSource(name, engine()))
+def _open(name: str, engine: Callable[[], Engine]) -> TableSource:
+    return hide_errors(name, lambda: TableSource(name, engine()))
 
 
-def _counted(table: pa.Table) -> Counted:
+def _count_table(table: pa.Table) -> Counted:
     cells = table["cell"].to_numpy().astype(np.int64, copy=False)
     counts = table["count"].to_numpy().astype(np.int64, copy=False)
     order = np.argsort(cells)
     return Counted(cells[order], counts[order])
 
 
-def _measured(table: pa.Table, query: CountQuery) -> MeasuredCells:
+def _sum_table(table: pa.Table, query: CountQuery) -> MeasuredCells:
     cells = table["cell"].to_numpy().astype(np.int64, copy=False)
     order = np.argsort(cells)
     table = table.take(pa.array(order))
@@ -324,13 +324,13 @@ def _measured(table: pa.Table, query: CountQuery) -> MeasuredCells:
     return MeasuredCells(cells[order], tuple(found) or (CellSums(units, units, units * 0, units * 0),))
 
 
-def _stepped(table: pa.Table) -> SteppedCells:
+def _step_table(table: pa.Table) -> SteppedCells:
     cells, steps, counts = (table[name].to_numpy().astype(np.int64) for name in ("cell", value_name(0), "count"))
     order = np.lexsort((steps, cells))
     return SteppedCells(cells[order], steps[order], counts[order])
 
 
-def _keyed(table: pa.Table, marginal: Domain) -> pa.Table:
+def _key_table(table: pa.Table, marginal: Domain) -> pa.Table:
     places = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(marginal)]
     table = table.select([*places, "count"]).sort_by([(place, "ascending") for place in places])
     columns = {}

@@ -41,17 +41,17 @@ import narwhals as nw
 import pyarrow as pa
 
 from ggdp.errors import ArgumentError, GgdpError, MissingExtraError, install_hint
-from ggdp.sources.codes import unparsable
-from ggdp.sources.counting import SCORE, UNIT, UnitLimits, kept_by_rank
+from ggdp.sources.codes import text_of_invalid
+from ggdp.sources.counting import SCORE, UNIT, UnitLimits, keep_by_rank
 from ggdp.sources.engine import (
     Dialect,
     Engine,
+    as_frame,
     declared_columns,
-    framed,
-    joined,
+    join_levels,
+    read_kinds,
     require_one_declaration,
     safe_name,
-    with_kinds,
 )
 from ggdp.sources.files import require_columns, require_one_schema
 
@@ -101,10 +101,10 @@ def _rows_of_files(
     files: Files, declared: dict[str, Column | None], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of those files whose numbers come in; runs in a Python worker of an executor."""
-    from ggdp.sources.duckdb_database import connected, json_rows, text_stream
+    from ggdp.sources.duckdb_database import connect, json_rows, text_stream
 
     schema = pa.schema([(safe_name(name), pa.string()) for name in declared])
-    connection = connected()
+    connection = connect()
     try:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
             one = replace(files, paths=files.paths[number : number + 1], headers=files.headers[number : number + 1])
@@ -118,7 +118,7 @@ def _rows_of_files(
         connection.close()
 
 
-def require_told_apart(paths: Sequence[str]) -> None:
+def _require_distinct(paths: Sequence[str]) -> None:
     """Refuse Parquet files with columns whose names differ in case alone: Spark may not tell them apart."""
     import pyarrow.parquet as pq
 
@@ -131,7 +131,7 @@ def require_told_apart(paths: Sequence[str]) -> None:
                 raise ArgumentError("data", [other, name], what)
 
 
-def readable(frame: DataFrame, declared: Mapping[str, Column | None]) -> DataFrame:
+def _replace_invalid(frame: DataFrame, declared: Mapping[str, Column | None]) -> DataFrame:
     """Return declared columns of a frame, under safe names; text that is not valid UTF-8 has no text (`kinds`)."""
     from pyspark.sql import functions
     from pyspark.sql.types import StringType
@@ -140,7 +140,7 @@ def readable(frame: DataFrame, declared: Mapping[str, Column | None]) -> DataFra
         found = functions.col(name)
         if not isinstance(frame.schema[name].dataType, StringType):
             return found
-        text = functions.coalesce(functions.try_validate_utf8(found), functions.lit(unparsable(declared)))
+        text = functions.coalesce(functions.try_validate_utf8(found), functions.lit(text_of_invalid(declared)))
         return functions.when(found.isNotNull(), text).alias(name)
 
     return frame.select(*(column(safe_name(name), declaration) for name, declaration in declared.items()))
@@ -211,7 +211,7 @@ def session() -> SparkSession:
         raise MissingExtraError(message) from None
     try:
         with _starting, quiet():
-            return SparkSession.getActiveSession() or _default_session() or _started()
+            return SparkSession.getActiveSession() or _default_session() or _start()
     except MissingExtraError:
         raise
     except Exception:
@@ -231,7 +231,7 @@ def _default_session() -> SparkSession | None:
     return None
 
 
-def _started() -> SparkSession:
+def _start() -> SparkSession:
     """Start a local session."""
     _require_java()
     from pyspark import SparkConf, SparkContext
@@ -321,21 +321,21 @@ class _Spark(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of PySpark
         return {field.name for field in native.schema.fields if field.dataType.typeName() == "void"}
 
-    def looked_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
         spark, codes = nw.to_native(frame).sparkSession, pa.array(range(len(levels)), pa.int64())
 
         def coded(name: str) -> Any:  # noqa: ANN401 - a frame of PySpark
             return spark.createDataFrame(pa.table({name: pa.array(levels, pa.string()), code: codes}))
 
-        return joined(frame, text, coded)
+        return join_levels(frame, text, coded)
 
-    def kept_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
+    def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         from pyspark.sql import functions as sql
 
         # Each value is hashed with the hash of those before it as the seed. Numbers of Spark have a sign.
         secret = sql.lit(limits.secret - (1 << 63))
         score = sql.xxhash64(secret, sql.col(UNIT).cast("string"), *(sql.col(name) for name in cell))
-        return kept_by_rank(framed(nw.to_native(pairs).withColumn(SCORE, score)), cell, limits)
+        return keep_by_rank(as_frame(nw.to_native(pairs).withColumn(SCORE, score)), cell, limits)
 
     def text(self, value: nw.Expr) -> nw.Expr:
         # A collation of Spark would put different texts in one group.
@@ -379,11 +379,11 @@ class SparkFrame(_OnSpark):
             require_columns(source, columns, names)
             numbered = data.toDF(*(f"p{place}" for place in range(len(names))))
             taken = (numbered[f"p{names.index(column)}"].alias(safe_name(column)) for column in columns)
-            self._frame, self.kinds = with_kinds(SPARK, numbered.select(*taken), columns)
+            self._frame, self.kinds = read_kinds(SPARK, numbered.select(*taken), columns)
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the frame; text that is not valid UTF-8 has no text."""
-        return framed(readable(nw.to_native(self._frame), declared_columns(query, self.kinds)))
+        return as_frame(_replace_invalid(nw.to_native(self._frame), declared_columns(query, self.kinds)))
 
 
 class SparkFiles(_OnSpark):
@@ -395,7 +395,7 @@ class SparkFiles(_OnSpark):
         if files.has_header:
             require_columns(files.named, columns, files.header, by_header=True)
         if files.format == "parquet":
-            require_told_apart(files.paths)
+            _require_distinct(files.paths)
             require_one_schema(files.paths, columns, nulls_fit=False)
         self._session = session()
         self._use(self._session)
@@ -411,4 +411,4 @@ class SparkFiles(_OnSpark):
             return self._parquet.frame(query)
         if self._files.has_header:
             require_one_declaration(query, self.kinds)
-        return framed(read_text(self._session, self._files, declared_columns(query, self.kinds)))
+        return as_frame(read_text(self._session, self._files, declared_columns(query, self.kinds)))

@@ -245,7 +245,7 @@ def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterato
 
 
 @dataclass(slots=True)
-class Found:
+class Irregular:
     """Findings about the records of CSV files. Not private.
 
     `with_line_ends` counts the records that hold a line feed or a carriage return, and `otherwise` all records as they
@@ -261,7 +261,7 @@ class Found:
     backslashes: int = 0
 
 
-def fields_found(path: str, header: Header, text: TextFormat, delimiter: str, found: Found) -> None:
+def count_irregular(path: str, header: Header, text: TextFormat, delimiter: str, found: Irregular) -> None:
     """Count the records of a CSV file and their irregularities. Not private."""
 
     def seen(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -298,10 +298,10 @@ def valid_text(raw: pa.Array | pa.ChunkedArray, instead: str | None, kind: pa.Da
     try:
         return raw.cast(kind)
     except pa.ArrowInvalid:
-        return pa.array([None if value is None else _decoded(value, instead) for value in raw.to_pylist()], kind)
+        return pa.array([None if value is None else _decode(value, instead) for value in raw.to_pylist()], kind)
 
 
-def _decoded(value: bytes, instead: str | None) -> str | None:
+def _decode(value: bytes, instead: str | None) -> str | None:
     """Return bytes as text, or `instead` if they are not valid UTF-8."""
     try:
         return value.decode()
@@ -321,11 +321,11 @@ def _after(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _decoded_chunks(path: str, encoding: str) -> Iterator[bytes]:
     """Yield a file as UTF-8, a chunk at a time."""
-    with _unpacked(path) as opened:
-        yield from _converted(iter(lambda: opened.read(CHUNK), b""), encoding)
+    with _unpack(path) as opened:
+        yield from _convert(iter(lambda: opened.read(CHUNK), b""), encoding)
 
 
-def _converted(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+def _convert(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Return chunks as UTF-8; what is not valid in the encoding is not valid there either."""
     if encoding == "utf-8":
         return chunks
@@ -354,7 +354,7 @@ def _is_packed(path: str) -> bool:
         return opened.read(4).startswith(b"\x1f\x8b" if path.lower().endswith(".gz") else b"\x28\xb5\x2f\xfd")
 
 
-def _unpacked(path: str) -> IO[bytes]:
+def _unpack(path: str) -> IO[bytes]:
     if path.lower().endswith(".gz"):
         return gzip.open(path, "rb")  # type: ignore[return-value]  # a GzipFile is one
     if path.lower().endswith(".zst"):

@@ -137,7 +137,7 @@ class NoiseTask:
         return pa.schema(keys + [pa.field(name, pa.int64()) for name in COUNTS] + covers)
 
 
-def noised(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator[pa.RecordBatch]:
+def add_noise(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator[pa.RecordBatch]:
     """Yield the released rows of one part. Runs on executors."""
     from pyspark import TaskContext
 
@@ -148,7 +148,7 @@ def noised(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator[pa
         raise GgdpError(message)
     source = _source_of(task.source, part)
     released = _every_cell if task.threshold is None else _kept_cells
-    for cells, noisy in released(_checked(batches, part * task.width, task.width), task, part, source):
+    for cells, noisy in released(_check_cells(batches, part * task.width, task.width), task, part, source):
         yield _table(cells, noisy, task)
 
 
@@ -160,7 +160,7 @@ def _source_of(source: Source | None, part: int) -> Source | None:
     return SeededSource(seed=int.from_bytes(digest, "big"))
 
 
-def _checked(batches: Iterable[pa.RecordBatch], first: int, width: int) -> Iterator[pa.RecordBatch]:
+def _check_cells(batches: Iterable[pa.RecordBatch], first: int, width: int) -> Iterator[pa.RecordBatch]:
     """Yield batches after checking that all their cells belong to the part."""
     for batch in batches:
         places = batch.column("cell").to_numpy(zero_copy_only=False) - first

@@ -68,9 +68,9 @@ from ggdp.ledger.chain import EntryReference
 from ggdp.noise.entropy import SECURE, is_private, uniform_integers
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import charged_to, released
-from ggdp.sources.engine import quietly
+from ggdp.sources.engine import hide_errors
 from ggdp.sources.spark import quiet
-from ggdp.tables.executor_noise import NoiseTask, noised
+from ggdp.tables.executor_noise import NoiseTask, add_noise
 from ggdp.tables.output_files import put
 from ggdp.tables.table_manifest import covered, table_manifest
 from ggdp.tables.table_release import ArrowViews, TableRelease, allowance, level_of, tables_of
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
 _PART = re.compile(r"part-(\d{5,})-.*\.parquet")
 
 
-def free(path: str | os.PathLike[str]) -> Path:
+def require_free(path: str | os.PathLike[str]) -> Path:
     """Return the path of a directory that can be created."""
     text = os.fspath(path)
     if "://" in text:
@@ -111,20 +111,20 @@ def free(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def hidden(target: Path) -> Iterator[Path]:
+def hidden_directory(target: Path) -> Iterator[Path]:
     """Make a directory beside the target, and remove it with all it holds."""
-    hidden = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    hidden.mkdir()
+    made = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    made.mkdir()
     try:
-        yield hidden
+        yield made
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-        if hidden.exists():
-            message = f"{hidden} cannot be removed; remove it, and never publish what is in it"
+        shutil.rmtree(made, ignore_errors=True)
+        if made.exists():
+            message = f"{made} cannot be removed; remove it, and never publish what is in it"
             raise GgdpError(message)
 
 
-def tidied(directory: Path, task: NoiseTask) -> tuple[str, ...]:
+def keep_parts(directory: Path, task: NoiseTask) -> tuple[str, ...]:
     """Keep one file for each part, remove all others, and return their names in the order of the cells."""
     import pyarrow.parquet as pq
 
@@ -248,15 +248,15 @@ def release_cells(
     >>> release_cells(counted, task, "table.parquet").rows  # doctest: +SKIP
     4
     """
-    target = free(path)
+    target = require_free(path)
     if false_cells is not None and task.threshold is None:
         raise ArgumentError("false_cells", "a table", "needs a threshold")
     require_committer(counted)
-    with quiet(), hidden(target) as directory:
-        with _followed(counted):
-            noisy = _noised_frame(counted, task, false_cells)
+    with quiet(), hidden_directory(target) as directory:
+        with _follow(counted):
+            noisy = _noise_frame(counted, task, false_cells)
             noisy.write.mode("errorifexists").options(**_WRITER).parquet(f"file://{directory / 'cells'}")
-        names = tidied(directory / "cells", task)
+        names = keep_parts(directory / "cells", task)
         publish(directory / "cells", target)
     return WrittenCells(
         path=target,
@@ -286,7 +286,7 @@ def _is_private(source: Source | None) -> bool:
     return source is None or is_private(source)
 
 
-def _noised_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | None) -> DataFrame:
+def _noise_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | None) -> DataFrame:
     """Return the frame whose evaluation draws the noise; it is used only by the writer."""
     from pyspark.sql import functions
 
@@ -303,7 +303,7 @@ def _noised_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | N
     rows = rows.union(marks).repartitionById(task.files, part)
     if task.threshold is not None:
         rows = rows.sortWithinPartitions("cell")
-    return rows.mapInArrow(partial(noised, task=task), _spark_schema(task))
+    return rows.mapInArrow(partial(add_noise, task=task), _spark_schema(task))
 
 
 def _spark_schema(task: NoiseTask) -> StructType:
@@ -328,7 +328,7 @@ def require_committer(frame: DataFrame) -> None:
 
 
 @contextmanager
-def _followed(frame: DataFrame) -> Iterator[None]:
+def _follow(frame: DataFrame) -> Iterator[None]:
     """Wait, after what is done inside, until no attempt of its tasks is left that could still write a draw."""
     context, group = frame.sparkSession.sparkContext, f"ggdp-{secrets.token_hex(8)}"
     names = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
@@ -398,7 +398,7 @@ class WrittenRelease(ArrowViews):
         table = pq.ParquetDataset([file for file, _ in files], partitioning=None).read().replace_schema_metadata(None)
         noisy = released(table["noisy_count"].to_numpy(), self.plan.described_mechanism, self.guarantee)
         entry = self.manifest.get("ledger")
-        release = charged_to(_adjusted(noisy, self.request), None if entry is None else EntryReference(**entry))
+        release = charged_to(_adjust(noisy, self.request), None if entry is None else EntryReference(**entry))
         keys = table.select(list(self.request.by[0])).combine_chunks()
         tables = tables_of(release, self.plan, [keys], self.cut)
         return TableRelease(plan=self.plan, release=release, tables=tables, cut=self.cut)
@@ -457,7 +457,7 @@ def release_on_executors(
     sake of probabilistic DP is not done there, so approximate DP is what is left of it.
     """
     plan = prepared.plan
-    written = quietly(prepared.name, lambda: _written(prepared, cut))
+    written = hide_errors(prepared.name, lambda: _write_cells(prepared, cut))
     guarantee = plan.guarantee.after_postprocessing() if written.private else None
     try:
         manifest = _manifest(written, plan, guarantee, cut, entry)
@@ -488,7 +488,7 @@ def _noise_task(plan: TablePlan, bits: Source) -> NoiseTask:
     )
 
 
-def _written(prepared: ExecutorRelease, cut: Sequence[CutCount]) -> WrittenCells:
+def _write_cells(prepared: ExecutorRelease, cut: Sequence[CutCount]) -> WrittenCells:
     """Draw on the executors and write, false cells included."""
     plan, counted, task = prepared.plan, prepared.counted, replace(prepared.task, allowance=allowance(cut, 0))
     assert plan.out is not None
@@ -540,7 +540,7 @@ def _manifest(
         "parts": [{"url": f"{written.path.name}/{name}", "sha256": digest} for name, digest in sums.items()],
     }
     # The values are on disk: all else that a manifest says is said by a release of none of them.
-    empty = _adjusted(released(np.empty(0, dtype=np.int64), plan.described_mechanism, guarantee), plan.request)
+    empty = _adjust(released(np.empty(0, dtype=np.int64), plan.described_mechanism, guarantee), plan.request)
     manifest = table_manifest(plan, charged_to(empty, entry), files=[file], cut=cut)
     manifest["values"]["shape"] = [_rows(written) if written.rows is None else written.rows]
     return manifest
@@ -553,5 +553,5 @@ def _rows(written: WrittenCells) -> int:
     return sum(pq.read_metadata(written.path / name).num_rows for name in written.files)
 
 
-def _adjusted(release: Release, request: TableRequest) -> Release:
+def _adjust(release: Release, request: TableRequest) -> Release:
     return clip(release, lower=0) if request.nonnegative else release

@@ -15,7 +15,7 @@ from ggdp.errors import ArgumentError, SourceError
 from ggdp.noise.entropy import is_private, random_words
 from ggdp.releases.adjustments import clip, fit_total
 from ggdp.releases.release import charged_to, released
-from ggdp.sources.counting import crowded
+from ggdp.sources.counting import count_crowded
 from ggdp.sources.query import CountQuery, open_source
 from ggdp.tables.executor_release import ExecutorRelease, WrittenRelease, release_on_executors
 from ggdp.tables.request import MOST_IN_MEMORY, TableRequest, too_many_cells
@@ -136,7 +136,7 @@ def _cut(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) 
     if plan.cut is None:
         return ()
     marginals = tuple(query.marginals[table] for table in plan.cut.tables)
-    answers = opened.answer(replace(query, marginals=marginals), crowded)
+    answers = opened.answer(replace(query, marginals=marginals), count_crowded)
     return plan.cut.released([int(answer.column(0)[0].as_py()) for answer in answers], bits)
 
 

@@ -41,14 +41,14 @@ from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.sources.codes import binned
+from ggdp.sources.codes import bin_codes
 from ggdp.sources.counting import clamped_totals, keys
-from ggdp.sources.duckdb_database import connected, json_problems
-from ggdp.sources.engine import quietly
-from ggdp.sources.files import found_files, headers_in_errors
+from ggdp.sources.duckdb_database import connect, json_problems
+from ggdp.sources.engine import hide_errors
+from ggdp.sources.files import find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
 from ggdp.sources.query import CountQuery, open_source
-from ggdp.sources.text_files import Found, fields_found
+from ggdp.sources.text_files import Irregular, count_irregular
 from ggdp.tables.request import MOST_IN_MEMORY, CheckArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
@@ -310,14 +310,14 @@ class TextCheck:
 
 def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     """Return how the records of text files were read; None for anything else."""
-    files = found_files(data, text) if isinstance(data, str | os.PathLike) else None
+    files = find_files(data, text) if isinstance(data, str | os.PathLike) else None
     if files is None or files.format == "parquet":
         return None
-    return quietly(files.named, lambda: (_csv_check if files.has_header else _json_check)(files))
+    return hide_errors(files.named, lambda: (_csv_check if files.has_header else _json_check)(files))
 
 
 def _json_check(files: Files) -> TextCheck:
-    connection = connected()
+    connection = connect()
     try:
         records, invalid, others, several = json_problems(connection, files)
     finally:
@@ -367,9 +367,9 @@ def _lines_advice(files: Files, several: int, *, blank: bool = False) -> list[st
 
 
 def _csv_check(files: Files) -> TextCheck:
-    found = Found()
+    found = Irregular()
     for path, header in zip(files.paths, files.headers, strict=True):
-        fields_found(path, header, files.text, files.delimiter, found)
+        count_irregular(path, header, files.text, files.delimiter, found)
     advice = []
     if found.invalid:
         advice.append(_encoding_advice(files))
@@ -602,7 +602,9 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
     def others(found: Frame) -> Frame:
         if column.kind != "bins":
             return found
-        return found.filter(binned(nw.col("t0"), "text", probe, nw.String(), source.engine.dialect) == probe.other_code)
+        return found.filter(
+            bin_codes(nw.col("t0"), "text", probe, nw.String(), source.engine.dialect) == probe.other_code
+        )
 
     table = _aggregated(source, Domain([Column(name=column.name)]), others)
     known = set(column.texts)

@@ -388,13 +388,13 @@ def test_another_way_of_committing_files_is_refused(spark, tmp_path):
 def test_a_path_that_somebody_makes_meanwhile_is_refused(spark, tmp_path, monkeypatch):
     from ggdp.tables import executor_release
 
-    tidied = executor_release.tidied
+    tidied = executor_release.keep_parts
 
     def makes_it(folder, plan):
         (tmp_path / "x.parquet").mkdir()
         return tidied(folder, plan)
 
-    monkeypatch.setattr(executor_release, "tidied", makes_it)
+    monkeypatch.setattr(executor_release, "keep_parts", makes_it)
     with pytest.raises(ArgumentError, match="exists"):
         release_cells(frame(spark, {}), columns=keys(9), path=tmp_path / "x.parquet")
     assert os.listdir(tmp_path) == ["x.parquet"]

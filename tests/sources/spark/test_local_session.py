@@ -15,7 +15,7 @@ from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.sources import spark as engine
-from ggdp.sources.files import found_files
+from ggdp.sources.files import find_files
 from ggdp.sources.query import CountQuery, open_source
 
 DECLARED = Column(name="x", levels=["1"])
@@ -29,7 +29,7 @@ def spark():
 def read(spark, path, columns):
     declared = dict.fromkeys(columns, DECLARED)
     with engine.quiet():
-        return [tuple(row) for row in engine.read_text(spark, found_files(path), declared).collect()]
+        return [tuple(row) for row in engine.read_text(spark, find_files(path), declared).collect()]
 
 
 def test_a_csv_record_is_one_row_of_text_whatever_is_in_it(spark, tmp_path):
