@@ -1,15 +1,4 @@
-r"""Time stamps of an engine compared with edges, exactly: each in its own unit, those with a time zone in UTC.
-
-========  ==========================================================
-tick      a whole number of the column's unit: a day, s, ms, us, ns
-ceiling   the first tick that is not before an edge
-========  ==========================================================
-
-Claim. A value v, which is a tick, is at or after an edge e if and only if it is at or after the ceiling of e. A ceiling
-after the last tick of the year 9999 is reached by what is after that tick alone. Nothing is cast but literals, which
-the declaration alone decides, so no value can make a query fail.
-
-What the values of a column mean, the same on every engine: kinds of columns, canonical texts and bins.
+r"""What the values of a column mean, the same on every engine: kinds of columns, canonical texts, bins and codes.
 
 A column of data has a *kind*, which its schema alone decides; a declared column (`ggdp.domain.column`) has one as well.
 
@@ -68,13 +57,24 @@ declared. An empty field of a CSV file is null, quoted or not. In open columns n
 
 Claim. Each row has one code or none in every column, and which one depends on that row alone. So it is in one cell of a
 marginal, or in none: this is all that sensitivities need.
+
+**Time stamps** are compared with edges exactly, each in its own unit, those with a time zone in UTC:
+
+========  ==========================================================
+tick      a whole number of the column's unit: a day, s, ms, us, ns
+ceiling   the first tick that is not before an edge
+========  ==========================================================
+
+Claim. A value v, which is a tick, is at or after an edge e if and only if it is at or after the ceiling of e. A ceiling
+after the last tick of the year 9999 is reached by what is after that tick alone. Nothing is cast but literals, which
+the declaration alone decides, so no value can make a query fail.
 """
 
 from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 
@@ -83,8 +83,6 @@ from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
     from ggdp.domain.column import Column
     from ggdp.sources.engine import Dialect
@@ -115,19 +113,6 @@ def time_conditions(
         return value >= _literal(ceiling, dtype, dialect)
 
     return [reaches(edge) for edge in edges]
-
-
-def require_exact_times(name: str, kind: pa.DataType) -> None:
-    """Refuse time stamps of a Parquet file that engines convert when they read them, and fail where one is large."""
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
-        raise ArgumentError(
-            "column",
-            name,
-            f"is of type {kind}, which is not read safely from Parquet files: write it in microseconds, or read the "
-            "file with pyarrow or polars and pass the table",
-        )
 
 
 def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
@@ -172,6 +157,9 @@ _TIME = rf"^{periods.ISO}\z"
 _SMALL_ZERO = r"^[+-]?0[eE][+-]?[0-9]+\z"
 _TRUE, _FALSE = r"^[tT][rR][uU][eE]\z", r"^[fF][aA][lL][sS][eE]\z"
 _INT64 = 2.0**63
+
+# Values as numbers or times, and whether they pass each edge, where the declaration alone does not decide that.
+_Conditions: TypeAlias = "tuple[nw.Expr, list[nw.Expr | bool]]"
 
 
 def kind_of(dtype: nw.dtypes.DType) -> str:
@@ -278,7 +266,10 @@ def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType,
     if kind == "boolean" or (kind in ("integer", "float") and column.dated):
         # No truth is a number, and no number is a time.
         return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(nw.lit(other)).cast(nw.Int64)
-    read, passed = (_times if column.dated else _numbers)(value, kind, column.edges or (), dtype, dialect)
+    if column.dated:
+        read, passed = _times(value, kind, column, dtype, dialect)
+    else:
+        read, passed = _numbers(value, kind, column, dtype)
     codes = [other, *range(bins), other]
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
     first = sum(1 for condition in passed if condition is True)
@@ -288,25 +279,19 @@ def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType,
     return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(unread).cast(nw.Int64)
 
 
-def _numbers(
-    value: nw.Expr,
-    kind: str,
-    edges: Sequence[Any],
-    dtype: nw.dtypes.DType,
-    dialect: Dialect,  # noqa: ARG001 - numbers are compared alike everywhere
-) -> tuple[nw.Expr, list[nw.Expr | bool]]:
+def _numbers(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) -> _Conditions:
     """Return values as numbers, null if they are not, and whether they reach each bin and pass the last one."""
+    edges: Sequence[Any] = column.edges or ()
     if kind == "integer":
         return value, _integer_conditions(value, edges, dtype)
-    number = _float(value, kind)
+    number = text_as_float(value) if kind in ("text", "object") else value.cast(nw.Float64)
     passed: list[nw.Expr | bool] = [(number >= edge) if edge > -math.inf else True for edge in edges[:-1]]
     return number, [*passed, (number > edges[-1]) if edges[-1] < math.inf else False]
 
 
-def _times(
-    value: nw.Expr, kind: str, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
-) -> tuple[nw.Expr, list[nw.Expr | bool]]:
+def _times(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> _Conditions:
     """Return values as times, null if they are not, and whether they reach each bin and the end of the last one."""
+    edges: Sequence[Any] = column.edges or ()
     if kind in ("date", "datetime"):
         return value, time_conditions(value, edges, dtype, dialect)
     text = value.cast(nw.String)
@@ -314,12 +299,11 @@ def _times(
     return time, [(time >= periods.time_text(edge)) if periods.is_time(edge) else edge < 0 for edge in edges]
 
 
-def _float(value: nw.Expr, kind: str) -> nw.Expr:
-    if kind in ("text", "object"):
-        text = value.cast(nw.String)
-        # Arrow reads no plus sign.
-        return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
-    return value.cast(nw.Float64)
+def text_as_float(text: nw.Expr) -> nw.Expr:
+    """Return text as floats; null if it is not a number."""
+    text = text.cast(nw.String)
+    # Arrow reads no plus sign.
+    return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
 
 
 def _integer_conditions(value: nw.Expr, edges: Sequence[float], dtype: nw.dtypes.DType) -> list[nw.Expr | bool]:

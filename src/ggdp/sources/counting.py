@@ -1,4 +1,23 @@
-"""At most M cells of every unit, chosen uniformly by a keyed hash of the engine that counts.
+"""Counting the non-empty cells of a marginal inside an engine, and at most M cells of every unit.
+
+======  ==============================================================================================================
+stage   what it does
+======  ==============================================================================================================
+1       takes the needed columns, bins numbers, and groups by raw values, so that the cost is that of a plain group-by
+2       finds canonical texts and joins them with the frame of levels, a code for each column, one index for each cell
+3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
+======  ==============================================================================================================
+
+Statistics are sums of whole numbers beside the count (`ggdp.sources.measures`): each row, or each unit in a cell, has a
+step or none, and its terms are added up in the same stages. Rows are not grouped first where an engine has a faster
+query of its own for a marginal (`Engine.direct_cells`).
+
+Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures
+``m0``, ...), so that no name of a table can collide with another.
+
+**Units.** With a column of units the rows are not grouped first either: each is given its cell, of the distinct pairs
+of units and cells some are kept, chosen uniformly by a keyed hash of the engine that counts, and the units in each
+cell, or their rows, are counted. `kept_cells` is the relation of these pairs, `cells` its sums.
 
 ========  =======================================================================================
 M         most cells that a unit keeps in a marginal (`max_cells`)
@@ -10,11 +29,11 @@ R         most rows of a unit that are counted in a cell, where rows are counted
 
 Three steps, each a relation that the next one reads:
 
-1. `pairs` makes one row for each distinct pair of unit and cell, with what it carries: `ROWS`, the rows of the unit
+1. `_pairs` makes one row for each distinct pair of unit and cell, with what it carries: `ROWS`, the rows of the unit
    there, at most R, where rows are counted; and values of the unit there, aggregated from its own rows (`PairValue`).
 2. `Dialect.keep_pairs` keeps those with the M least scores of each unit, ties by the cell, with all their columns. It
    ends in `keep_by_rank` or `keep_in_memory`, or is one query of its own. This is the only step that bounds units.
-3. `ggdp.sources.counting` adds up by cell. What reads the second relation sees at most M rows of each unit.
+3. `_add_up` adds up by cell. What reads the second relation sees at most M rows of each unit.
 
 Claim. Which cells a unit keeps is a function of the secret, of that unit's text and of that unit's own set of cells,
 and what it adds to each of them is 1, or min(its rows there, R): so with the key fixed, adding or removing all rows of
@@ -28,27 +47,6 @@ rests on scores behaving like independent uniform numbers, which is tested on ev
 keeps all of them. What is promised is one law on every engine, and for one engine, key and version the same cells in
 every pass over the data, whatever the type of the column of units, as long as its texts are the same. Different
 engines keep different cells.
-
-Counting the non-empty cells of a marginal inside an engine, in three stages.
-
-======  ==============================================================================================================
-stage   what it does
-======  ==============================================================================================================
-1       takes the needed columns, bins numbers, and groups by raw values, so that the cost is that of a plain group-by
-2       finds canonical texts and joins them with the frame of levels, a code for each column, one index for each cell
-3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
-======  ==============================================================================================================
-
-Statistics are sums of whole numbers beside the count (`ggdp.sources.measures`, `exact_sums`): each row, or each
-unit in a cell, has a step or none, and its terms are added up in the same stages.
-
-With a column of units the rows are not grouped first: each is given its cell, of the distinct pairs of units and cells
-some are kept (`ggdp.sources.counting`), and the units in each cell, or their rows, are counted.
-`kept_cells` is the relation of these pairs, `cells` its sums. Nor are rows grouped first where an engine has a faster
-query of its own for a marginal (`Engine.direct_cells`).
-
-Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures
-``m0``, ...), so that no name of a table can collide with another.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Tables of pyarrow, counted in memory.
+"""Tables of pyarrow and frames of pandas, counted in memory by Arrow; frames of polars, counted by polars.
 
-Frames of pandas, converted to Arrow and counted as Arrow tables.
-
-Most columns are taken over without a copy. A column of Python objects has no type of its own, and the type of
+Most columns of pandas are taken over without a copy. A column of Python objects has no type of its own, and the type of
 categories follows from which there are, so that these values are read one by one, as the declared column would have
 them (see `ggdp.sources.codes`): as texts, or as codes of bins.
-
-Frames of polars, eager and lazy, counted by polars.
 """
 
 from __future__ import annotations
@@ -43,7 +39,8 @@ from ggdp.sources.files import require_columns
 from ggdp.sources.measures import number_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from ggdp.domain.column import Column
     from ggdp.sources.engine import Frame
@@ -72,7 +69,7 @@ class ArrowTable(Engine):
 
     name, dialect = "pyarrow", ARROW
 
-    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - pyarrow is untyped
+    def __init__(self, source: str, data: Any, columns: Sequence[str], _: Path | None = None) -> None:  # noqa: ANN401 - pyarrow is untyped
         require_columns(source, columns, data.column_names)
         taken = pa.table({safe_name(column): data[column] for column in columns})
         self._frame, self.kinds = read_kinds(ARROW, _plain(taken), columns)
@@ -108,7 +105,7 @@ class PandasFrame(Engine):
 
     name, dialect = "pandas", ARROW
 
-    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - pandas is untyped
+    def __init__(self, source: str, data: Any, columns: Sequence[str], _: Path | None = None) -> None:  # noqa: ANN401 - pandas is untyped
         require_columns(source, columns, list(data.columns))
         self._data, empty = data, data.iloc[:0]
         # The Arrow types follow from the pandas types alone.
@@ -127,7 +124,8 @@ class PandasFrame(Engine):
         for name in dict.fromkeys(summed.measure.column for summed in query.measured):
             dtype = self._data[name].dtype
             if _of_objects(dtype) or _of_categories(dtype):
-                frame = as_frame(nw.to_native(frame).append_column(number_name(name), _numbers(self._data[name])))
+                floats = _read_each(self._data[name], _numbers)
+                frame = as_frame(nw.to_native(frame).append_column(number_name(name), floats))
         return frame
 
 
@@ -149,16 +147,21 @@ def _type(empty: Any) -> pa.DataType:  # noqa: ANN401 - a pandas series without 
 
 
 def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a pandas series
-    if _of_categories(series.dtype):
-        codes = series.cat.codes.to_numpy()
-        return _read(series.cat.categories, column).take(pa.array(codes, mask=codes < 0))
-    if _of_objects(series.dtype):
-        return _read(series, column)
-    try:
-        return pa.Array.from_pandas(series)
-    except UnicodeEncodeError:
-        # Text in Python's own strings may hold half of a surrogate pair, which is not text elsewhere.
-        return _read(series, column)
+    if not _of_categories(series.dtype) and not _of_objects(series.dtype):
+        try:
+            return pa.Array.from_pandas(series)
+        except UnicodeEncodeError:
+            # Text in Python's own strings may hold half of a surrogate pair, which is not text elsewhere.
+            pass
+    return _read_each(series, lambda values: _read(values, column))
+
+
+def _read_each(series: Any, read: Callable[[Iterable[Any]], pa.Array]) -> pa.Array:  # noqa: ANN401 - a pandas series
+    """Return what is read of the Python values of a series; of its categories each is read once."""
+    if not _of_categories(series.dtype):
+        return read(series)
+    codes = series.cat.codes.to_numpy()
+    return read(series.cat.categories).take(pa.array(codes, mask=codes < 0))
 
 
 def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
@@ -169,15 +172,8 @@ def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
     return pa.array([_text(value, instead) for value in values], pa.string())
 
 
-def _numbers(series: Any) -> pa.Array:  # noqa: ANN401 - a pandas series
+def _numbers(values: Iterable[Any]) -> pa.Array:
     """Return Python values as floats; null if they are not numbers."""
-    if _of_categories(series.dtype):
-        codes = series.cat.codes.to_numpy()
-        return _numbers_of(series.cat.categories).take(pa.array(codes, mask=codes < 0))
-    return _numbers_of(series)
-
-
-def _numbers_of(values: Iterable[Any]) -> pa.Array:
     return pa.array([None if _is_null(value) else _float(value) for value in values], pa.float64())
 
 
@@ -285,7 +281,7 @@ class PolarsFrame(Engine):
 
     name, dialect = "polars", POLARS
 
-    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - polars is untyped
+    def __init__(self, source: str, data: Any, columns: Sequence[str], _: Path | None = None) -> None:  # noqa: ANN401 - polars is untyped
         import polars as pl
 
         if tuple(map(int, pl.__version__.split(".")[:2])) < OLDEST:

@@ -1,8 +1,16 @@
-"""Temporary files of an engine, for rows that do not fit in memory: none, unless a directory is configured.
+"""A private DuckDB database in memory, and files as relations of it.
 
-Rows of private data are written to disk only into a directory that was configured for them, `GGDP_TEMP_DIR` or
-`temp_dir`, since what is deleted can often be recovered and a process can be killed at any time. Inside it each process
-has a directory of its own that only its user can read, and that is removed
+Parquet files are read by DuckDB, by their own types, and columns are taken by their places. CSV files and lines of JSON
+come as streams of Arrow batches (`ggdp.sources.text_files`), about which DuckDB knows nothing but the schema.
+
+Claim. Which row of a relation is which row of the data does not depend on other rows. Parquet files hold statistics of
+their row groups, by which an optimizer may decide an expression for all rows of a group at once; writers leave NaN out
+of them, so that one NaN would be read by its neighbours' values. Here no optimizer may use statistics or put a filter
+into a scan (`NO_STATISTICS`).
+
+**Temporary files.** Rows of private data that do not fit in memory are written to disk only into a directory that was
+configured for them, `GGDP_TEMP_DIR` or `temp_dir`, since what is deleted can often be recovered and a process can be
+killed at any time. Inside it each process has a directory of its own that only its user can read, and that is removed
 
 - when the process ends, and when it is killed, whatever the signal, by a small process that waits for its end;
 - when the machine stops, by the next process that uses the same directory.
@@ -10,25 +18,10 @@ has a directory of its own that only its user can read, and that is removed
 An encrypted disk is the right place. DuckDB's own encryption of temporary files is not used: the random numbers of the
 library that its Python package contains are not suitable for keys.
 
-A private DuckDB database in memory, and Arrow batches as relations of it.
-
-Claim. Which row of a relation is which row of the data does not depend on other rows. Parquet files hold statistics of
-their row groups, by which an optimiser may decide an expression for all rows of a group at once; writers leave NaN out
-of them, so that one NaN would be read by its neighbours' values. Here no optimiser may use statistics or put a filter
-into a scan (`NO_STATISTICS`).
-
 References
 ----------
-Apache Parquet, ``parquet.thrift``, `ColumnOrder` (NaN in statistics).
-
-Files as relations of a private DuckDB database.
-
-Parquet files are read by DuckDB, by their own types, and columns are taken by their places. CSV files and lines of JSON
-come as streams of Arrow batches (`ggdp.sources.text_files`), about which DuckDB knows nothing but the schema.
-
-References
-----------
-DuckDB 2.0, "JSON Processing Functions" and "Reading and Writing Parquet Files" (parameters).
+Apache Parquet, ``parquet.thrift``, `ColumnOrder` (NaN in statistics). DuckDB 2.0, "JSON Processing Functions" and
+"Reading and Writing Parquet Files" (parameters).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""SQL for DuckDB, where narwhals has no expression or a slower one.
+"""Engines that count in a private DuckDB database: files, DuckDB relations, and ibis tables on DuckDB.
 
-Engines that count in a private DuckDB database: files, DuckDB relations, and ibis tables on DuckDB.
+SQL stands where narwhals has no expression, or a slower one.
 """
 
 from __future__ import annotations
@@ -282,9 +282,9 @@ def _require_distinct(names: Sequence[str]) -> None:
 class DuckdbFiles(_PrivateDatabase):
     """Files."""
 
-    def __init__(self, files: Files, columns: Sequence[str], temp_dir: Path | None = None) -> None:
+    def __init__(self, source: str, data: Files, columns: Sequence[str], temp_dir: Path | None = None) -> None:
         super().__init__(temp_dir)
-        self._files = files
+        self._files = files = data
         self.empty_is_null = files.has_header
         # Whether DuckDB reads Parquet files, and not Arrow, which takes several times as long.
         self._reads_parquet = files.format == "parquet"
@@ -292,13 +292,13 @@ class DuckdbFiles(_PrivateDatabase):
         if files.format == "parquet":
             import pyarrow.parquet as pq
 
-            require_columns(files.named, columns, pq.read_schema(files.paths[0]).names)
+            require_columns(source, columns, pq.read_schema(files.paths[0]).names)
             require_one_schema(files.paths, columns, nulls_fit=True)
             relation = duckdb_database.parquet(self._connection, files, columns)
             self._frame, self.kinds = read_kinds(DUCKDB, relation, columns)
         else:
             if files.has_header:
-                require_columns(files.named, columns, files.header, by_header=True)
+                require_columns(source, columns, files.header, by_header=True)
             self.kinds = dict.fromkeys(columns, "text")
 
     def frame(self, query: CountQuery) -> Frame:

@@ -1,4 +1,4 @@
-"""Interface between tables and the libraries that hold the data: how an engine counts.
+"""What an engine is, and what all engines share: frames of every library by narwhals, and errors that quote no data.
 
 =========  ========================================================================================================
 `Engine`   data that has been opened: the kinds of its columns, and a frame of its rows for each query
@@ -8,25 +8,21 @@
 ===================  =================================================================  ==========================
 engine               data                                                               dialect
 ===================  =================================================================  ==========================
-`DuckdbFiles`        files, read into a private DuckDB database; rows of Parquet        `duckdb.dialect.DUCKDB`
-                     files from their dictionaries if these are small (`parquet_cells`)
-`DuckdbRelation`     DuckDB relations, streamed into a private database                 `duckdb.dialect.DUCKDB`
-`IbisTable`          ibis tables on DuckDB, likewise                                    `duckdb.dialect.DUCKDB`
-`ArrowTable`         pyarrow tables                                                     `arrow.ARROW`
-`PandasFrame`        pandas frames, converted to Arrow                                  `arrow.ARROW`
-`PolarsFrame`        polars frames, eager and lazy                                      `polars.POLARS`
-`SparkFrame`         PySpark frames                                                     `spark.sources.SPARK`
-`SparkFiles`         files, read by a Spark session                                     `spark.sources.SPARK`
+`DuckdbFiles`        files, read into a private DuckDB database; rows of Parquet        `duckdb_engine.DUCKDB`
+                     files from their dictionaries if these are small (`parquet_dictionaries`)
+`DuckdbRelation`     DuckDB relations, streamed into a private database                 `duckdb_engine.DUCKDB`
+`IbisTable`          ibis tables on DuckDB, likewise                                    `duckdb_engine.DUCKDB`
+`ArrowTable`         pyarrow tables                                                     `dataframes.ARROW`
+`PandasFrame`        pandas frames, converted to Arrow                                  `dataframes.ARROW`
+`PolarsFrame`        polars frames, eager and lazy                                      `dataframes.POLARS`
+`SparkFrame`         PySpark frames                                                     `spark.SPARK`
+`SparkFiles`         files, read by a Spark session                                     `spark.SPARK`
 ===================  =================================================================  ==========================
 
-An engine finds columns by exact names in the whole schema and renames them (`frames.safe_name`). Between a lazy frame
-and the counting it puts a barrier: no condition of ours is moved into the scan of a file, where statistics could decide
-it for many rows at once.
-
-Frames of every library by narwhals: safe names, exact text, and errors that quote no data.
-
-Columns have names of our own (`safe_name`): names of data may mean something to an engine, be a pattern, have a dot in
-them, or differ in case alone, which some engines do not see.
+An engine finds columns by exact names in the whole schema and renames them (`safe_name`): names of data may mean
+something to an engine, be a pattern, have a dot in them, or differ in case alone, which some engines do not see.
+Between a lazy frame and the counting it puts a barrier: no condition of ours is moved into the scan of a file, where
+statistics could decide it for many rows at once.
 """
 
 from __future__ import annotations
@@ -47,6 +43,7 @@ from ggdp.sources.text_files import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
+    from pathlib import Path
 
     from ggdp.domain.column import Column
     from ggdp.sources.counting import MarginalQuery, UnitLimits
@@ -73,7 +70,7 @@ class Dialect(Protocol):
         ...
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
-        """Return those of distinct pairs of unit and cell that are counted, with all columns (`contributions`)."""
+        """Return those of distinct pairs of unit and cell that are counted, with all columns (`counting`)."""
         ...
 
     def text(self, value: nw.Expr) -> nw.Expr:
@@ -111,6 +108,10 @@ class Engine(Protocol):
     kinds: dict[str, str]
     empty_is_null: bool = False
     has_executors: bool = False
+
+    def __init__(self, source: str, data: Any, columns: Sequence[str], temp_dir: Path | None = None) -> None:  # noqa: ANN401
+        """Open some columns of data, a frame or `Files`; errors name the source. No row is read."""
+        ...
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the rows of the columns of a query."""

@@ -1,6 +1,4 @@
-"""Hints for a source that cannot be opened, from its name and schema alone.
-
-Files as sources: their names and formats, the header of CSV files, the types of Parquet files.
+"""Files as sources: their names and formats, the header of CSV files, the types of Parquet files, and hints in errors.
 
 What is found here depends on names of files, on their metadata in the file system, and on their schemas, which a CSV
 file has in its header; never on a record. A file is read once, however many names of it a pattern finds: a row that is
@@ -19,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from ggdp.errors import ArgumentError
-from ggdp.sources.codes import require_exact_times
 from ggdp.sources.text_files import Header, TextFormat, read_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import pyarrow as pa
+    from collections.abc import Iterator, Sequence
 
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -140,6 +138,11 @@ _PACKED = (".gz", ".zst")
 _MARK, _LEAST = b"PAR1", 12
 # Of the widest decimal that DuckDB and Spark have.
 _DIGITS = 38
+# Types, apart from UUIDs, that the two readers of Parquet files read alike.
+_EXACT = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_string,
+    pa.types.is_date32, pa.types.is_timestamp, pa.types.is_null,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,9 +243,6 @@ def require_one_schema(files: Sequence[str], columns: Sequence[str], *, nulls_fi
     An engine would read all of them by the type of the first one, and fail or not by what the values of the others are.
     With `nulls_fit`, a column of nulls alone, which has no type of its own, goes with every other.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     known: dict[str, tuple[pa.DataType, str]] = {}
     for path in files:
         schema = pq.read_schema(path)
@@ -260,35 +260,27 @@ def require_one_schema(files: Sequence[str], columns: Sequence[str], *, nulls_fi
 
 def _require_exact(path: str, schema: pa.Schema, name: str) -> None:
     """Refuse a column of a type that the two readers of Parquet files do not read alike."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     kind = _plain(schema, name)
-    require_exact_times(name, kind)
+    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
+        # Engines convert these when they read them, and fail where one is large.
+        raise ArgumentError(
+            "column",
+            name,
+            f"is of type {kind}, which is not read safely from Parquet files: write it in microseconds, or read the "
+            "file with pyarrow or polars and pass the table",
+        )
     if pa.types.is_decimal(kind) and kind.precision > _DIGITS:
         raise ArgumentError("column", name, f"is of type {kind}, of more than {_DIGITS} digits: cast it first")
     if pa.types.is_timestamp(kind):
         columns = pq.ParquetFile(path).schema
         if any(c.path == name and c.physical_type == "INT96" for c in map(columns.column, range(len(columns)))):
             raise ArgumentError("column", name, "holds INT96 time stamps, an old format: write them in microseconds")
-    if not any(known(kind) for known in _exact_types()):
+    if not isinstance(kind, pa.UuidType) and not any(known(kind) for known in _EXACT):
         raise ArgumentError("column", name, f"is of type {kind}, which is not counted: cast it to text or integers")
-
-
-def _exact_types() -> tuple[Callable[[pa.DataType], bool], ...]:
-    import pyarrow as pa
-
-    kinds = pa.types
-    return (
-        kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean, kinds.is_string, kinds.is_date32,
-        kinds.is_timestamp, kinds.is_null, lambda kind: isinstance(kind, pa.UuidType),
-    )  # fmt: skip
 
 
 def _plain(schema: pa.Schema, name: str) -> pa.DataType:
     """Return the type of a column, without what Arrow adds to the types of Parquet files."""
-    import pyarrow as pa
-
     found = schema.field(name).type
     found = found.value_type if pa.types.is_dictionary(found) else found
     return pa.string() if pa.types.is_large_string(found) or pa.types.is_string_view(found) else found

@@ -1,4 +1,4 @@
-"""Values of a column as whole steps of its public range, the same on every engine.
+"""Values of a column as whole steps of its public range, and their exact sums, the same on every engine.
 
 =========  ==============================================================================================
 lo, g, N   lower end of the range, step, and number of steps (`ggdp.domain.value_range`)
@@ -34,11 +34,10 @@ sum    the sum of r = min(max(floor(x f + 1/2), -R), R), R = max(|lo|, |hi|) / g
 Claim. The step of a row depends on that row alone, and the value of a unit on the rows of that unit in the cell alone,
 in any order: integers are added up, and no float is.
 
-Exact sums of whole numbers, also on engines that add in 64 bits.
-
-DuckDB adds 64-bit integers in 128 bits (`Dialect.wide_sums`), which hold the sums of 2^64 squares. On other engines a
-number a from 0 to N is h B + l with the digits h and l, both below B or, for h, at most N / B. The sums of the digits
-over all rows, and of their products, give the sums of a and of a^2:
+**Sums** are exact, also on engines that add in 64 bits. DuckDB adds 64-bit integers in 128 bits (`Dialect.wide_sums`),
+which hold the sums of 2^64 squares. On other engines a number a from 0 to N is h B + l with the digits h and l, both
+below B or, for h, at most N / B. The sums of the digits over all rows, and of their products, give the sums of a and of
+a^2:
 
     sum a = B sum h + sum l,    sum a^2 = B^2 sum h^2 + 2 B sum h l + sum l^2.
 
@@ -58,7 +57,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from ggdp.errors import ArgumentError
-from ggdp.sources.codes import NUMBER
+from ggdp.sources.codes import text_as_float
 from ggdp.sources.engine import safe_name
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ if TYPE_CHECKING:
 PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 
 _KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
-_NUMBER = rf"^{NUMBER}\z"
 # Integers that 64 bits with a sign hold, and ends of ranges for which floats find the same steps.
 _INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 _EXACT = 2**51
@@ -136,11 +134,7 @@ def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr
         value = nw.col(safe_name(measure.column))
     if kind == "boolean":
         return nw.when(value).then(nw.lit(1.0)).when(~value).then(nw.lit(0.0))
-    if kind in ("text", "object", "decimal"):
-        text = value.cast(nw.String)
-        # Arrow reads no plus sign.
-        return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
-    return value.cast(nw.Float64)
+    return text_as_float(value) if kind in ("text", "object", "decimal") else value.cast(nw.Float64)
 
 
 def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:

@@ -5,8 +5,8 @@ Spark, and only non-empty cells leave it. Errors name the request and the schema
 
 References
 ----------
-`ggdp.sources.codes` says what values mean, `cells` how they are counted, `contributions` which cells of a unit
-are kept, `protocol` what an engine is.
+`ggdp.sources.codes` says what values mean, `counting` how they are counted and which cells of a unit are kept, `engine`
+what an engine is.
 """
 
 from __future__ import annotations
@@ -34,39 +34,26 @@ from ggdp.sources.spark import SparkFiles, SparkFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from ggdp.domain.table_domain import Domain
     from ggdp.sources.engine import Engine, Frame
-    from ggdp.sources.files import Files
     from ggdp.sources.measures import SummedMeasure
     from ggdp.sources.text_files import TextFormat
 
 
-# The library of a frame, by what narwhals calls it.
-_LIBRARIES = {
-    "pandas": "pandas",
-    "polars": "polars",
-    "pyarrow": "pyarrow",
-    "duckdb": "duckdb",
-    "ibis": "ibis",
-    "pyspark": "spark",
-    "pyspark[connect]": "spark",
-}
-_ENGINES: dict[str, Callable[[str, Any, Sequence[str], Path | None], Engine]] = {
-    "pandas": lambda name, data, columns, _: PandasFrame(name, data, columns),
-    "polars": lambda name, data, columns, _: PolarsFrame(name, data, columns),
-    "pyarrow": lambda name, data, columns, _: ArrowTable(name, data, columns),
+# The engines of frames, by what narwhals calls their libraries, and of files, by their own names.
+_FRAMES: dict[str, type[Engine]] = {
+    "pandas": PandasFrame,
+    "polars": PolarsFrame,
+    "pyarrow": ArrowTable,
     "duckdb": DuckdbRelation,
     "ibis": IbisTable,
-    "spark": lambda name, data, columns, _: SparkFrame(name, data, columns),
+    "pyspark": SparkFrame,
+    "pyspark[connect]": SparkFrame,
 }
-_FILE_ENGINES: dict[str, Callable[[Files, Sequence[str], Path | None], Engine]] = {
-    "duckdb": DuckdbFiles,
-    "spark": lambda files, columns, _: SparkFiles(files, columns),
-}
+_FILES: dict[str, type[Engine]] = {"duckdb": DuckdbFiles, "spark": SparkFiles}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,37 +259,32 @@ def open_source(
     """
     wanted = tuple(dict.fromkeys(columns))
     if engine is not None:
-        _validate.choice(engine=engine, among=tuple(_FILE_ENGINES))
+        _validate.choice(engine=engine, among=tuple(_FILES))
     directory = choose_directory(temp_dir)
     if isinstance(data, str | os.PathLike):
-        files = find_files(data, text)
-        return _open(files.named, lambda: _FILE_ENGINES[engine or "duckdb"](files, wanted, directory))
-    name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
-    library = _library_of(data)
-    if library is None:
-        raise ArgumentTypeError(
-            "data", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
-        )
-    if engine not in (None, library):
-        raise ArgumentError("engine", engine, f"reads files; a frame of {library} is counted by its own engine")
-    if text is not None:
-        raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
-    return _open(name, lambda: _ENGINES[library](name, data, wanted, directory))
+        data = find_files(data, text)
+        name, opened = data.named, _FILES[engine or "duckdb"]
+    else:
+        name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
+        opened = _engine_of(data, name)
+        if engine not in (None, opened.name):
+            raise ArgumentError("engine", engine, f"reads files; a frame of {opened.name} is counted by its own engine")
+        if text is not None:
+            raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
+    return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory)))
 
 
-def _library_of(data: Any) -> str | None:  # noqa: ANN401 - perhaps a frame
-    """Return the library of a frame; None for anything that is not a frame that can be counted."""
+def _engine_of(data: Any, name: str) -> type[Engine]:  # noqa: ANN401 - perhaps a frame
+    """Return the engine of a frame, or raise for anything else."""
     try:
         frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
         raise ArgumentError("data", type(data).__name__, "has two columns of the same name: rename one") from None
-    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        return None
-    return _LIBRARIES.get(frame.implementation.value)
-
-
-def _open(name: str, engine: Callable[[], Engine]) -> TableSource:
-    return hide_errors(name, lambda: TableSource(name, engine()))
+    if isinstance(frame, nw.DataFrame | nw.LazyFrame) and frame.implementation.value in _FRAMES:
+        return _FRAMES[frame.implementation.value]
+    raise ArgumentTypeError(
+        "data", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
+    )
 
 
 def _count_table(table: pa.Table) -> Counted:

@@ -1,14 +1,8 @@
-"""Files as frames of a Spark session.
+"""Engines that count on Spark: frames of PySpark, and files that a Spark session reads; the session, without messages.
 
-CSV files and lines of JSON are cut into records by the same code as everywhere (`ggdp.sources.text_files`),
-which runs in the executors' Python workers, one file to a task: Spark's own readers guess where a line ends. Parquet
-files are read by Spark itself.
-
-References
-----------
-Apache Spark 4, "Parquet Files" (options of the data source) and "Python Arrow UDFs" (`mapInArrow`).
-
-A Spark session without messages on standard error.
+CSV files and lines of JSON are split into records by the same code as everywhere (`ggdp.sources.text_files`), which
+runs in the executors' Python workers, one file to a task: Spark's own readers guess where a line ends. Parquet files
+are read by Spark itself.
 
 A session that ggdp starts is a local one, bound to loopback, without a web page. Its Java process has no standard
 output and no standard error at all, so that no row can reach them by a log, whatever the levels of logging are. What
@@ -18,7 +12,9 @@ started is used as it is.
 PySpark itself writes the messages of failed queries, with the values that they failed on, to the standard error of the
 process that asked: `quiet` is around every call that makes Spark work.
 
-Engines that count on Spark: frames of PySpark, and files that a Spark session reads.
+References
+----------
+Apache Spark 4, "Parquet Files" (options of the data source) and "Python Arrow UDFs" (`mapInArrow`).
 """
 
 from __future__ import annotations
@@ -372,7 +368,7 @@ class _OnSpark(Engine):
 class SparkFrame(_OnSpark):
     """A frame of PySpark."""
 
-    def __init__(self, source: str, data: Any, columns: Sequence[str]) -> None:  # noqa: ANN401 - classic or Connect
+    def __init__(self, source: str, data: Any, columns: Sequence[str], _: Path | None = None) -> None:  # noqa: ANN401 - classic or Connect
         with quiet():
             self._use(data.sparkSession)
             names = data.columns
@@ -389,11 +385,11 @@ class SparkFrame(_OnSpark):
 class SparkFiles(_OnSpark):
     """Files that Spark reads."""
 
-    def __init__(self, files: Files, columns: Sequence[str]) -> None:
-        self._files = files
+    def __init__(self, source: str, data: Files, columns: Sequence[str], _: Path | None = None) -> None:
+        self._files = files = data
         self.empty_is_null = files.has_header
         if files.has_header:
-            require_columns(files.named, columns, files.header, by_header=True)
+            require_columns(source, columns, files.header, by_header=True)
         if files.format == "parquet":
             _require_distinct(files.paths)
             require_one_schema(files.paths, columns, nulls_fit=False)
@@ -402,7 +398,7 @@ class SparkFiles(_OnSpark):
         self.kinds = dict.fromkeys(columns, "text")
         if files.format == "parquet":
             with quiet():
-                self._parquet = SparkFrame(files.named, read_parquet(self._session, files.paths), columns)
+                self._parquet = SparkFrame(source, read_parquet(self._session, files.paths), columns)
             self.kinds = self._parquet.kinds
 
     def frame(self, query: CountQuery) -> Frame:

@@ -1,9 +1,4 @@
-"""Directories of Parquet files that Spark writes: hidden until they are complete, and then without Spark's own files.
-
-A directory is made beside its target under a random hidden name, and renamed onto it at the end; whatever fails, the
-hidden one is removed with all it holds. Of a finished one only the files of parts are left, one for each part.
-
-Noise on Spark's executors, for tables of cells too large for the driver: drawn once, in the stage that writes it.
+"""Tables too large for the driver of a Spark cluster: counted, drawn and written by its executors.
 
 =========  ======================================================================================================
 N, F       number of cells, and of files
@@ -30,7 +25,8 @@ types and metadata are functions of the request. Which rows a file holds, how th
 of the released rows alone: the writer is given nothing else. Files of thresholded releases that have no rows are
 written too. Marks of success and checksums of Spark's own are removed.
 
-Tables too large for the driver of a Spark cluster: counted, drawn and written by its executors.
+A directory is written next to its target under a random hidden name, and renamed onto it at the end; whatever fails,
+the hidden one is removed with all it holds. Of a finished one only the files of parts are left, one for each part.
 
 =======  =============================================================================================
 N, m     number of declared cells, and of those that are not empty; m never leaves the driver
