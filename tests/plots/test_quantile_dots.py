@@ -7,7 +7,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.plots.previews import CountDots, count_dots, dots_in_words, placed, plot_count_dots
+from ggdp.plots.previews import CountDots, count_dots, dots_in_words, place_dots, plot_count_dots
 
 
 def dots_of(axes):
@@ -31,7 +31,7 @@ def test_cases_are_the_middles_of_equally_likely_parts(order, scale, dots):
 @pytest.mark.parametrize("width", [0.05, 0.3, 1.0, 2.5, 100.0])
 def test_every_case_has_one_dot_and_no_two_dots_of_a_row_overlap(width):
     cases = count_dots("a", 5, order=1.0, scale=4.0, dots=50).cases
-    dots = placed(cases, width)
+    dots = place_dots(cases, width)
     assert Counter(dot.case for dot in dots) == Counter(cases)
     rows = {}
     for dot in dots:

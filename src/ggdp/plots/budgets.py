@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from ggdp.ledger.ledger import WhatIf
 
 
-# The smallest delta that is drawn, and how many points a curve has.
+# The smallest delta that is drawn.
 LEAST_DELTA = 1e-12
-POINTS, PART_POINTS = 25, 13
-# More parts than these are not told apart in the picture.
-MOST_PARTS = 12
+# The most further releases that are drawn.
+MOST_FURTHER = 12
 
 
 def plot_composition(composition: Composition) -> Figure:
@@ -41,30 +40,23 @@ def plot_composition(composition: Composition) -> Figure:
     required(Composition, composition=composition)
     figure, (axes,) = new_figure(COLUMN_WIDTH, 3.3)
     basic = composition.basic
-    epsilons, lower, upper = _curve(composition.total, 1.04 * basic.epsilon, POINTS)
+    epsilons, lower, upper = _curve(composition.total, 1.04 * basic.epsilon, 25)
     axes.fill_between(epsilons, lower, upper, color=BLUE, alpha=0.3, linewidth=0.0, zorder=2)
     axes.plot(epsilons, upper, color=BLUE, linewidth=1.6, zorder=3, label="all together, both bounds")
     numbers = f"({rounded_up_text(basic.epsilon)}, {rounded_up_text(basic.delta)})"
-    axes.plot(
-        [basic.epsilon] * 2,
-        [max(basic.delta, LEAST_DELTA), upper[0]],
-        color=VERMILION,
-        linewidth=1.2,
-        linestyle="--",
-        marker="D",
-        markevery=[0],
-        markersize=4.5,
-        clip_on=False,
-        zorder=4,
-        label=f"plain sum, {numbers}",
-    )
-    for number, losses in enumerate(list(dict.fromkeys(part.losses for part in composition.parts))[:MOST_PARTS]):
-        x, _, y = _curve(TotalLoss.of(losses), 1.04 * basic.epsilon, PART_POINTS)
+    least = max(basic.delta, LEAST_DELTA)
+    (plain,) = axes.plot([basic.epsilon] * 2, [least, upper[0]], color=VERMILION, linewidth=1.2, linestyle="--")
+    plain.set(marker="D", markevery=[0], markersize=4.5, clip_on=False, zorder=4, label=f"plain sum, {numbers}")
+    # More than 12 parts cannot be distinguished in the picture.
+    for number, losses in enumerate(list(dict.fromkeys(part.losses for part in composition.parts))[:12]):
+        x, _, y = _curve(TotalLoss.of(losses), 1.04 * basic.epsilon, 13)
         axes.plot(x, y, color=FAINT, linewidth=1.0, zorder=1, label="each release alone" if number == 0 else "_")
     axes.set_yscale("log")
     axes.set_ylim(LEAST_DELTA, 1.6 * upper[0])
     axes.set_xlim(0.0, 1.04 * basic.epsilon)
-    label(axes, x="epsilon", y="delta", title=_title(composition))
+    number = sum(part.count for part in composition.parts)
+    title = f"{number:,} {'release' if number == 1 else 'releases'} of the same people"
+    label(axes, x="epsilon", y="delta", title=title)
     figure.legend(loc="outside lower left", fontsize=SMALL, frameon=False, handlelength=2.4, ncols=2)
     return figure
 
@@ -82,14 +74,6 @@ def _curve(total: TotalLoss, end: float, points: int) -> tuple[list[float], list
         if above < LEAST_DELTA:
             break
     return epsilons, lower, upper
-
-
-def _title(composition: Composition) -> str:
-    number = sum(part.count for part in composition.parts)
-    return f"{number:,} {'release' if number == 1 else 'releases'} of the same people"
-
-
-MOST_FURTHER = 12
 
 
 def plot_burn_down(ledger: Ledger, *, what_if: WhatIf | None = None) -> Figure:
@@ -125,9 +109,8 @@ def plot_burn_down(ledger: Ledger, *, what_if: WhatIf | None = None) -> Figure:
     if len(further) > 1:
         places = range(len(left) - 1, len(left) - 1 + len(further))
         axes.step(places, further, where="post", color=VERMILION, linewidth=1.3, linestyle=(0, (3, 1.5)), zorder=1.5)
-        axes.plot(
-            places[1:], further[1:], "o", markersize=3.5, markerfacecolor="none", color=VERMILION, label="what if"
-        )
+        (marks,) = axes.plot(places[1:], further[1:], "o", color=VERMILION, label="what if")
+        marks.set(markersize=3.5, markerfacecolor="none")
         axes.legend(fontsize=SMALL, frameon=False, loc="upper right")
     # The last mark is drawn whole.
     axes.set_xlim(0, 1.02 * max(len(left) - 2 + max(len(further), 1), 1))

@@ -1,7 +1,7 @@
-"""Figures as SVG that stands inside a page and takes its colours from the page's theme.
+"""Figures as SVG that stands inside a page and takes its colors from the page's theme.
 
-A colour of `ggdp.plots.style` becomes a custom property of the page, with itself as what to fall back on: the same
-picture is then right on a light and on a dark ground. Letters are drawn as outlines, so that no font is needed, and
+A color of `ggdp.plots.style` becomes a custom property of the page, with itself as the fallback: the same picture is
+then right on a light and on a dark ground. Letters are drawn as outlines, so that no font is needed, and
 every name inside a picture begins with the picture's own, so that many can stand in one page.
 """
 
@@ -16,28 +16,6 @@ from ggdp.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# Each colour of the figures with the property that a page can set.
-COLOURS = {
-    "--ink": style.BLACK,
-    "--ground": "#ffffff",
-    "--blue": style.BLUE,
-    "--vermilion": style.VERMILION,
-    "--green": style.GREEN,
-    "--orange": style.ORANGE,
-    "--purple": style.PURPLE,
-    "--sky": style.SKY,
-    "--faint": style.FAINT,
-    "--grid": style.GRID,
-}
-_SETTINGS = {"svg.fonttype": "path", "svg.hashsalt": "ggdp", "svg.image_inline": True}
-_IDENTIFIER = re.compile(r'\bid="([^"]+)"')
-_REFERENCE = re.compile(r'(xlink:href="#|href="#|url\(#)([^")]+)')
-_HEX = re.compile(r"#[0-9a-f]{6}\b")
-_GROUP = re.compile(r'<g id="(?:figure|axes|patch|line2d|text|matplotlib\.axis|xtick|ytick|legend)[^"]*">')
-_PLACES = re.compile(r'\b(?:d|x|y)="[^"]*"')
-_THEMED = re.compile(r"var\(--[a-z]+, (#[0-9a-f]{6})\)")
-_LONG = re.compile(r"(\d+\.\d{2})\d+")
 
 
 def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
@@ -59,7 +37,7 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
     for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
         patch.set(facecolor="none", edgecolor="none")
     # Neither dates nor random names: the same code gives the same picture. `savefig` would draw everything twice.
-    with rc_context(_SETTINGS):
+    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "ggdp", "svg.image_inline": True}):
         FigureCanvasSVG(figure).print_svg(written, metadata={"Date": None, "Creator": None})
     text = written.getvalue()
     width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups()  # type: ignore[union-attr]
@@ -67,13 +45,19 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
     body = body[body.index(">") + 1 : body.rindex("</svg>")]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r"<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
-    body = _GROUP.sub("<g>", body)
-    body = _IDENTIFIER.sub(rf'id="{key}-\1"', body)
-    body = _REFERENCE.sub(rf"\1{key}-\2", body).replace("xlink:href", "href")
-    ours = {to_hex(colour): f"var({name}, {to_hex(colour)})" for name, colour in COLOURS.items()}
-    body = _HEX.sub(lambda found: ours.get(found[0], found[0]), body)
+    body = re.sub(r'<g id="(?:figure|axes|patch|line2d|text|matplotlib\.axis|xtick|ytick|legend)[^"]*">', "<g>", body)
+    body = re.sub(r'\bid="([^"]+)"', rf'id="{key}-\1"', body)
+    body = re.sub(r'(xlink:href="#|href="#|url\(#)([^")]+)', rf"\1{key}-\2", body).replace("xlink:href", "href")
+    # Each color of the figures with the property that a page can set.
+    names = {
+        style.BLACK: "ink", "#ffffff": "ground", style.BLUE: "blue", style.VERMILION: "vermilion",
+        style.GREEN: "green", style.ORANGE: "orange", style.PURPLE: "purple", style.SKY: "sky",
+        style.FAINT: "faint", style.GRID: "grid",
+    }  # fmt: skip
+    ours = {to_hex(color): f"var(--{name}, {to_hex(color)})" for color, name in names.items()}
+    body = re.sub(r"#[0-9a-f]{6}\b", lambda found: ours.get(found[0], found[0]), body)
     # A hundredth of a point is finer than any printer; scales keep their digits.
-    body = _PLACES.sub(lambda found: _LONG.sub(r"\1", found[0]), body)
+    body = re.sub(r'\b(?:d|x|y)="[^"]*"', lambda found: re.sub(r"(\d+\.\d{2})\d+", r"\1", found[0]), body)
     body = re.sub(r"\s*\n\s*", "\n", body).strip()
     return (
         f'<svg id="{key}-picture" class="picture" viewBox="0 0 {width} {height}" role="img" '
@@ -84,12 +68,14 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
 
 
 def svg_file(picture: str) -> bytes:
-    """Return an inline picture as a file of its own, in the colours of print.
+    """Return an inline picture as a file of its own, in the colors of print.
 
     Examples
     --------
     >>> svg_file('<svg id="a"><path fill="var(--blue, #0072b2)"/></svg>').splitlines()[1]
     b'<svg xmlns="http://www.w3.org/2000/svg" id="a"><path fill="#0072b2"/></svg>'
     """
-    plain = _THEMED.sub(r"\1", picture).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    plain = re.sub(r"var\(--[a-z]+, (#[0-9a-f]{6})\)", r"\1", picture).replace(
+        "<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1
+    )
     return ('<?xml version="1.0" encoding="utf-8"?>\n' + plain + "\n").encode()

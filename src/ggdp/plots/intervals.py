@@ -8,28 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ggdp.errors import ArgumentError
-from ggdp.plots.style import (
-    BLACK,
-    BLUE,
-    COLUMN_WIDTH,
-    DOUBLE_WIDTH,
-    GRID,
-    LINE,
-    SIZE,
-    SKY,
-    SMALL,
-    add_title,
-    in_fonts,
-    items,
-    label,
-    level_names,
-    lines_of,
-    new_figure,
-    one_line,
-    required,
-    text_width,
-    wrap,
-)
+from ggdp.plots import style
 from ggdp.releases import Release
 
 if TYPE_CHECKING:
@@ -41,21 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# The most values that are bars with room around them, that are bars at all, and that are in one panel.
+# The most values that are bars with room around them, and that are bars at all.
 FEW = 40
 MOST_BARS = 200
-_PANEL = 52
-# From here on neighbouring values are drawn together, in about as many bins as a page has dots across.
+# From here on neighboring values are drawn together.
 MANY = 2000
-_BINS = 1000
-# Inches of the bars of a panel, alone and beside others; of a row; and of what is above and below all rows.
-_ALONE, _BESIDE = 2.1, 1.5
-_ROW, _NARROW_ROW = 0.22, 0.155
+# Inches above and below all rows of bars.
 _FRAME = 0.55
-_POWERS = {6: "millions", 9: "billions", 12: "trillions", 15: "quadrillions", 18: "quintillions"}
 
 
-class Drawn(NamedTuple):
+class Series(NamedTuple):
     """Values with the ends of their intervals; what they are, and what the intervals are."""
 
     values: NDArray[np.float64]
@@ -79,7 +53,8 @@ class Drawn(NamedTuple):
         if 1e-3 <= self.most < 1e6:
             return 1.0, ""
         power = 3 * math.floor(math.log10(self.most) / 3.0)
-        return 10.0**power, _POWERS.get(power, "") if self.counts else f"units of 1e{power}"
+        powers = {6: "millions", 9: "billions", 12: "trillions", 15: "quadrillions", 18: "quintillions"}
+        return 10.0**power, powers.get(power, "") if self.counts else f"units of 1e{power}"
 
     def axis_label(self, intervals: str) -> str:
         """Return the label of the axis of values, with a note on the intervals."""
@@ -87,7 +62,7 @@ class Drawn(NamedTuple):
         covers = f"\n(the interval covers {self.covers})" if self.covers and intervals else ""
         return f"{self.what}{power}{intervals}{covers}"
 
-    def in_order(self, order: NDArray[np.int64]) -> Drawn:
+    def in_order(self, order: NDArray[np.int64]) -> Series:
         """Return the same values in another order."""
         return self._replace(values=self.values[order], lower=self.lower[order], upper=self.upper[order])
 
@@ -104,20 +79,20 @@ def with_minus(number: str) -> str:
     return number.replace("-", "\N{MINUS SIGN}")
 
 
-def nothing(drawn: Drawn, title: str) -> Figure:
+def nothing(drawn: Series, title: str) -> Figure:
     """Return a figure that says that there are no values."""
-    figure, (axes,) = new_figure(COLUMN_WIDTH, 0.9)
-    label(axes, x=wrap(figure, drawn.what, COLUMN_WIDTH - 0.3))
+    figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 0.9)
+    style.label(axes, x=style.wrap(figure, drawn.what, style.COLUMN_WIDTH - 0.3))
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.text(0.5, 0.5, "no values", transform=axes.transAxes, ha="center", va="center", fontsize=SIZE)
-    add_title(figure, title)
+    axes.text(0.5, 0.5, "no values", transform=axes.transAxes, ha="center", va="center", fontsize=style.SIZE)
+    style.add_title(figure, title)
     return figure
 
 
 def bars(
-    drawn: Drawn,
+    drawn: Series,
     names: Sequence[str],
     title: str,
     *,
@@ -132,40 +107,43 @@ def bars(
     """
     panels = _panels(groups or [Group(None, list(range(len(names))))])
     rows = max(map(len, panels))
-    figure, all_axes = new_figure(1.0, 1.0, len(panels), sharex=True)
+    figure, all_axes = style.new_figure(1.0, 1.0, len(panels), sharex=True)
     headings = [row for panel in panels for row in panel if isinstance(row, str)]
-    name, number = text_width(figure, names), text_width(figure, numbers)
-    panel = max(_ALONE if len(panels) == 1 else _BESIDE, text_width(figure, headings) + 0.15)
-    width = max(COLUMN_WIDTH, 0.3 + len(panels) * (name + number + panel + 0.25))
-    # A label is centred below its panel, and may be wider than that.
+    name, number = style.text_width(figure, names), style.text_width(figure, numbers)
+    panel = max(2.1 if len(panels) == 1 else 1.5, style.text_width(figure, headings) + 0.15)
+    width = max(style.COLUMN_WIDTH, 0.3 + len(panels) * (name + number + panel + 0.25))
+    # A label is centered below its panel, and may be wider than that.
     middle = (0.3 + name + width - number) / 2.0
     across = width - 0.4 if len(panels) > 1 else 2.0 * min(middle, width - middle) - 0.2
-    below = wrap(figure, drawn.axis_label(f", with its {drawn.covered}"), across)
-    height = _FRAME + LINE * (lines_of(below) - 1) + rows * (_ROW if len(names) <= FEW else _NARROW_ROW)
+    below = style.wrap(figure, drawn.axis_label(f", with its {drawn.covered}"), across)
+    height = _FRAME + style.LINE * (style.lines_of(below) - 1) + rows * (0.22 if len(names) <= FEW else 0.155)
     # A long name of the axis has several lines, and the height that it needs; no word is broken.
-    word = text_width(figure, side.split(), SIZE)
-    beside = wrap(figure, side, max(height - _FRAME, word, min(text_width(figure, [side], SIZE) / 1.8, 1.3)))
-    height = max(height, _FRAME + text_width(figure, [beside], SIZE))
+    word = style.text_width(figure, side.split(), style.SIZE)
+    beside = style.wrap(
+        figure, side, max(height - _FRAME, word, min(style.text_width(figure, [side], style.SIZE) / 1.8, 1.3))
+    )
+    height = max(height, _FRAME + style.text_width(figure, [beside], style.SIZE))
     figure.set_size_inches(width, height)
     figure.set_layout_engine("constrained", wspace=0.05)
     for axes, panel_rows in zip(all_axes, panels, strict=True):
-        label(axes)
+        style.label(axes)
         _bar_panel(axes, drawn, panel_rows, names, numbers, number)
         axes.set_ylim(rows - 0.36, -0.64)
-    all_axes[0].set_ylabel(beside, fontsize=SIZE)
+    all_axes[0].set_ylabel(beside, fontsize=style.SIZE)
     if len(panels) == 1:
-        all_axes[0].set_xlabel(below, fontsize=SIZE)
+        all_axes[0].set_xlabel(below, fontsize=style.SIZE)
     else:
-        figure.supxlabel(below, fontsize=SIZE)
+        figure.supxlabel(below, fontsize=style.SIZE)
     number_ticks(all_axes[0].xaxis, drawn, 5 if len(panels) == 1 else 4)
-    add_title(figure, title)
+    style.add_title(figure, title)
     return figure
 
 
 def _panels(groups: Sequence[Group]) -> list[list[int | str]]:
     """Return the rows of each panel: a heading or the number of a bar."""
     total = sum(len(group.members) + (group.heading is not None) for group in groups)
-    number = -(-total // _PANEL)
+    # A page has room for 52 rows.
+    number = -(-total // 52)
     most = -(-total // number)
     panels: list[list[int | str]] = [[]]
     for heading, members in groups:
@@ -182,36 +160,38 @@ def _panels(groups: Sequence[Group]) -> list[list[int | str]]:
 
 
 def _bar_panel(
-    axes: Axes, drawn: Drawn, rows: list[int | str], names: Sequence[str], numbers: Sequence[str], width: float
+    axes: Axes, drawn: Series, rows: list[int | str], names: Sequence[str], numbers: Sequence[str], width: float
 ) -> None:
     """Draw the bars of a panel with their intervals, from the top down."""
     members = [row for row in rows if isinstance(row, int)]
     places = np.array([place for place, row in enumerate(rows) if isinstance(row, int)])
     lower, upper = drawn.lower[members], drawn.upper[members]
-    axes.barh(places, drawn.values[members], color=SKY, height=0.72)
-    axes.hlines(places, lower, upper, color=BLACK, linewidth=1.0)
+    axes.barh(places, drawn.values[members], color=style.SKY, height=0.72)
+    axes.hlines(places, lower, upper, color=style.BLACK, linewidth=1.0)
     cap = 5.0 if drawn.values.size <= FEW else 3.5
-    axes.plot(np.concatenate([lower, upper]), np.concatenate([places, places]), "|", color=BLACK, markersize=cap)
-    axes.axvline(0.0, color=BLACK, linewidth=0.6)
+    axes.plot(np.concatenate([lower, upper]), np.concatenate([places, places]), "|", color=style.BLACK, markersize=cap)
+    axes.axvline(0.0, color=style.BLACK, linewidth=0.6)
     axes.spines["left"].set_visible(False)
-    axes.set_yticks(places, [names[member] for member in members], fontsize=SMALL)
+    axes.set_yticks(places, [names[member] for member in members], fontsize=style.SMALL)
     axes.tick_params(axis="y", length=0)
     axes.yaxis.grid(visible=False)
-    axes.xaxis.grid(visible=True, color=GRID, linewidth=0.6)
+    axes.xaxis.grid(visible=True, color=style.GRID, linewidth=0.6)
     for place, row in enumerate(rows):
         if isinstance(row, str):
             across = axes.get_yaxis_transform()
-            text = axes.text(0.01, place + 0.12, row, transform=across, va="center", fontsize=SMALL, weight="bold")
+            text = axes.text(
+                0.01, place + 0.12, row, transform=across, va="center", fontsize=style.SMALL, weight="bold"
+            )
             # The line at zero does not run through the letters.
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     if numbers:
         right = axes.secondary_yaxis("right")
-        right.set_yticks(places, [numbers[member] for member in members], fontsize=SMALL, ha="right")
+        right.set_yticks(places, [numbers[member] for member in members], fontsize=style.SMALL, ha="right")
         right.tick_params(length=0, pad=4.0 + 72.0 * width)
         right.spines["right"].set_visible(False)
 
 
-def number_ticks(axis: Axis, drawn: Drawn, most: int) -> None:
+def number_ticks(axis: Axis, drawn: Series, most: int) -> None:
     """Put plain numbers at the ticks of an axis of values, in the unit that its label names."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -221,42 +201,38 @@ def number_ticks(axis: Axis, drawn: Drawn, most: int) -> None:
     axis.set_major_formatter(FuncFormatter(lambda tick, _: with_minus(f"{tick / power:,.6g}")))
 
 
-def points(drawn: Drawn, title: str) -> Figure:
-    """Return a figure of many values: a point with its interval for each, or neighbouring values by their range."""
-    figure, (axes,) = new_figure(DOUBLE_WIDTH, 2.6)
+def points(drawn: Series, title: str) -> Figure:
+    """Return a figure of many values: a point with its interval for each, or neighboring values by their range."""
+    figure, (axes,) = style.new_figure(style.DOUBLE_WIDTH, 2.6)
     if drawn.values.size < MANY:
         places = np.arange(drawn.values.size)
         # More lines than dots of print across the page would be a blot.
         thin = min(1.0, 240.0 / drawn.values.size)
-        axes.vlines(places, drawn.lower, drawn.upper, color=SKY, linewidth=max(0.3, 1.2 * thin))
-        axes.plot(places, drawn.values, ".", color=BLUE, markersize=max(0.8, 3.5 * thin), markeredgewidth=0.0)
+        axes.vlines(places, drawn.lower, drawn.upper, color=style.SKY, linewidth=max(0.3, 1.2 * thin))
+        axes.plot(places, drawn.values, ".", color=style.BLUE, markersize=max(0.8, 3.5 * thin), markeredgewidth=0.0)
     else:
-        _ranges(axes, drawn)
-    label(axes, y=wrap(figure, drawn.axis_label(""), 2.0))
-    over_places(axes, drawn, "position")
-    axes.axhline(0.0, color=BLACK, linewidth=0.6)
+        first = np.arange(0, drawn.values.size, _together(drawn))
+        middle = (first + np.append(first[1:], drawn.values.size) - 1) / 2.0
+        # One infinite end leaves a gap: a band of the others would be narrower than the truth.
+        ends = np.minimum.reduceat(drawn.lower, first), np.maximum.reduceat(drawn.upper, first)
+        span = np.minimum.reduceat(drawn.values, first), np.maximum.reduceat(drawn.values, first)
+        axes.fill_between(middle, *ends, color=style.SKY, alpha=0.45, linewidth=0.0, step="mid")
+        axes.vlines(middle, *span, color=style.BLUE, linewidth=0.5, capstyle="projecting")
+    style.label(axes, y=style.wrap(figure, drawn.axis_label(""), 2.0))
+    label_places(axes, drawn, "position")
+    axes.axhline(0.0, color=style.BLACK, linewidth=0.6)
     axes.margins(x=0.01)
     number_ticks(axes.yaxis, drawn, 6)
-    add_title(figure, title)
+    style.add_title(figure, title)
     return figure
 
 
-def _together(drawn: Drawn) -> int:
-    return -(-drawn.values.size // _BINS) if drawn.values.size >= MANY else 1
+def _together(drawn: Series) -> int:
+    """Return the number of values drawn together: a page has about a thousand dots across."""
+    return -(-drawn.values.size // 1000) if drawn.values.size >= MANY else 1
 
 
-def _ranges(axes: Axes, drawn: Drawn) -> None:
-    """Draw neighbouring values together, by the range of the values and of their intervals."""
-    first = np.arange(0, drawn.values.size, _together(drawn))
-    middle = (first + np.append(first[1:], drawn.values.size) - 1) / 2.0
-    # One infinite end leaves a gap: a band of the others would be narrower than the truth.
-    ends = np.minimum.reduceat(drawn.lower, first), np.maximum.reduceat(drawn.upper, first)
-    span = np.minimum.reduceat(drawn.values, first), np.maximum.reduceat(drawn.values, first)
-    axes.fill_between(middle, *ends, color=SKY, alpha=0.45, linewidth=0.0, step="mid")
-    axes.vlines(middle, *span, color=BLUE, linewidth=0.5, capstyle="projecting")
-
-
-def over_places(axes: Axes, drawn: Drawn, along: str) -> None:
+def label_places(axes: Axes, drawn: Series, along: str) -> None:
     """Label the axis along the values, which are at whole numbers."""
     together = _together(drawn)
     said = f"each with its {drawn.covered}"
@@ -264,7 +240,7 @@ def over_places(axes: Axes, drawn: Drawn, along: str) -> None:
         said = f"{together:,} neighbours together: range of the values (dark) and of their {drawn.covered}s (light)"
     covers = f"\n(the interval covers {drawn.covers})" if drawn.covers else ""
     figure: Any = axes.get_figure(root=True)
-    axes.set_xlabel(wrap(figure, f"{along}; {said}{covers}", 5.8), fontsize=SIZE)
+    axes.set_xlabel(style.wrap(figure, f"{along}; {said}{covers}", 5.8), fontsize=style.SIZE)
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
@@ -278,7 +254,7 @@ def plot_release(
 ) -> Figure:
     """Return a figure of released values, each with the interval for its true value.
 
-    Up to 40 values are bars with names; more are points in their order; from 2,000 on, neighbouring values are drawn
+    Up to 40 values are bars with names; more are points in their order; from 2,000 on, neighboring values are drawn
     together by their range. Intervals are those of the raw noisy values, so an adjusted value need not be in the middle
     of its interval.
 
@@ -305,22 +281,25 @@ def plot_release(
     Survey
     1-DP under add-remove neighbours
     """
-    values = required(Release, release=release).values.reshape(-1)
-    required(str, unit=unit)
-    names = None if labels is None else items(str, labels=labels)
+    values = style.required(Release, release=release).values.reshape(-1)
+    style.required(str, unit=unit)
+    names = None if labels is None else style.items(str, labels=labels)
     if names is not None and len(names) != values.size:
         raise ArgumentError("labels", f"{len(names)} of them", f"there must be one for each of {values.size} values")
     # An infinite end is left out by matplotlib, and the line to it.
     lower, upper = (ends.reshape(-1).astype(np.float64) for ends in release.interval(level))
-    what, covered = f"released value ({one_line(unit)})", f"{100 * level:.6g}% interval"
-    drawn = Drawn(values.astype(np.float64), lower, upper, what, covered)
-    said = heading(release, None if title is None else one_line(required(str, title=title), 200))
+    what, covered = f"released value ({style.one_line(unit)})", f"{100 * level:.6g}% interval"
+    drawn = Series(values.astype(np.float64), lower, upper, what, covered)
+    said = heading(release, None if title is None else style.one_line(style.required(str, title=title), 200))
     if not values.size:
-        return in_fonts(nothing(drawn, said))
+        return style.in_fonts(nothing(drawn, said))
     if values.size > FEW:
-        return in_fonts(points(drawn, said))
-    shown_names = _places(release) if names is None else [level_names(names)[name] for name in names]
-    return in_fonts(bars(drawn, shown_names, said, side="position" if names is None else ""))
+        return style.in_fonts(points(drawn, said))
+    if names is not None:
+        called = [style.level_names(names)[name] for name in names]
+    else:
+        called = [", ".join(map(str, place)) for place in np.ndindex(release.values.shape or (1,))]
+    return style.in_fonts(bars(drawn, called, said, side="position" if names is None else ""))
 
 
 def heading(release: Release, title: str | None) -> str:
@@ -328,10 +307,3 @@ def heading(release: Release, title: str | None) -> str:
     if release.guarantee is not None:
         return f"{title}\n{release.guarantee}" if title else str(release.guarantee)
     return f"NOT PRIVATE: {title}" if title else "NOT PRIVATE"
-
-
-def _places(release: Release) -> list[str]:
-    """Return the place of each value."""
-    if release.values.ndim <= 1:
-        return [str(place) for place in range(release.values.size)]
-    return [", ".join(map(str, place)) for place in np.ndindex(release.values.shape)]

@@ -11,21 +11,7 @@ from ggdp.errors import ArgumentError
 from ggdp.noise.generalized_gaussian import GeneralizedGaussian
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.planning import Plan
-from ggdp.plots.style import (
-    BLACK,
-    BLUE,
-    COLUMN_WIDTH,
-    GREEN,
-    ORANGE,
-    VERMILION,
-    curve,
-    items,
-    label,
-    new_figure,
-    plain_ticks,
-    required,
-    show_legend,
-)
+from ggdp.plots import style
 from ggdp.privacy.beliefs import belief
 from ggdp.proofs.noise_law import NoiseLaw
 
@@ -39,11 +25,8 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.95
-# The share of draws of the widest law that is drawn, and how many points a curve has at most.
-_SHOWN, _POINTS = 0.998, 241
-# So few whole numbers that each is a step of its own.
-_STEPS = 61
-_LEAST = 3.0
+# The most points that a curve has.
+_POINTS = 241
 
 
 def plot_noise(laws: Sequence[NoiseLaw], names: Sequence[str], *, unit: str = "unit of the query") -> Figure:
@@ -66,26 +49,27 @@ def plot_noise(laws: Sequence[NoiseLaw], names: Sequence[str], *, unit: str = "u
     >>> plot_noise(laws, ["Gaussian", "Laplace"], unit="persons").axes[0].get_xlabel()
     'noise (persons)'
     """
-    drawn = items(NoiseLaw, laws=laws)
+    drawn = style.items(NoiseLaw, laws=laws)
     if not drawn or len({law.support for law in drawn}) > 1 or any(law.bounding for law in drawn):
         raise ArgumentError("laws", len(drawn), "must be at least one law, all on one support and without bounds")
     x = law_points(drawn)
     integer = drawn[0].support == "integer"
-    stepped: dict[str, Any] = {"drawstyle": "steps-mid"} if integer and len(x) <= _STEPS else {}
-    figure, (axes,) = new_figure(COLUMN_WIDTH, 2.7)
+    # So few whole numbers that each is a step of its own.
+    stepped: dict[str, Any] = {"drawstyle": "steps-mid"} if integer and len(x) <= 61 else {}
+    figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 2.7)
     # The labels are known: to lay them out anew would take a third of the time, and a page draws this while it is used.
     figure.set_layout_engine("none")
     axes.set_position((0.16, 0.165, 0.82, 0.81))
     for number, (law, name) in enumerate(zip(drawn, names, strict=True)):
-        curve(axes, x, _density(law, x), number, name, **stepped)
+        style.curve(axes, x, _density(law, x), number, name, **stepped)
     half = _half_width(drawn[0])
     inside = np.abs(x) <= half
     shade: dict[str, Any] = {"step": "mid"} if stepped else {}
-    axes.fill_between(x[inside], _density(drawn[0], x[inside]), color=BLUE, alpha=0.14, linewidth=0.0, **shade)
+    axes.fill_between(x[inside], _density(drawn[0], x[inside]), color=style.BLUE, alpha=0.14, linewidth=0.0, **shade)
     axes.set_ylim(bottom=0.0)
     axes.margins(x=0.0)
-    label(axes, f"noise ({unit})", "probability" if integer else f"density (per {unit})")
-    show_legend(axes, loc="upper right")
+    style.label(axes, f"noise ({unit})", "probability" if integer else f"density (per {unit})")
+    style.show_legend(axes, loc="upper right")
     return figure
 
 
@@ -97,11 +81,11 @@ def law_points(laws: Sequence[NoiseLaw]) -> NDArray[np.float64]:
     >>> law_points([NoiseLaw(order=2.0, scale=2.0, support="integer")])[[0, -1]].tolist()
     [-4.0, 4.0]
     """
-    end = max(_half_width(law, _SHOWN) for law in laws)
+    end = max(_half_width(law, 0.998) for law in laws)
     if laws[0].support == "real":
         return np.linspace(-end, end, _POINTS)
-    # A few numbers beside 0 also where noise is rare; every so many of them where there are many, and always 0.
-    end = max(end, _LEAST)
+    # A few numbers next to 0 even if noise is rare; of many numbers every second or third and so on, and always 0.
+    end = max(end, 3.0)
     stride = max(1, int(2 * end) // _POINTS + 1) if 2 * end + 1 > _POINTS else 1
     most = int(end) // stride
     return stride * np.arange(-most, most + 1, dtype=np.float64)
@@ -117,14 +101,6 @@ def _half_width(law: NoiseLaw, level: float = LEVEL) -> float:
     if law.support == "real":
         return float(GeneralizedGaussian(order=law.order, scale=law.scale).half_width(level))
     return float(IntegerGeneralizedGaussian(order=law.order, scale=law.scale).ppf((1.0 + level) / 2.0))
-
-
-# Each colour with a marker of its own, for those who cannot tell the colours and for print in grey.
-MARKS = {"laplace": ("s", ORANGE), "gaussian": ("^", GREEN), "best": ("o", VERMILION)}
-# Errors beyond this many times the largest of the marked ones are left out of the picture.
-HEADROOM = 1.6
-# So few orders that each can be shown as a dot.
-FEW = 40
 
 
 def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
@@ -144,41 +120,38 @@ def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
     >>> plot_plan(plan, unit="persons").axes[0].get_xscale()
     'log'
     """
-    required(Plan, plan=plan)
-    required(str, unit=unit)
-    figure, (axes,) = new_figure(COLUMN_WIDTH, 2.7)
+    style.required(Plan, plan=plan)
+    style.required(str, unit=unit)
+    figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 2.7)
     orders, errors = zip(*plan.curve, strict=True)
-    # Order 1 and 2 have proofs of their own, which may put them off the curve of the others.
-    dots = "." if len(orders) <= FEW else "none"
-    axes.plot(orders, errors, color=BLUE, linewidth=1.3, marker=dots, markersize=3.0, zorder=2)
+    # Orders 1 and 2 have proofs of their own, which may put them off the curve of the others: a few orders are dots.
+    dots = "." if len(orders) <= 40 else "none"
+    axes.plot(orders, errors, color=style.BLUE, linewidth=1.3, marker=dots, markersize=3.0, zorder=2)
     marked = [(choice, choice.error) for choice in (*plan.alternatives, plan.best) if choice.error is not None]
+    # Each color with a marker of its own, for readers who cannot distinguish the colors and for print in gray. Where
+    # the best is one of the usual orders, both marks stay in sight.
+    marks = {
+        "laplace": ("Laplace", "s", style.ORANGE, style.ORANGE, 5.5, 3),
+        "gaussian": ("Gaussian", "^", style.GREEN, style.GREEN, 5.5, 3),
+        "best": ("best", "o", style.VERMILION, "none", 8.5, 4),
+    }
     for choice, error in marked:
-        shape, colour = MARKS[choice.name]
-        name = {"laplace": "Laplace", "gaussian": "Gaussian", "best": "best"}[choice.name]
+        name, shape, color, inside, size, above = marks[choice.name]
         caption = f"{name}: {rounded_text(error, 4)} (order {rounded_text(choice.order)})"
-        # Where the best is one of the usual orders, both marks stay in sight.
-        size, inside = (8.5, "none") if choice.name == "best" else (5.5, colour)
-        axes.plot(
-            [choice.order],
-            [error],
-            linestyle="none",
-            marker=shape,
-            markersize=size,
-            markerfacecolor=inside,
-            markeredgecolor=colour,
-            markeredgewidth=1.4,
-            label=caption,
-            zorder=4 if choice.name == "best" else 3,
-        )
+        (mark,) = axes.plot([choice.order], [error], linestyle="none", marker=shape, markersize=size, label=caption)
+        mark.set(markerfacecolor=inside, markeredgecolor=color, markeredgewidth=1.4, zorder=above)
     axes.set_xscale("log")
-    plain_ticks(axes.xaxis, [1, 2, 5, 10, 20, 50])
+    style.plain_ticks(axes.xaxis, [1, 2, 5, 10, 20, 50])
     axes.set_xlim(0.93, 54.0)
-    least, top = min(error for _, error in marked), HEADROOM * max(error for _, error in marked)
+    # Errors far beyond the marked ones are left out of the picture.
+    least, top = min(error for _, error in marked), 1.6 * max(error for _, error in marked)
     span = (min(top, 1.04 * max(errors)) - least) or 1.0
     axes.set_ylim(least - 0.12 * span, least + span)
     title = str(plan.measure)
-    label(axes, "order of the noise", f"error ({unit})", f"{title[0].upper()}{title[1:]}\n{plan.calibration.goal}")
-    show_legend(axes, loc="best", handletextpad=0.3, handlelength=1.2)
+    style.label(
+        axes, "order of the noise", f"error ({unit})", f"{title[0].upper()}{title[1:]}\n{plan.calibration.goal}"
+    )
+    style.show_legend(axes, loc="best", handletextpad=0.3, handlelength=1.2)
     return figure
 
 
@@ -198,7 +171,7 @@ def plot_beliefs(guarantee: Guarantee, priors: Sequence[float] = (0.01, 0.1, 0.5
     >>> plot_beliefs(ggdp.PureDP(1.0)).axes[0].get_xlabel()
     'belief before the release (%)'
     """
-    figure, (axes,) = new_figure(COLUMN_WIDTH, 3.1)
+    figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 3.1)
     # As in `plot_noise`: the labels are known.
     figure.set_layout_engine("none")
     axes.set_position((0.15, 0.145, 0.82, 0.83))
@@ -208,24 +181,16 @@ def plot_beliefs(guarantee: Guarantee, priors: Sequence[float] = (0.01, 0.1, 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         highest = 100.0 * prior / (prior + (100.0 - prior) * fall)
         lowest = 100.0 * prior * fall / (prior * fall + (100.0 - prior))
-    axes.fill_between(prior, lowest, highest, color=BLUE, alpha=0.14, linewidth=0.0)
-    curve(axes, prior, highest, 0, "at most, after the release")
-    curve(axes, prior, lowest, 2, "at least, after the release")
-    axes.plot([0, 100], [0, 100], color=BLACK, linewidth=0.8, linestyle=(0, (2, 2)), label="nothing learned")
+    axes.fill_between(prior, lowest, highest, color=style.BLUE, alpha=0.14, linewidth=0.0)
+    style.curve(axes, prior, highest, 0, "at most, after the release")
+    style.curve(axes, prior, lowest, 2, "at least, after the release")
+    axes.plot([0, 100], [0, 100], color=style.BLACK, linewidth=0.8, linestyle=(0, (2, 2)), label="nothing learned")
     marked = [belief(guarantee, one) for one in priors]
-    axes.plot(
-        [100.0 * one.prior for one in marked],
-        [100.0 * one.highest for one in marked],
-        linestyle="none",
-        marker="o",
-        markersize=5.0,
-        color=VERMILION,
-        clip_on=False,
-        zorder=4,
-    )
+    before, after = ([100.0 * getattr(one, name) for one in marked] for name in ("prior", "highest"))
+    axes.plot(before, after, "o", markersize=5.0, color=style.VERMILION, clip_on=False, zorder=4)
     axes.set_xlim(0.0, 100.0)
     axes.set_ylim(0.0, 100.0)
     axes.set_aspect("equal")
-    label(axes, "belief before the release (%)", "belief after it (%)")
-    show_legend(axes, loc="lower right", handlelength=1.8)
+    style.label(axes, "belief before the release (%)", "belief after it (%)")
+    style.show_legend(axes, loc="lower right", handlelength=1.8)
     return figure

@@ -24,45 +24,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ggdp import _validate
+from ggdp.errors import ArgumentError
 from ggdp.noise import IntegerGeneralizedGaussian
-from ggdp.plots.intervals import FEW, MANY, Drawn, number_ticks, with_minus
-from ggdp.plots.style import (
-    BLACK,
-    BLUE,
-    COLUMN_WIDTH,
-    FAINT,
-    GREEN,
-    GRID,
-    LINE,
-    SIZE,
-    SKY,
-    SMALL,
-    VERMILION,
-    add_title,
-    in_fonts,
-    label,
-    level_names,
-    lines_of,
-    new_figure,
-    one_line,
-    one_or_more,
-    text_width,
-    wrap,
-)
+from ggdp.plots import style
+from ggdp.plots.intervals import FEW, MANY, Series, number_ticks, with_minus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-
-_ROW = 0.2
-_ACROSS = 2.3
-# Counts are on logarithmic axes, linear around 0, if the largest is so many times the width of an interval.
-_WIDE = 20.0
 
 
 def plot_original_and_noisy(
@@ -76,7 +48,7 @@ def plot_original_and_noisy(
     origin: str = "original",
     title: str = "",
 ) -> Figure:
-    """Return a figure of the original value of each cell, the noisy one, and its 95 % interval.
+    """Return a figure of the original value of each cell, the noisy one, and its 95% interval.
 
     Up to 40 cells have a row each; more are points, noisy against original, with the diagonal where both are equal. Of
     more than 2,000 cells so many are drawn, from the smallest to the largest.
@@ -101,103 +73,87 @@ def plot_original_and_noisy(
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['births', 'eyes']
     """
-    drawn = Drawn(noisy, lower, upper, what, "95% interval", counts=what.startswith("count"))
+    drawn = Series(noisy, lower, upper, what, "95% interval", counts=what.startswith("count"))
     figure = (_rows if len(names) <= FEW else _points)(names, original, drawn, origin)
     figure.legend(
-        loc="outside lower left", fontsize=SMALL, frameon=False, ncols=3, handletextpad=0.4, columnspacing=1.2
+        loc="outside lower left", fontsize=style.SMALL, frameon=False, ncols=3, handletextpad=0.4, columnspacing=1.2
     )
     if title:
-        add_title(figure, title)
-    return in_fonts(figure, (*names, what, origin, title))
+        style.add_title(figure, title)
+    return style.in_fonts(figure, (*names, what, origin, title))
 
 
-def _rows(names: Sequence[str], original: NDArray[np.float64], drawn: Drawn, origin: str) -> Figure:
-    short = level_names(names)
+def _rows(names: Sequence[str], original: NDArray[np.float64], drawn: Series, origin: str) -> Figure:
+    short = style.level_names(names)
     called = [short[name] for name in names]
-    figure, (axes,) = new_figure(COLUMN_WIDTH, 1.0)
-    width = max(COLUMN_WIDTH, text_width(figure, called) + _ACROSS + 0.3)
-    figure.set_size_inches(width, 0.85 + _ROW * max(len(names), 1) + LINE)
+    figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 1.0)
+    width = max(style.COLUMN_WIDTH, style.text_width(figure, called) + 2.6)
+    figure.set_size_inches(width, 0.85 + 0.2 * max(len(names), 1) + style.LINE)
     places = np.arange(len(names))
-    label(axes, x=one_line(drawn.axis_label("")))
-    axes.hlines(places, drawn.lower, drawn.upper, color=SKY, linewidth=4.0, label=drawn.covered, zorder=1)
-    axes.plot(drawn.values, places, "o", color=BLUE, markersize=4.0, label="noisy", zorder=2)
-    axes.plot(original, places, "|", color=VERMILION, markersize=9.0, markeredgewidth=1.8, label=origin, zorder=3)
-    axes.set_yticks(places, called, fontsize=SMALL)
+    style.label(axes, x=style.one_line(drawn.axis_label("")))
+    axes.hlines(places, drawn.lower, drawn.upper, color=style.SKY, linewidth=4.0, label=drawn.covered, zorder=1)
+    axes.plot(drawn.values, places, "o", color=style.BLUE, markersize=4.0, label="noisy", zorder=2)
+    (marks,) = axes.plot(original, places, "|", color=style.VERMILION, label=origin, zorder=3)
+    marks.set(markersize=9.0, markeredgewidth=1.8)
+    axes.set_yticks(places, called, fontsize=style.SMALL)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.yaxis.grid(visible=False)
-    axes.xaxis.grid(visible=True, color=GRID, linewidth=0.6)
-    _zero(axes, drawn, original)
-    number_ticks(axes.xaxis, drawn, 5)
-    return figure
-
-
-def _zero(axes: Axes, drawn: Drawn, original: NDArray[np.float64]) -> None:
-    """Draw a line at 0 if it is among what is drawn."""
+    axes.xaxis.grid(visible=True, color=style.GRID, linewidth=0.6)
     ends = np.concatenate([drawn.lower, drawn.upper, original])
     ends = ends[np.isfinite(ends)]
     if drawn.counts or (ends.size and ends.min() <= 0.0 <= ends.max()):
         axes.axvline(0.0, color="black", linewidth=0.6, zorder=0.5)
+    number_ticks(axes.xaxis, drawn, 5)
+    return figure
 
 
-def _points(names: Sequence[str], original: NDArray[np.float64], drawn: Drawn, origin: str) -> Figure:
+def _points(names: Sequence[str], original: NDArray[np.float64], drawn: Series, origin: str) -> Figure:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
     cells = len(names)
     if cells > MANY:
         # As many of them as can be told apart, from the smallest to the largest.
         chosen = np.argsort(original, kind="stable")[np.linspace(0, cells - 1, MANY).round().astype(int)]
         original, drawn = original[chosen], drawn.in_order(chosen)
-    figure, (axes,) = new_figure(COLUMN_WIDTH, COLUMN_WIDTH)
+    figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, style.COLUMN_WIDTH)
     thin = min(1.0, 120.0 / cells)
     # One line with gaps: thousands of lines take twice as long to draw as all the rest.
     gaps = np.column_stack([drawn.lower, drawn.upper, np.full(original.size, math.nan)]).ravel()
-    (intervals,) = axes.plot(np.repeat(original, 3), gaps, color=SKY, label=drawn.covered)
+    (intervals,) = axes.plot(np.repeat(original, 3), gaps, color=style.SKY, label=drawn.covered)
     intervals.set(linewidth=max(0.4, 1.6 * thin), solid_capstyle="butt")
-    axes.plot(
-        original, drawn.values, "o", color=BLUE, markersize=max(1.2, 3.0 * thin), markeredgewidth=0.0, label="noisy"
-    )
+    (dots,) = axes.plot(original, drawn.values, "o", color=style.BLUE, label="noisy")
+    dots.set(markersize=max(1.2, 3.0 * thin), markeredgewidth=0.0)
     ends = original[np.isfinite(original)]
     least, most = (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
-    axes.plot([least, most], [least, most], color=FAINT, linewidth=1.0, zorder=0.5, label="both are equal")
-    label(axes, y=one_line(f"noisy {drawn.axis_label('')}"))
+    axes.plot([least, most], [least, most], color=style.FAINT, linewidth=1.0, zorder=0.5, label="both are equal")
+    style.label(axes, y=style.one_line(f"noisy {drawn.axis_label('')}"))
     among = f"{MANY:,} of {cells:,}" if cells > MANY else f"{cells:,}"
-    axes.set_xlabel(one_line(f"{origin} {drawn.axis_label('')} of {among} cells"), fontsize=SIZE)
+    axes.set_xlabel(style.one_line(f"{origin} {drawn.axis_label('')} of {among} cells"), fontsize=style.SIZE)
     if drawn.counts:
         axes.axhline(0.0, color="black", linewidth=0.6, zorder=0.5)
     width = float(np.nanmax(drawn.upper - drawn.lower, initial=0.0))
-    if drawn.counts and most > _WIDE * width > 0.0:
-        # The small counts, which noise matters to, would be a blot beside the largest.
+    if drawn.counts and most > 20.0 * width > 0.0:
+        # Small counts, where noise matters, would be a blot next to the largest: logarithmic axes, linear around 0.
         least_end = float(np.nanmin(drawn.lower))
         axes.set_xscale("symlog", linthresh=width, linscale=0.6)
         axes.set_yscale("symlog", linthresh=width, linscale=0.6)
         axes.set_xlim(min(least - 0.2 * width, 0.8 * least), 1.3 * most)
         axes.set_ylim(min(least_end - 0.2 * width, 0.8 * least_end), 1.3 * most)
-        _powers(axes.xaxis, most, width)
-        _powers(axes.yaxis, most, width)
+        for axis in (axes.xaxis, axes.yaxis):
+            powers = range(math.ceil(math.log10(width)), math.floor(math.log10(most)) + 1)
+            axis.set_major_locator(FixedLocator([0.0, *(10.0**power for power in powers)]))
+            axis.set_minor_locator(NullLocator())
+            axis.set_major_formatter(lambda tick, _: with_minus(f"{tick:,.6g}"))
     else:
         number_ticks(axes.xaxis, drawn, 5)
         number_ticks(axes.yaxis, drawn, 6)
     return figure
 
 
-def _powers(axis: Axis, high: float, linear: float) -> None:
-    """Put ticks at 0 and at powers of ten beyond the linear part of an axis."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    powers = [10.0**power for power in range(math.ceil(math.log10(linear)), math.floor(math.log10(high)) + 1)]
-    axis.set_major_locator(FixedLocator([0.0, *powers]))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda tick, _: with_minus(f"{tick:,.6g}")))
-
-
-# Inches: of the dots of a cell, of what is below them, and beside them.
+# Inches: of the dots of a cell, of what is below them, and next to them.
 _PANEL, _BELOW, _SIDE = 0.62, 0.32, 0.12
-# Dots are made smaller by this share until the highest stack has room.
-_SMALLER = 0.97
-# The share of a count's width that its dots may fill.
-_FILLED = 0.9
-# Of the half-width of an axis, the outermost dot is here.
-_REACH = 1.12
 
 
 class CountDots(NamedTuple):
@@ -208,9 +164,10 @@ class CountDots(NamedTuple):
     cases: tuple[int, ...]
 
     @property
-    def at_most_zero(self) -> int:
-        """How many of the cases are at 0 or below."""
-        return sum(case <= 0 for case in self.cases)
+    def low(self) -> str:
+        """How many of the cases are at 0 or below, in words; nothing if none is."""
+        low = sum(case <= 0 for case in self.cases)
+        return f", {low} of {len(self.cases)} at or below 0" if low else ""
 
 
 class Dot(NamedTuple):
@@ -257,11 +214,10 @@ def dots_in_words(cell: CountDots) -> str:
     >>> dots_in_words(CountDots("births", 2, (0, 1, 2, 2, 3)))
     'births: noisy count 2, dots from 0 to 3, 1 of 5 at or below 0'
     """
-    low = f", {cell.at_most_zero} of {len(cell.cases)} at or below 0" if cell.at_most_zero else ""
-    return f"{cell.name}: noisy count {cell.noisy:,}, dots from {cell.cases[0]:,} to {cell.cases[-1]:,}{low}"
+    return f"{cell.name}: noisy count {cell.noisy:,}, dots from {cell.cases[0]:,} to {cell.cases[-1]:,}{cell.low}"
 
 
-def placed(cases: Sequence[int], width: float) -> list[Dot]:
+def place_dots(cases: Sequence[int], width: float) -> list[Dot]:
     """Return where dots of a width, in counts, are drawn.
 
     Dots wider than a count are stacked from the left: a stack has all that are closer than a dot's width to its first
@@ -269,31 +225,26 @@ def placed(cases: Sequence[int], width: float) -> list[Dot]:
 
     Examples
     --------
-    >>> [(dot.across, dot.row) for dot in placed([1, 2, 2, 3, 7], 2.0)]
+    >>> [(dot.across, dot.row) for dot in place_dots([1, 2, 2, 3, 7], 2.0)]
     [(1.6666666666666667, 0), (1.6666666666666667, 1), (1.6666666666666667, 2), (3.0, 0), (7.0, 0)]
-    >>> [(dot.across, dot.row) for dot in placed([1, 2, 2, 2], 0.4)]
+    >>> [(dot.across, dot.row) for dot in place_dots([1, 2, 2, 2], 0.4)]
     [(1.0, 0), (1.8, 0), (2.2, 0), (2.0, 1)]
     """
-    columns = max(int(_FILLED / width), 1)
+    stacks: list[list[int]] = []
+    for case in sorted(cases):
+        if stacks and case - stacks[-1][0] < width:
+            stacks[-1].append(case)
+        else:
+            stacks.append([case])
+    # The dots of a count fill at most nine tenths of its width.
+    columns = max(int(0.9 / width), 1)
     found: list[Dot] = []
-    for stack in _stacks(cases, width):
+    for stack in stacks:
         middle = sum(stack) / len(stack)
         for first in range(0, len(stack), columns):
             row = stack[first : first + columns]
-            found += [
-                Dot(middle + (place - (len(row) - 1) / 2.0) * width, first // columns, case)
-                for place, case in enumerate(row)
-            ]
-    return found
-
-
-def _stacks(cases: Sequence[int], width: float) -> list[list[int]]:
-    found: list[list[int]] = []
-    for case in sorted(cases):
-        if found and case - found[-1][0] < width:
-            found[-1].append(case)
-        else:
-            found.append([case])
+            half = (len(row) - 1) / 2.0
+            found += [Dot(middle + (place - half) * width, first // columns, case) for place, case in enumerate(row)]
     return found
 
 
@@ -316,81 +267,67 @@ def plot_count_dots(cells: CountDots | Sequence[CountDots], *, title: str = "", 
     >>> len(figure.axes), figure.axes[1].get_xlabel()
     (2, 'count of patients')
     """
-    drawn = one_or_more(CountDots, cells=cells)
-    figure, _ = new_figure(COLUMN_WIDTH, 1.0, 0)
+    drawn = [cells] if isinstance(cells, CountDots) else style.items(CountDots, cells=cells)
+    if not drawn:
+        raise ArgumentError("cells", type(cells), "must not be empty")
+    figure, _ = style.new_figure(style.COLUMN_WIDTH, 1.0, 0)
     figure.set_layout_engine("none")
     dots = len(drawn[0].cases)
     said = f"{title}\n" if title else ""
-    said = wrap(figure, f"{said}Each dot is 1 of {dots} equally likely true counts", COLUMN_WIDTH - 2 * _SIDE)
-    top = 0.1 + LINE * 1.1 * lines_of(said)
-    height = top + len(drawn) * (_PANEL + LINE + _BELOW) + LINE
-    figure.set_size_inches(COLUMN_WIDTH, height)
-    figure.text(_SIDE / COLUMN_WIDTH, 1.0 - 0.06 / height, said, va="top", fontsize=SIZE, linespacing=1.3)
-    across = COLUMN_WIDTH - 2 * _SIDE
-    reach = max(1.0, *(_REACH * max(abs(case - cell.noisy) for case in cell.cases) for cell in drawn))
-    diameter = _diameter(drawn, across / (2.0 * reach))
+    said = style.wrap(
+        figure, f"{said}Each dot is 1 of {dots} equally likely true counts", style.COLUMN_WIDTH - 2 * _SIDE
+    )
+    top = 0.1 + style.LINE * 1.1 * style.lines_of(said)
+    height = top + len(drawn) * (_PANEL + style.LINE + _BELOW) + style.LINE
+    figure.set_size_inches(style.COLUMN_WIDTH, height)
+    figure.text(_SIDE / style.COLUMN_WIDTH, 1.0 - 0.06 / height, said, va="top", fontsize=style.SIZE, linespacing=1.3)
+    across = style.COLUMN_WIDTH - 2 * _SIDE
+    # The outermost dot is a little inside its axis.
+    reach = max(1.0, *(1.12 * max(abs(case - cell.noisy) for case in cell.cases) for cell in drawn))
+    count = across / (2.0 * reach)
+    # The largest diameter at which every stack has room.
+    diameter = _PANEL / 3.0
+    while any(diameter * (dot.row + 1) > _PANEL for cell in drawn for dot in place_dots(cell.cases, diameter / count)):
+        diameter *= 0.97
     for place, cell in enumerate(drawn):
-        bottom = height - top - (place + 1) * (_PANEL + LINE + _BELOW) + _BELOW
-        axes = figure.add_axes(
-            (_SIDE / COLUMN_WIDTH, bottom / height, across / COLUMN_WIDTH, _PANEL / height), label=f"cell {place}"
-        )
-        _draw(axes, cell, diameter, reach)
-    figure.axes[-1].set_xlabel(f"count of {one_line(unit)}", fontsize=SIZE)
-    return in_fonts(figure, (title, unit, *(cell.name for cell in drawn)))
+        bottom = height - top - (place + 1) * (_PANEL + style.LINE + _BELOW) + _BELOW
+        corner = (_SIDE / style.COLUMN_WIDTH, bottom / height, across / style.COLUMN_WIDTH, _PANEL / height)
+        _draw_dots(figure.add_axes(corner, label=f"cell {place}"), cell, diameter, reach)
+    figure.axes[-1].set_xlabel(f"count of {style.one_line(unit)}", fontsize=style.SIZE)
+    return style.in_fonts(figure, (title, unit, *(cell.name for cell in drawn)))
 
 
-def _diameter(cells: Sequence[CountDots], inches: float) -> float:
-    """Return the largest diameter at which no stack is higher than its panel, given the inches of one count."""
-    found = _PANEL / 3.0
-    while any(found * (dot.row + 1) > _PANEL for cell in cells for dot in placed(cell.cases, found / inches)):
-        found *= _SMALLER
-    return found
-
-
-def _draw(axes: Axes, cell: CountDots, diameter: float, reach: float) -> None:
-    """Draw the dots of a cell; those at 0 or below have a colour of their own and are hollow, for print in grey."""
+def _draw_dots(axes: Axes, cell: CountDots, diameter: float, reach: float) -> None:
+    """Draw the dots of a cell; those at 0 or below have their own color and are hollow, for print in gray."""
     from matplotlib.collections import EllipseCollection
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import MaxNLocator
 
     axes.set_xlim(cell.noisy - reach, cell.noisy + reach)
     axes.set_ylim(0.0, _PANEL)
-    inches = (COLUMN_WIDTH - 2 * _SIDE) / (2.0 * reach)
+    inches = (style.COLUMN_WIDTH - 2 * _SIDE) / (2.0 * reach)
     for is_low in (False, True):
         places = [
             (dot.across, diameter * (dot.row + 0.5))
-            for dot in placed(cell.cases, diameter / inches)
+            for dot in place_dots(cell.cases, diameter / inches)
             if (dot.case <= 0) == is_low
         ]
-        colour = VERMILION if is_low else BLUE
-        axes.add_collection(
-            EllipseCollection(
-                widths=[0.9 * diameter] * len(places),
-                heights=[0.9 * diameter] * len(places),
-                angles=[0.0] * len(places),
-                units="inches",
-                offsets=np.reshape(places, (-1, 2)),
-                offset_transform=axes.transData,
-                facecolors="none" if is_low else colour,
-                edgecolors=colour,
-                linewidths=1.1 if is_low else 0.0,
-                clip_on=False,
-            ),
-            autolim=False,
-        )
+        color, sizes = style.VERMILION if is_low else style.BLUE, [0.9 * diameter] * len(places)
+        dots = EllipseCollection(
+            sizes, sizes, [0.0] * len(places), units="inches", offsets=np.reshape(places, (-1, 2)),
+            offset_transform=axes.transData, facecolors="none" if is_low else color, edgecolors=color,
+            linewidths=1.1 if is_low else 0.0, clip_on=False,
+        )  # fmt: skip
+        axes.add_collection(dots, autolim=False)
     if cell.noisy - reach <= 0 <= cell.noisy + reach:
-        axes.axvline(0.0, color=BLACK, linewidth=0.6, zorder=0)
+        axes.axvline(0.0, color=style.BLACK, linewidth=0.6, zorder=0)
     axes.set_yticks([])
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(FAINT)
-    axes.tick_params(labelsize=SMALL, width=0.6, length=2.5, pad=1.5)
+    axes.spines["bottom"].set_color(style.FAINT)
+    axes.tick_params(labelsize=style.SMALL, width=0.6, length=2.5, pad=1.5)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: with_minus(f"{tick:,.0f}")))
-    low = f", {cell.at_most_zero} of {len(cell.cases)} at or below 0" if cell.at_most_zero else ""
-    name = f"{one_line(cell.name)}: {with_minus(f'{cell.noisy:,}')}{low}"
-    axes.set_title(name, loc="left", fontsize=SMALL, pad=2.5)
-
-
-_TITLE = "NOT PRIVATE: for the steward alone"
+    axes.xaxis.set_major_formatter(lambda tick, _: with_minus(f"{tick:,.0f}"))
+    name = f"{style.one_line(cell.name)}: {with_minus(f'{cell.noisy:,}')}{cell.low}"
+    axes.set_title(name, loc="left", fontsize=style.SMALL, pad=2.5)
 
 
 def plot_max_cells(table: Mapping[str, Any], *, unit: str = "units") -> Figure:
@@ -416,24 +353,26 @@ def plot_max_cells(table: Mapping[str, Any], *, unit: str = "units") -> Figure:
     noise = [choice["plus_minus"] for choice in choices]
     cut = [choice["cut"] for choice in choices]
     both = [first + second for first, second in zip(noise, cut, strict=True)]
-    figure, (axes,) = new_figure(COLUMN_WIDTH, 2.8)
+    figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 2.8)
     # Places rather than a logarithmic axis: the candidates are 1, 2, 3, 5, 10, ..., which is nearly the same.
     places = list(range(len(limits)))
-    axes.plot(places, both, color=BLACK, linewidth=1.6, marker="o", markersize=3.5, label="together", zorder=3)
-    axes.plot(places, noise, color=BLUE, linewidth=1.3, marker="s", markersize=3.5, label="noise: plus-minus at 95%")
+    axes.plot(places, both, color=style.BLACK, linewidth=1.6, marker="o", markersize=3.5, label="together", zorder=3)
     axes.plot(
-        places, cut, color=VERMILION, linewidth=1.3, linestyle=(0, (5, 1.6)), marker="^", markersize=4.0,
+        places, noise, color=style.BLUE, linewidth=1.3, marker="s", markersize=3.5, label="noise: plus-minus at 95%"
+    )
+    axes.plot(
+        places, cut, color=style.VERMILION, linewidth=1.3, linestyle=(0, (5, 1.6)), marker="^", markersize=4.0,
         label="cut off, on average",
     )  # fmt: skip
     best = limits.index(table["recommended"])
     axes.plot(
-        [best], [both[best]], "o", markersize=10.0, markerfacecolor="none", markeredgecolor=GREEN, markeredgewidth=1.6,
-        linestyle="none", label=f"least of both together: {limits[best]:,}", zorder=4,
+        [best], [both[best]], "o", markersize=10.0, markerfacecolor="none", markeredgecolor=style.GREEN,
+        markeredgewidth=1.6, linestyle="none", label=f"least of both together: {limits[best]:,}", zorder=4,
     )  # fmt: skip
     axes.set_ylim(bottom=0.0)
-    axes.set_xticks(places, [f"{limit:,}" for limit in limits], fontsize=SMALL)
-    label(axes, x="cells per unit (max_cells)", y=f"{unit} in a cell")
+    axes.set_xticks(places, [f"{limit:,}" for limit in limits], fontsize=style.SMALL)
+    style.label(axes, x="cells per unit (max_cells)", y=f"{unit} in a cell")
     axes.yaxis.set_major_formatter(lambda tick, _: with_minus(f"{tick:,.6g}"))
-    figure.legend(loc="outside lower left", fontsize=SMALL, frameon=False, ncols=2, handlelength=2.2)
-    add_title(figure, _TITLE)
-    return in_fonts(figure)
+    figure.legend(loc="outside lower left", fontsize=style.SMALL, frameon=False, ncols=2, handlelength=2.2)
+    style.add_title(figure, "NOT PRIVATE: for the steward alone")
+    return style.in_fonts(figure)

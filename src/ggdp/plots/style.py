@@ -20,6 +20,7 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from functools import cache
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
@@ -41,7 +42,7 @@ SIZE, SMALL = 8.0, 7.0
 BLUE, VERMILION, GREEN, ORANGE, PURPLE = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7"
 SKY, BLACK, FAINT = "#56B4E9", "#000000", "0.72"
 GRID = "0.9"
-# A colour and a pattern for the first curve, the second, and so on.
+# A color and a pattern for the first curve, the second, and so on.
 LINES: tuple[dict[str, Any], ...] = (
     {"color": BLUE, "linestyle": "-"},
     {"color": VERMILION, "linestyle": (0, (5, 1.6))},
@@ -73,15 +74,6 @@ def items(kind: type[_T], **named: object) -> list[_T]:
     for item in found:
         if not isinstance(item, kind):
             raise ArgumentError(name, type(item), message)
-    return found
-
-
-def one_or_more(kind: type[_T], **named: object) -> list[_T]:
-    """Return the one argument, an item of a kind or a sequence of at least one, as a list."""
-    ((name, value),) = named.items()
-    found = [value] if isinstance(value, kind) else items(kind, **named)
-    if not found:
-        raise ArgumentError(name, type(value), "must not be empty")
     return found
 
 
@@ -144,43 +136,24 @@ def show_legend(axes: Axes, **options: Any) -> None:  # noqa: ANN401
 
 # Inches of a line of labels, with the space between two lines.
 LINE = 0.145
-# Letters are fitted to whole dots, so that text is a few per cent wider in some resolutions.
-_SLACK = 1.06
 # Inches between the left edge of a figure and its title.
 _INDENT = 0.06
-# For characters that the usual font lacks, of those that are installed: most scripts, then symbols.
-_FONTS = (
-    "DejaVu Sans",
-    "Noto Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Noto Sans CJK KR",
-    "Source Han Sans SC",
-    "WenQuanYi Micro Hei",
-    "PingFang SC",
-    "Hiragino Sans",
-    "Apple SD Gothic Neo",
-    "Microsoft YaHei",
-    "Yu Gothic",
-    "Malgun Gothic",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-    "Arial Unicode MS",
-    "Noto Emoji",
-    "Noto Sans Symbols",
-    "Segoe UI Symbol",
-)
 
 
 @cache
 def _installed() -> tuple[str, ...]:
-    """Return the fonts to fall back on; matplotlib warns about each one that is not installed."""
+    """Return the installed fonts for characters that the usual one lacks; matplotlib warns about any other."""
     from matplotlib.font_manager import fontManager
 
+    # Most scripts, then symbols.
+    fonts = (
+        "DejaVu Sans, Noto Sans, Noto Sans CJK SC, Noto Sans CJK JP, Noto Sans CJK KR, Source Han Sans SC, "
+        "WenQuanYi Micro Hei, PingFang SC, Hiragino Sans, Apple SD Gothic Neo, Microsoft YaHei, Yu Gothic, "
+        "Malgun Gothic, Noto Sans Arabic, Noto Sans Hebrew, Noto Sans Devanagari, Noto Sans Thai, Arial Unicode MS, "
+        "Noto Emoji, Noto Sans Symbols, Segoe UI Symbol"
+    )
     present = set(fontManager.get_font_names())
-    return tuple(name for name in _FONTS if name in present)
+    return tuple(name for name in fonts.split(", ") if name in present)
 
 
 def _families() -> list[str]:
@@ -197,22 +170,19 @@ def text_width(figure: Figure, texts: Iterable[str], size: float = SMALL) -> flo
     for text in set(texts):
         drawn = Text(0.0, 0.0, text, fontsize=size, fontfamily=_families(), parse_math=False, figure=figure)
         widest = max(widest, drawn.get_window_extent().width / figure.dpi)
-    return _SLACK * widest
+    # Letters are fitted to whole dots, so that text is a few per cent wider in some resolutions.
+    return 1.06 * widest
 
 
 def wrap(figure: Figure, text: str, inches: float, size: float = SIZE) -> str:
     """Return text in as many lines as it needs to be no wider than `inches`; its own line ends are kept."""
-    return "\n".join(_wrapped(figure, line, inches, size) for line in text.split("\n"))
-
-
-def _wrapped(figure: Figure, line: str, inches: float, size: float) -> str:
-    # From the most letters that could fit, in letters of a third of the size, down to one.
-    most = min(len(line), int(inches * 72.0 / (0.33 * size)))
-    for letters in range(most, 0, -1):
-        found = textwrap.fill(line, letters)
-        if text_width(figure, [found], size) <= inches:
-            return found
-    return line
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        # From the most letters that could fit, in letters of a third of the size, down to one.
+        most = min(len(line), int(inches * 72.0 / (0.33 * size)))
+        fillings = (textwrap.fill(line, letters) for letters in range(most, 0, -1))
+        lines[place] = next((found for found in fillings if text_width(figure, [found], size) <= inches), line)
+    return "\n".join(lines)
 
 
 def lines_of(text: str) -> int:
@@ -273,8 +243,8 @@ def level_names(levels: Iterable[Level]) -> dict[Level, str]:
     found = {}
     for level, line in lines.items():
         group = alike[_cut(line, LONGEST)]
-        # A few of the letters that they share, to recognise them by.
-        start = max(_shared(min(group), max(group)) - 6, 0) if len(group) > 1 else 0
+        # A few of the letters that they share, to recognize them by.
+        start = max(len(commonprefix(list(group))) - 6, 0) if len(group) > 1 else 0  # noqa: RUF071 - of letters
         found[level] = _cut("\N{HORIZONTAL ELLIPSIS}" + line[start:] if start else line, LONGEST)
     return found
 
@@ -283,21 +253,11 @@ def _printable(text: object) -> str:
     return "".join(sign if sign.isprintable() else "\N{MIDDLE DOT}" for sign in str(text))
 
 
-def _letters(text: str) -> int:
-    """Return the width of a text in letters; East Asian characters are as wide as two."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
-
-
 def _cut(line: str, most: int) -> str:
     """Return a line without its middle if it is too long: names that begin alike often differ at their ends."""
-    if (letters := _letters(line)) <= most:
+    # East Asian characters are as wide as two letters.
+    letters = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in line)
+    if letters <= most:
         return line
     kept = most * len(line) // letters - 1
     return line[: kept - kept // 2] + "\N{HORIZONTAL ELLIPSIS}" + line[-(kept // 2) :]
-
-
-def _shared(one: str, other: str) -> int:
-    """Return the length of the longest common prefix."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
