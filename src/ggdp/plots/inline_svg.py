@@ -17,6 +17,13 @@ from ggdp.plots import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Each color of the figures with the property that a page can set.
+COLOURS = {
+    "--ink": style.BLACK, "--ground": "#ffffff", "--blue": style.BLUE, "--vermilion": style.VERMILION,
+    "--green": style.GREEN, "--orange": style.ORANGE, "--purple": style.PURPLE, "--sky": style.SKY,
+    "--faint": style.FAINT, "--grid": style.GRID,
+}  # fmt: skip
+
 
 def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
     """Return a figure as an ``<svg>`` element for a page; its key is unique there, its words are for screen readers.
@@ -48,13 +55,7 @@ def inline_svg(figure: Figure, key: str, title: str, description: str) -> str:
     body = re.sub(r'<g id="(?:figure|axes|patch|line2d|text|matplotlib\.axis|xtick|ytick|legend)[^"]*">', "<g>", body)
     body = re.sub(r'\bid="([^"]+)"', rf'id="{key}-\1"', body)
     body = re.sub(r'(xlink:href="#|href="#|url\(#)([^")]+)', rf"\1{key}-\2", body).replace("xlink:href", "href")
-    # Each color of the figures with the property that a page can set.
-    names = {
-        style.BLACK: "ink", "#ffffff": "ground", style.BLUE: "blue", style.VERMILION: "vermilion",
-        style.GREEN: "green", style.ORANGE: "orange", style.PURPLE: "purple", style.SKY: "sky",
-        style.FAINT: "faint", style.GRID: "grid",
-    }  # fmt: skip
-    ours = {to_hex(color): f"var(--{name}, {to_hex(color)})" for color, name in names.items()}
+    ours = {to_hex(color): f"var({name}, {to_hex(color)})" for name, color in COLOURS.items()}
     body = re.sub(r"#[0-9a-f]{6}\b", lambda found: ours.get(found[0], found[0]), body)
     # A hundredth of a point is finer than any printer; scales keep their digits.
     body = re.sub(r'\b(?:d|x|y)="[^"]*"', lambda found: re.sub(r"(\d+\.\d{2})\d+", r"\1", found[0]), body)
