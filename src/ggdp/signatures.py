@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ggdp._files import read_file
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,9 +133,10 @@ def _loaded(name: str, content: bytes, passphrase: bytes | None) -> object:
 
 
 def _unreadable(name: str) -> ArgumentError:
-    expected = (
+    expected = Message(
         "is a kind of key that cannot be read here. An OpenSSH key with a passphrase needs the Python package bcrypt; "
-        f"or release without `sign`, and then run: ssh-keygen -Y sign -n {NAMESPACE} -f KEY MANIFEST"
+        "or release without {sign}, and then run: ssh-keygen -Y sign -n {namespace} -f KEY MANIFEST",
+        namespace=NAMESPACE,
     )
     return ArgumentError("sign", name, expected)
 

@@ -8,15 +8,16 @@ from datetime import date
 import pytest
 
 from ggdp.cli.app import run
-from ggdp.cli.flags import domain_of, marginals_of
+from ggdp.cli.flags import RELEASE, domain_of, marginals_of, named_as_flags
 from ggdp.domain.column import Column
 from ggdp.errors import ArgumentError
 
 
 def _declared(*, by="a", file=None, **flags):
-    flags = {name: [text] if isinstance(text, str) else text for name, text in flags.items()}
-    named = {name: flags.pop(name, None) for name in ("levels", "bins")}
-    return domain_of(file, named["levels"], named["bins"], marginals_of([by]), **flags)
+    given = {flag.name: flag.default for flag in RELEASE} | {"by": [by], "domain": file}
+    given |= {name: [text] if isinstance(text, str) else text for name, text in flags.items()}
+    with named_as_flags(given):
+        return domain_of(given)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_an_output_never_replaces_the_data(tmp_path, capsys):
 def test_notes_of_errors_are_kept_where_arguments_are_renamed():
     refused = ArgumentError("by", ["income"], "is wrong")
     refused.add_note("after the charge")
-    with pytest.raises(ArgumentError, match="COL = 'income'") as named, named_as_flags(None, by="COL"):
+    with pytest.raises(ArgumentError, match="COL = 'income'") as named, named_as_flags({}, by="COL"):
         raise refused
     assert named.value.__notes__ == ["after the charge"]
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import ggdp
-from ggdp.cli.flags import with_ranges
-from ggdp.domain.table_domain import Domain
+from ggdp.cli.flags import RELEASE, domain_of
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.tables.clamping_range import EDGES, kept_buckets, noise_level, plan_range
 
@@ -99,7 +98,7 @@ def test_the_flag_of_a_range_is_one_that_every_statistic_takes(values, flag):
     found = ggdp.private_range(data, "pay rate", GOAL, source=ggdp.SeededSource(seed=1))
     assert found.flag == flag
     (text,) = shlex.split(flag)[1:]
-    declared = with_ranges(Domain({}), [text])
+    declared = domain_of({flag.name: flag.default for flag in RELEASE} | {"range": [text]})
     assert declared["pay rate"].values_in == found.values
     ggdp.plan_table(None, GOAL, declared, statistics=[ggdp.Variance("pay rate")])
 

@@ -14,11 +14,18 @@ import typer
 
 from ggdp._files import read_json
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.flags import (
-    NeighboursFlag,
+from ggdp.cli.flags import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
+from ggdp.cli.output import (
+    AsJson,
+    example,
+    print_json,
+    print_table,
+    printable,
+    require_picture,
+    say,
     working,
+    write_picture,
 )
-from ggdp.cli.output import AsJson, example, print_json, print_table, printable, require_picture, say, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, PureDP
 

@@ -16,8 +16,9 @@ import typer
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.cli.flags import mention_flag
 from ggdp.cli.output import AsJson, print_json, print_table, printable, say
-from ggdp.errors import ArgumentError, GgdpError
+from ggdp.errors import ArgumentError, GgdpError, Message
 from ggdp.signatures import checked_signature, read_signers
 
 if TYPE_CHECKING:
@@ -246,7 +247,9 @@ def report(
             signer=signer,
         )
     except ArgumentError as refused:
-        expected = refused.expected.replace("`overwrite=True`", "--overwrite")
+        expected = refused.expected
+        if isinstance(expected, Message):
+            expected = expected.in_words_of(mention_flag)
         name = {"manifests": "MANIFEST"}.get(refused.argument, refused.argument)
         raise ArgumentError(name, refused.value, expected) from None
     files = [str(file) for file in (out, registry) if file is not None]

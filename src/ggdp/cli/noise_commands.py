@@ -15,22 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from ggdp import _validate
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
 from ggdp.cli.flags import (
-    Box,
     Delta,
     Epsilon,
-    MaxCells,
     NeighboursFlag,
     NotionFlag,
-    Size,
-    SupportFlag,
     goal_of,
     numbers_of,
-    sensitivity_of,
 )
 from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
 from ggdp.errors import ArgumentError
+from ggdp.privacy import Neighbours, Sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +39,16 @@ if TYPE_CHECKING:
 # The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 Method: TypeAlias = Literal["tight", "paper"]
+# The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
+Support: TypeAlias = Literal["real", "integer"]
+
+Size = Annotated[float | None, typer.Option(help="Largest change of one coordinate (default: 1).")]
+Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="Largest change of each coordinate.")]
+MaxCells = Annotated[
+    int | None,
+    typer.Option(help="Most cells that one unit is in; under replace-one, twice as many cells move."),
+]
+SupportFlag = Annotated[Support, typer.Option(help="Support of the noise.")]
 
 
 def calibrate(
@@ -262,3 +269,19 @@ def belief(
     )
     if goal.delta > 0.0:
         say(f"but with probability at most {rounded_up_text(goal.delta)}, in which nothing is promised")
+
+
+def sensitivity_of(
+    sensitivity: float | None, box: str | None, max_cells: int | None, neighbours: Neighbours
+) -> Sensitivity:
+    """Return the sensitivity that the flags describe."""
+    if box is not None:
+        if sensitivity is not None or max_cells is not None:
+            raise ArgumentError("box", box, "cannot be combined with --sensitivity or --max-cells")
+        sizes = [_validate.positive(box=size) for size in numbers_of("box", box)]
+        return Sensitivity.box(sizes, neighbours=neighbours)
+    size = 1.0 if sensitivity is None else _validate.positive(sensitivity=sensitivity)
+    if max_cells is None:
+        return Sensitivity.disjoint(size, neighbours=neighbours)
+    moving = Sensitivity.histogram(neighbours, max_cells).moving
+    return Sensitivity.cells(moving, size, neighbours=neighbours)

@@ -8,6 +8,7 @@ Files of pictures that commands draw: checked before the work, written whole or 
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from ggdp._files import write_together
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -92,3 +93,16 @@ def write_picture(plot: Path, content: bytes, *, overwrite: bool) -> None:
     except OSError as failed:
         why = failed.strerror or str(failed)
         raise ArgumentError("plot", str(plot), f"cannot be written ({why}); name another file") from None
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show a spinner on standard error, if that is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield

@@ -1,10 +1,12 @@
-"""``ggdp release``: from a table to a private table and its manifest.
+"""The commands on tables.
 
-What is printed is a function of the request and of the released values, on both streams and in every error.
+===============  ================================================================
+``ggdp release``  from a table to a private table and its manifest
+``ggdp check``    compare a source with its domain before a release; not private
+``ggdp range``    a range for the values of a column, found privately
+===============  ================================================================
 
-``ggdp check``: compare a source with its domain before a release. Not private.
-
-``ggdp range``: a range for the values of a column, found privately.
+What a release prints is a function of the request and of the released values, on both streams and in every error.
 """
 
 from __future__ import annotations
@@ -12,208 +14,61 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ggdp.cli.flags import (
-    Analyst,
-    Bins,
-    Delimiter,
-    Delta,
-    DomainFile,
-    DryRun,
-    Encoding,
-    Engine,
-    Epsilon,
-    Escape,
-    Labels,
-    LedgerUrl,
-    Levels,
-    MeanOf,
-    Missing,
-    NeighboursFlag,
-    NoQuotes,
-    NotionFlag,
-    OptionalBy,
-    Other,
-    Overwrite,
-    PerUnit,
-    QuantileOf,
-    Range,
-    SourceArgument,
-    StrictLines,
-    SumOf,
-    TempDir,
-    Unit,
-    VarianceOf,
-    Weight,
-    domain_of,
-    fit_of,
-    flags_of,
-    goal_of,
-    marginals_of,
-    named_as_flags,
-    print_plan,
-    print_warnings,
-    releasing,
-    require_columns_or_statistics,
-    statistics_of,
-    text_of,
-    weights_of,
-    with_ranges,
-    working,
-)
-from ggdp.cli.output import AsJson, print_json, print_table, printable, say
-from ggdp.errors import ArgumentError, PrivacyWarning
+from ggdp.cli.flags import CHECK, RANGE, RELEASE, Source, arguments_of, named_as_flags, takes_flags
+from ggdp.cli.output import print_json, print_table, printable, say, working
+from ggdp.errors import BudgetExceededError, GgdpError, PrivacyWarning
 from ggdp.signatures import signature_file, signing_key
+from ggdp.tables.request import CheckArguments, PlanArguments, RangeArguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from ggdp.tables import Table
+    from ggdp.tables import Table, TablePlan
     from ggdp.tables.source_check import ColumnCheck, RangeCheck, TableCheck, TextCheck, UnitCheck
 
-
-# The words of `ggdp.tables.request`, which is too heavy to load before it is needed.
-CountName: TypeAlias = Literal["units", "rows"]
+REGIMES = {
+    "declared": "a release would publish every cell, including empty ones",
+    "sparse": "too many cells to publish them all: a release needs --false-cells and omits small noisy counts",
+    "open": "a column has no declared levels: a release needs --delta and omits levels with few units",
+    "mixed": "declared tables would be complete; open tables need --delta and omit levels with few units",
+}
 SHOWN_ROWS = 20
+SHOWN_LEVELS = 10
 
 
-def release(
-    source: SourceArgument,
-    epsilon: Epsilon,
-    by: OptionalBy = None,
-    delta: Delta = None,
-    notion: NotionFlag = None,
-    order: Annotated[
-        str, typer.Option(metavar="P|auto", help="Order of the noise: 1 is Laplace, 2 is Gaussian, auto the best.")
-    ] = "auto",
-    domain: DomainFile = None,
-    levels: Levels = None,
-    bins: Bins = None,
-    labels: Labels = None,
-    other: Other = None,
-    missing: Missing = None,
-    unit: Unit = None,
-    max_cells: Annotated[
-        int | None, typer.Option(metavar="M", help="With --unit: most cells of a table that one unit is counted in.")
-    ] = None,
-    count: Annotated[
-        CountName, typer.Option(help="With --unit: whether cells count different units, or their rows.")
-    ] = "units",
-    max_rows_per_cell: Annotated[
-        int | None, typer.Option(metavar="R", help="With --count rows: most rows of a unit counted in one cell.")
-    ] = None,
-    count_cut: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Spend this share of epsilon on counting the units in more than --max-cells cells, so that intervals "
-            "cover them too.",
-        ),
-    ] = None,
-    unit_name: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Word for the units in statements, such as patients.")
-    ] = None,
-    mean: MeanOf = None,
-    sum_: SumOf = None,
-    variance: VarianceOf = None,
-    quantile: QuantileOf = None,
-    range_: Range = None,
-    per_unit: PerUnit = None,
-    weight: Weight = None,
-    neighbours: NeighboursFlag = "add-remove",
-    total: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Public total of the counts; needs --neighbours replace-one."),
-    ] = None,
-    nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="Publish negative counts, and negative ends of intervals, as 0.")
-    ] = False,
-    false_cells: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Publish a sparse table; at most X empty cells are shown on average."),
-    ] = None,
-    engine: Engine = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    no_quotes: NoQuotes = False,
-    escape: Escape = None,
-    strict_lines: StrictLines = False,
-    temp_dir: TempDir = None,
-    ledger: LedgerUrl = None,
-    analyst: Analyst = None,
-    dry_run: DryRun = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv|.parquet", help="Output file; FILE.manifest.json is written too.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the released table to a .png, .pdf or .svg file.")
-    ] = None,
-    sign: Annotated[
-        Path | None,
-        typer.Option(metavar="KEY", help="Sign the manifest with this private key (Ed25519, OpenSSH or PEM)."),
-    ] = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
+@takes_flags(RELEASE)
+def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
     """Publish counts and statistics under differential privacy.
 
     A table is counted by public columns. --dry-run plans it without reading a row.
     """
-    if out is None and not dry_run:
+    if given["out"] is None and not given["dry_run"]:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
-    with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):
+    with named_as_flags(given):
         # Before all that takes time, and before anything is charged.
+        sign = given["sign"]
         key = None if sign is None else signing_key(sign, _ask_passphrase if sys.stdin.isatty() else None)
-        from ggdp.tables import plan_table
+        from ggdp.tables.table_plan import plan_table, summary_rows
 
-        marginals = marginals_of(by or ())
-        statistics = statistics_of(mean, sum_, variance, quantile)
-        require_columns_or_statistics(marginals, statistics)
-        declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
-        with working("choosing the noise"), warnings.catch_warnings():
-            # They are printed below.
-            warnings.simplefilter("ignore", PrivacyWarning)
-            plan = plan_table(
-                marginals or None,
-                goal_of(epsilon, delta, notion),
-                with_ranges(declared, range_),
-                order=_order(order),
-                unit=unit,
-                max_cells=max_cells,
-                count=count,
-                max_rows_per_cell=max_rows_per_cell,
-                count_cut=count_cut,
-                unit_name=unit_name,
-                neighbours=neighbours,
-                total=total,
-                nonnegative=nonnegative,
-                false_cells=false_cells,
-                statistics=statistics,
-                per_unit=per_unit,
-                weights=weights_of(weight),
-                engine=engine or "duckdb",
-                out=out,
-                plot=plot,
-                **text_of(encoding, delimiter, escape, no_quotes=no_quotes, strict_lines=strict_lines),
-            )
+        asked = arguments_of(given, PlanArguments)
+        with _choosing_noise():
+            plan = plan_table(**asked | {"engine": asked["engine"] or "duckdb"})
         print_warnings(plan.request.warnings)
-        if dry_run:
-            from ggdp.tables.table_plan import summary_rows
-
-            print_plan(plan.to_dict(), summary_rows(plan), fit_of(plan, ledger, analyst), as_json=as_json)
+        if given["dry_run"]:
+            _print_plan(plan.to_dict(), summary_rows(plan), _fit(plan, given), as_json=given["json"])
             return
-        with releasing(plan.files):
-            released = plan.run(
-                source, temp_dir=temp_dir, overwrite=overwrite, sign=key, ledger=ledger, analyst=analyst
-            )
+        with _releasing(plan.files):
+            released = plan.run(source, sign=key, **{name: given[name] for name in _OF_RUNS})
     described = plan.files[len(plan.request.by)]
     manifest = json.loads(described.read_bytes())
     files = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
-    if as_json:
+    if given["json"]:
         print_json({"files": files, "manifest": manifest})
         return
     for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
@@ -222,17 +77,131 @@ def release(
     say("Written: " + ", ".join(files))
 
 
+@takes_flags(CHECK)
+def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
+    """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
+    with named_as_flags(given):
+        asked = arguments_of(given, CheckArguments)
+        from ggdp.tables.source_check import NOTICE, check_table
+
+        with working("counting"):
+            found = check_table(source, **asked)
+    if given["json"]:
+        print_json(found.to_dict())
+        return
+    say(NOTICE)
+    _print_tables(found)
+    if found.text is not None:
+        _print_text(found.text)
+    for column in found.columns:
+        _print_column(column)
+    for measured in found.ranges:
+        _print_range(measured)
+    if found.units is not None:
+        _print_units(found.units)
+
+
+@takes_flags(RANGE)
+def private_range(
+    source: Source,
+    column: Annotated[str, typer.Argument(metavar="COL", help="A column of numbers.")],
+    **given: Any,  # noqa: ANN401 - flags
+) -> None:
+    """Find a range to clamp a column to, privately.
+
+    The range is on a doubling scale. Finding it spends the budget.
+    """
+    with named_as_flags(given, by="COL"):
+        from ggdp.tables.clamping_range import plan_range
+
+        asked = arguments_of(given, RangeArguments)
+        with _choosing_noise():
+            plan = plan_range(column, **asked | {"engine": asked["engine"] or "duckdb"})
+        print_warnings(plan.histogram.request.warnings)
+        if given["dry_run"]:
+            fit = _fit(plan.histogram, given)
+            _print_plan(plan.to_dict(), plan.summary_rows(), fit, as_json=given["json"])
+            return
+        with _releasing([] if given["out"] is None else [given["out"]]):
+            found = plan.run(source, **{name: given[name] for name in _OF_RUNS})
+    if given["json"]:
+        print_json(found.to_dict())
+        return
+    if found.flag is not None:
+        say(f"lower  {found.lower!r}\nupper  {found.upper!r}\n{printable(found.flag)}")
+    say(printable(found.statement))
+    say(f"It is {found.guarantee}.")
+
+
+_OF_RUNS = ("temp_dir", "overwrite", "ledger", "analyst")
+
+
+@contextmanager
+def _choosing_noise() -> Iterator[None]:
+    with working("choosing the noise"), warnings.catch_warnings():
+        # The command prints them.
+        warnings.simplefilter("ignore", PrivacyWarning)
+        yield
+
+
+@contextmanager
+def _releasing(files: Iterable[Path]) -> Iterator[None]:
+    """Run a release, and say afterwards if it replaced files of an earlier one.
+
+    Errors that are not ours, which might quote data, are replaced by one without a reason; notes are kept.
+    """
+    replaces = any(file.exists() for file in files)
+    try:
+        with working("counting"):
+            yield
+    except (GgdpError, MemoryError):
+        raise
+    except Exception as failed:
+        message = "the release failed, and nothing was published. The reason is not shown, since it might reveal data"
+        error = GgdpError(message)
+        for note in getattr(failed, "__notes__", ()):
+            error.add_note(note)
+        raise error from None
+    if replaces:
+        print_warnings(["an earlier output is replaced; each run spends the privacy budget again"])
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings to standard error."""
+    for warning in warnings:
+        say(f"warning: {warning}", err=True)
+
+
+def _fit(plan: TablePlan, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whether a release fits in what remains of a ledger, and if not, what remains and what would fit."""
+    if given["ledger"] is None:
+        return {}
+    from ggdp.ledger import Ledger
+
+    try:
+        Ledger(given["ledger"]).require_fit(plan, given["analyst"])
+    except BudgetExceededError as refused:
+        return {"fits": False, "refusal": str(refused)}
+    return {"fits": True}
+
+
+def _print_plan(
+    document: dict[str, Any], rows: Sequence[tuple[str, str]], fit: dict[str, Any], *, as_json: bool
+) -> None:
+    """Print what a plan says, and whether it fits in what remains of a ledger."""
+    if as_json:
+        print_json(document | fit)
+        return
+    from ggdp.tables.table_plan import TITLE
+
+    print_table(f"dry run: {TITLE}", rows)
+    if fit:
+        refusal = fit.get("refusal", "")
+        say("It fits in what remains of the ledger." if fit["fits"] else f"{refusal[0].upper()}{refusal[1:]}.")
+
+
 def _ask_passphrase() -> str:
     return str(typer.prompt("Passphrase of the key", hide_input=True, err=True))
-
-
-def _order(text: str) -> Any:  # noqa: ANN401 - the request says what it may be
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentError("order", text, "must be a number of at least 1, or auto") from None
 
 
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:
@@ -267,77 +236,6 @@ def _print_estimates(
         (*cell, *(text for column in estimates.values() for text in column[place])) for place, cell in enumerate(cells)
     ]
     print_table("", rows, header=tuple(header))
-
-
-REGIMES = {
-    "declared": "a release would publish every cell, including empty ones",
-    "sparse": "too many cells to publish them all: a release needs --false-cells and omits small noisy counts",
-    "open": "a column has no declared levels: a release needs --delta and omits levels with few units",
-    "mixed": "declared tables would be complete; open tables need --delta and omit levels with few units",
-}
-SHOWN_LEVELS = 10
-
-
-def check(
-    source: SourceArgument,
-    by: OptionalBy = None,
-    domain: DomainFile = None,
-    levels: Levels = None,
-    bins: Bins = None,
-    labels: Labels = None,
-    other: Other = None,
-    missing: Missing = None,
-    unit: Unit = None,
-    mean: MeanOf = None,
-    sum_: SumOf = None,
-    variance: VarianceOf = None,
-    quantile: QuantileOf = None,
-    range_: Range = None,
-    per_unit: PerUnit = None,
-    epsilon: Annotated[float, typer.Option(help="Epsilon of the release that is planned, for the noise shown.")] = 1.0,
-    engine: Engine = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    no_quotes: NoQuotes = False,
-    escape: Escape = None,
-    strict_lines: StrictLines = False,
-    temp_dir: TempDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
-    with named_as_flags(unit, statistics=flags_of(mean, sum_, variance, quantile)):
-        marginals = marginals_of(by or ())
-        statistics = statistics_of(mean, sum_, variance, quantile)
-        require_columns_or_statistics(marginals, statistics)
-        declared = domain_of(domain, levels, bins, marginals, labels=labels, other=other, missing=missing)
-        from ggdp.tables.source_check import NOTICE, check_table
-
-        with working("counting"):
-            found = check_table(
-                source,
-                marginals or None,
-                with_ranges(declared, range_),
-                unit=unit,
-                statistics=statistics,
-                per_unit=per_unit,
-                epsilon=epsilon,
-                engine=engine,
-                temp_dir=temp_dir,
-                **text_of(encoding, delimiter, escape, no_quotes=no_quotes, strict_lines=strict_lines),
-            )
-    if as_json:
-        print_json(found.to_dict())
-        return
-    say(NOTICE)
-    _print_tables(found)
-    if found.text is not None:
-        _print_text(found.text)
-    for column in found.columns:
-        _print_column(column)
-    for measured in found.ranges:
-        _print_range(measured)
-    if found.units is not None:
-        _print_units(found.units)
 
 
 def _print_tables(found: TableCheck) -> None:
@@ -445,69 +343,3 @@ def _quantiles(found: dict[str, int]) -> str:
 
 def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{number:,} rows"
-
-
-def private_range(
-    source: SourceArgument,
-    column: Annotated[str, typer.Argument(metavar="COL", help="A column of numbers.")],
-    epsilon: Epsilon,
-    delta: Delta = None,
-    notion: NotionFlag = None,
-    share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the values that may be outside of the range.")
-    ] = 0.01,
-    unit: Unit = None,
-    max_cells: Annotated[
-        int | None, typer.Option(metavar="M", help="With --unit: most buckets that one unit is counted in.")
-    ] = None,
-    neighbours: NeighboursFlag = "add-remove",
-    engine: Engine = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    no_quotes: NoQuotes = False,
-    escape: Escape = None,
-    strict_lines: StrictLines = False,
-    temp_dir: TempDir = None,
-    ledger: LedgerUrl = None,
-    analyst: Analyst = None,
-    dry_run: DryRun = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help="Write the range with its manifest to a file.")
-    ] = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
-    """Find a range to clamp a column to, privately.
-
-    The range is on a doubling scale. Finding it spends the budget.
-    """
-    with named_as_flags(unit, by="COL"):
-        from ggdp.tables.clamping_range import plan_range
-
-        with working("choosing the noise"), warnings.catch_warnings():
-            # They are printed below.
-            warnings.simplefilter("ignore", PrivacyWarning)
-            plan = plan_range(
-                column,
-                goal_of(epsilon, delta, notion),
-                share=share,
-                unit=unit,
-                max_cells=max_cells,
-                neighbours=neighbours,
-                engine=engine or "duckdb",
-                out=out,
-                **text_of(encoding, delimiter, escape, no_quotes=no_quotes, strict_lines=strict_lines),
-            )
-        print_warnings(plan.histogram.request.warnings)
-        if dry_run:
-            print_plan(plan.to_dict(), plan.summary_rows(), fit_of(plan.histogram, ledger, analyst), as_json=as_json)
-            return
-        with releasing([] if out is None else [out]):
-            found = plan.run(source, temp_dir=temp_dir, overwrite=overwrite, ledger=ledger, analyst=analyst)
-    if as_json:
-        print_json(found.to_dict())
-        return
-    if found.flag is not None:
-        say(f"lower  {found.lower!r}\nupper  {found.upper!r}\n{printable(found.flag)}")
-    say(printable(found.statement))
-    say(f"It is {found.guarantee}.")

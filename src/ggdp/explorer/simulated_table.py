@@ -365,14 +365,12 @@ class CheckResults:
 
 def of_bundled(table: TypedTable, name: str) -> TypedTable:
     """Return a table of a bundled data set, with the levels that it has; without columns, of its first two."""
-    from attrs import evolve
-
     whole = BUNDLED[name]()
     names = [column.strip() for column in table.by.split(",") if column.strip() in whole.columns]
     by = names or list(whole.columns[:2])
     levels = "\n".join(f"{column}={','.join(whole.levels(column))}" for column in by)
     named = ", ".join(by)
-    return evolve(table, by=named, levels=levels, bins="", statistics="", ranges="", unit="", max_cells=None)
+    return table.changed(by=named, levels=levels, bins="", statistics="", ranges="", unit="", max_cells=None)
 
 
 def table_results(

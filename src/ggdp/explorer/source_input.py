@@ -28,9 +28,9 @@ def file_form(settings: CellsPerUnitSettings | ReleaseSettings) -> list[Tag]:
         ui.output_ui("file"),
         group(
             "Format of the file",
-            text(settings, "delimiter", LABELS["--delimiter"], "a comma; or ; or tab"),
-            text(settings, "encoding", LABELS["--encoding"], "utf-8; or latin-1"),
-            choices(settings, "lines", LABELS["--strict-lines"], _LINES),
+            text(settings, "delimiter", LABELS["delimiter"], "a comma; or ; or tab"),
+            text(settings, "encoding", LABELS["encoding"], "utf-8; or latin-1"),
+            choices(settings, "lines", LABELS["strict_lines"], _LINES),
             opened=bool(settings.delimiter or settings.encoding or settings.lines == "strict"),
         ),
     ]

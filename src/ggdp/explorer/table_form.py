@@ -45,37 +45,24 @@ class TableFields(CountedFields):
 
     def typed(self, **more: Any) -> TypedTable:  # noqa: ANN401 - fields of the table
         """Return the table; cells per unit count only where a column of units is named."""
-        has_unit = bool(self.unit.strip())
-        return TypedTable(
-            by=self.by,
-            levels=self.levels,
-            bins=self.bins,
-            labels=self.labels,
-            other=self.other,
-            missing=self.missing,
-            statistics=self.statistics,
-            ranges=self.ranges,
-            unit=self.unit,
-            unit_name=self.unit_name,
-            max_cells=self.max_cells if has_unit else None,
-            epsilon=self.epsilon,
-            delta=self.delta if self.notion == "approximate" else None,
-            **more,
-        )
+        typed = {part.name: getattr(self, part.name) for part in attrs.fields(TableFields) if part.name != "notion"}
+        typed["max_cells"] = self.max_cells if self.unit.strip() else None
+        typed["delta"] = self.delta if self.notion == "approximate" else None
+        return TypedTable(**typed | more)
 
 
 def columns_form(settings: CountedFields) -> list[Tag]:
     """Return the inputs of the columns that are counted by."""
     levels, bins = "A line for each column: COL=V1,V2.", "A line for each column of numbers or dates."
     return [
-        text(settings, "by", LABELS["--by"], "ward, age", "Columns, separated by commas."),
-        text(settings, "levels", LABELS["--levels"], "ward=births, eyes", levels, lines=True),
-        text(settings, "bins", LABELS["--bins"], "age=0,18,65,inf", bins, lines=True),
+        text(settings, "by", LABELS["by"], "ward, age", "Columns, separated by commas."),
+        text(settings, "levels", LABELS["levels"], "ward=births, eyes", levels, lines=True),
+        text(settings, "bins", LABELS["bins"], "age=0,18,65,inf", bins, lines=True),
         group(
             "Labels, other and missing values",
-            text(settings, "labels", LABELS["--labels"], "age=0-17,18-64,65+", "Names to publish.", lines=True),
-            text(settings, "other", LABELS["--other"], "ward=elsewhere", "A level for all others.", lines=True),
-            text(settings, "missing", LABELS["--missing"], "age=unknown", "A level for rows without one.", lines=True),
+            text(settings, "labels", LABELS["labels"], "age=0-17,18-64,65+", "Names to publish.", lines=True),
+            text(settings, "other", LABELS["other"], "ward=elsewhere", "A level for all others.", lines=True),
+            text(settings, "missing", LABELS["missing"], "age=unknown", "A level for rows without one.", lines=True),
             opened=bool(settings.labels or settings.other or settings.missing),
         ),
     ]
@@ -86,15 +73,15 @@ def statistics_form(settings: TableFields) -> list[Tag]:
     hint = "Lines: mean COL, sum COL, variance COL, quantile COL=0.25,0.5."
     ranges = "Public range of each: COL=LOW:HIGH."
     return [
-        text(settings, "statistics", LABELS["--mean"], "mean income", hint, lines=True),
-        text(settings, "ranges", LABELS["--range"], "income=0:200000", ranges, lines=True),
+        text(settings, "statistics", LABELS["mean"], "mean income", hint, lines=True),
+        text(settings, "ranges", LABELS["range"], "income=0:200000", ranges, lines=True),
     ]
 
 
 def unit_form(settings: CountedFields) -> Tag:
     """Return the input of the column of units."""
     hint = "Column whose values are the people protected; without it each row is one."
-    return text(settings, "unit", LABELS["--unit"], "patient", hint)
+    return text(settings, "unit", LABELS["unit"], "patient", hint)
 
 
 def units_form(settings: TableFields) -> list[Tag]:
@@ -102,17 +89,17 @@ def units_form(settings: TableFields) -> list[Tag]:
     hint = "Most cells that one unit is counted in; the noise grows with it."
     return [
         unit_form(settings),
-        quantity(settings, "max_cells", LABELS["--max-cells"], hint),
-        text(settings, "unit_name", LABELS["--unit-name"], "patients", "In statements and figures."),
+        quantity(settings, "max_cells", LABELS["max_cells"], hint),
+        text(settings, "unit_name", LABELS["unit_name"], "patients", "In statements and figures."),
     ]
 
 
 def privacy_form(settings: object) -> list[Tag]:
     """Return the inputs of a goal, pure or approximate DP."""
     return [
-        quantity(settings, "epsilon", LABELS["--epsilon"]),
+        quantity(settings, "epsilon", LABELS["epsilon"]),
         choices(settings, "notion", "Notion", {"pure": "pure", "approximate": "approximate, with a delta"}),
-        when("notion", ["approximate"], quantity(settings, "delta", LABELS["--delta"])),
+        when("notion", ["approximate"], quantity(settings, "delta", LABELS["delta"])),
     ]
 
 

@@ -1,129 +1,94 @@
-"""A table as it is typed on the page: fields in the notation of the command's flags, and what they ask for.
+"""A table as it is typed in the explorer's form: texts in the notation of the command's flags, and what they ask for.
 
-The views of tables share it. The fields are read by the functions that read the flags of ``ggdp release``, so that the
-page, the command line and the Python code that it shows ask for the same.
+The views of tables share it. Inputs and their labels are those of the request (`ggdp.tables.request`), and they are
+read by the functions that read the flags of ``ggdp release``: the explorer, the command line and the Python code that
+it shows ask for the same.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-import re
 import shlex
 import warnings
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
-from ggdp.errors import ArgumentError, GgdpError, PrivacyWarning
+from ggdp._records import options
+from ggdp.cli.flags import CHECK, RELEASE, arguments_of, mention_flag, reworded, title_of_flag
+from ggdp.errors import ArgumentError, GgdpError, Message, PrivacyWarning
 from ggdp.explorer.equivalents import goal_code, written
+from ggdp.tables.request import CheckArguments, PlanArguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ggdp._records import Flag
     from ggdp.domain.table_domain import Domain
     from ggdp.tables import TablePlan
 
-# Labels of the fields, by the flags that they stand for.
-LABELS = {
-    "--by": "Count by",
-    "--levels": "Levels",
-    "--bins": "Bins",
-    "--labels": "Labels of bins",
-    "--other": "Other values",
-    "--missing": "Missing values",
-    "--mean": "Statistics",
-    "--sum": "Statistics",
-    "--variance": "Statistics",
-    "--quantile": "Statistics",
-    "--range": "Ranges",
-    "--unit": "Unit",
-    "--unit-name": "Word for the units",
-    "--max-cells": "Cells per unit",
-    "--neighbours": "Neighbours",
-    "--epsilon": "Epsilon",
-    "--delta": "Delta",
-    "--order": "Order",
-    "--encoding": "Encoding",
-    "--delimiter": "Delimiter",
-    "--strict-lines": "Lines",
-    "--analyst": "Analyst",
-}
-_FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*")
-_KINDS = ("mean", "sum", "variance", "quantile")
+# Labels of the inputs, by the names of the flags that they stand for.
+LABELS = {flag.name: flag.label for flag in RELEASE if flag.label is not None}
+_STATISTICS = [flag.name for flag in RELEASE if flag.label == LABELS["mean"]]
 # Longer runs of integers are written as ranges.
 _FEW = 5
-# Flags that ``ggdp check`` has too.
-_CHECKED = (
-    *("--by", "--domain", "--levels", "--bins", "--labels", "--other", "--missing", "--range", "--unit", "--epsilon"),
-    *("--encoding", "--delimiter", "--strict-lines"),
-    *(f"--{kind}" for kind in _KINDS),
-)
+# How messages of the explorer name what has several inputs; a domain file is named when it is started.
+_MENTIONS = {
+    "domain": f"{LABELS['levels']} or {LABELS['bins']}",
+    "or_in_domain_file": "",
+    "statistics": LABELS["mean"],
+    "unit": f"{LABELS['unit']} COL",
+    "range": f"{LABELS['range']} COL=LOW:HIGH",
+}
 
 
-@frozen(kw_only=True)
+def _inputs() -> Iterator[tuple[str, Any]]:
+    """Yield the inputs of the form, and what is in them at first: a text for each flag, lines if it can be repeated."""
+    for flag in RELEASE:
+        if flag.name in ("domain", "nonnegative") or (flag.label is not None and flag.name not in _STATISTICS):
+            is_number = flag.name in ("epsilon", "delta") or flag.kind == int | None
+            yield flag.name, flag.default if is_number or flag.default is not None else ""
+
+
+# Some inputs stand for flags of other names: lines such as "mean income", the ranges of columns, and whether lines are
+# records.
+_INPUTS = {name: value for name, value in _inputs() if name not in ("range", "strict_lines", "analyst")} | {
+    "epsilon": 1.0,
+    "statistics": "",
+    "ranges": "",
+    "lines": "quoted",
+}
+
+
+# Type checkers do not see fields that are made from a mapping.
+_with_inputs: Any = frozen(kw_only=True, these={name: field(default=default) for name, default in _INPUTS.items()})
+
+
+@_with_inputs
 class TypedTable:
-    """A table as it is typed: each field as text, in the notation of its flag, a line for each column.
+    """A table as it is typed: each input as text, in the notation of its flag, a line for each column.
 
     Parameters
     ----------
-    by : str
-        Columns to count by, separated by commas.
-    levels, bins : str
-        Lines such as ``ward=births,eyes`` and ``age=0,18,65,inf``.
-    labels, other, missing : str
-        Lines such as ``age=child,adult,old``, ``ward=elsewhere`` and ``age=unknown``.
-    domain : str
-        Path of a domain file, which the lines above add to.
-    statistics : str
-        Lines such as ``mean income`` and ``quantile income=0.25,0.5``.
-    ranges : str
-        Lines such as ``income=0:200000``.
-    unit, unit_name : str
-        Column of units, and the word for them.
-    max_cells : int, optional
-        Most cells that a unit is counted in.
-    neighbours : str
-        Which data sets are neighbours.
-    epsilon : float
-        Epsilon of the release.
-    delta : float, optional
-        Its delta; without it, pure DP.
-    order : str
-        Order of the noise, or auto.
-    nonnegative : bool
-        Whether negative counts are published as 0.
-    delimiter, encoding : str
-        How text files are read, if not as CSV in UTF-8.
-    lines : str
-        "strict" if each line of a text file is a record; "quoted" if quoted fields may hold line ends.
+    **typed
+        What is typed, by the names of flags: ``by="ward, age"``, ``levels="ward=births,eyes"`` and so on. Also lines of
+        ``statistics`` (``mean income``), ``ranges`` (``income=0:200000``), and ``lines="strict"`` if each line of a
+        text file is a record.
     """
 
-    by: str = ""
-    levels: str = ""
-    bins: str = ""
-    labels: str = ""
-    other: str = ""
-    missing: str = ""
-    domain: str = ""
-    statistics: str = ""
-    ranges: str = ""
-    unit: str = ""
-    unit_name: str = ""
-    max_cells: int | None = None
-    neighbours: str = "add-remove"
-    epsilon: float = 1.0
-    delta: float | None = None
-    order: str = "auto"
-    nonnegative: bool = False
-    delimiter: str = ""
-    encoding: str = ""
-    lines: str = "quoted"
+    if TYPE_CHECKING:
+
+        def __init__(self, **typed: Any) -> None: ...  # noqa: ANN401
+        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401
+
+    def changed(self, **typed: Any) -> TypedTable:  # noqa: ANN401
+        """Return the table with other inputs."""
+        return cast("TypedTable", evolve(cast("Any", self), **typed))
 
     def plan(self) -> TablePlan:
-        """Return the plan of the release; no data are read. Errors are in the words of the page."""
+        """Return the plan of the release; no data are read. Errors are in the words of the explorer."""
         with in_words_of_the_page(self.unit or None), warnings.catch_warnings():
             # They are shown beside the plan.
             warnings.simplefilter("ignore", PrivacyWarning)
@@ -132,43 +97,31 @@ class TypedTable:
             return plan_table(**self._arguments())
 
     def checked(self) -> dict[str, Any]:
-        """Return the arguments of `ggdp.check_table` but the data. Errors are in the words of the page."""
+        """Return the arguments of `ggdp.check_table` but the data. Errors are in the words of the explorer."""
         with in_words_of_the_page(self.unit or None):
-            asked = self._arguments()
-            kept = ("by", "domain", "unit", "statistics", "encoding", "delimiter", "strict_lines")
-            return {**{name: asked[name] for name in kept if name in asked}, "epsilon": self.epsilon}
+            asked = {**self._arguments(), "epsilon": self.epsilon}
+            return {name: asked[name] for name in options(CheckArguments) if name in asked}
 
-    def flags(self) -> list[str]:
-        """Return the flags of ``ggdp release`` that ask for the same."""
-        found = ["--by", _joined(self.by)] if self.by.strip() else []
-        found += ["--domain", self.domain] if self.domain else []
-        for role, text in self._declarations().items():
-            found += [part for line in _lines(text) for part in (f"--{role}", line)]
-        for kind, value in self._statistics():
-            found += [f"--{kind}", value]
-        found += [part for line in _lines(self.ranges) for part in ("--range", line)]
-        if self.unit.strip():
-            found += ["--unit", self.unit.strip()]
-        if self.max_cells is not None:
-            found += ["--max-cells", str(self.max_cells)]
-        if self.unit_name.strip():
-            found += ["--unit-name", self.unit_name.strip()]
-        if self.neighbours != "add-remove":
-            found += ["--neighbours", self.neighbours]
-        found += ["--epsilon", written(self.epsilon)]
-        found += [] if self.delta is None else ["--delta", written(self.delta)]
-        found += [] if self.order == "auto" else ["--order", self.order]
-        found += ["--nonnegative"] if self.nonnegative else []
-        found += ["--encoding", self.encoding.strip()] if self.encoding.strip() else []
-        found += ["--delimiter", self.delimiter] if self.delimiter else []
-        return found + (["--strict-lines"] if self.lines == "strict" else [])
+    def flags(self, among: list[Flag] = RELEASE) -> list[list[str]]:
+        """Return the flags of ``ggdp release`` that ask for the same, each with its value."""
+        given, found = self._given(), []
+        for flag in among:
+            value = given[flag.name]
+            if value in (None, False, []) or (value == flag.default and not flag.required and flag.name != "epsilon"):
+                continue
+            if flag.name == "by":
+                # Without the spaces after commas, unless a name is in quotes.
+                value = [self.by.strip() if '"' in self.by else ",".join(name.strip() for name in self.by.split(","))]
+            texts = value if isinstance(value, list) else [value]
+            found += [[flag.typed] if value is True else [flag.typed, written(text)] for text in texts]
+        return found
 
     def command(self, source: str, *more: str, name: str = "release") -> str:
         """Return the command line that does the same; a line for each flag."""
-        flags = self.flags() if name == "release" else self._check_flags()
         lines = [f"ggdp {name} {shlex.quote(source)}"]
-        for part in (*flags, *more):
-            if part in (*LABELS, "--domain", "--dry-run", "--nonnegative", "--out", "--ledger"):
+        lines += [shlex.join(words) for words in self.flags(RELEASE if name == "release" else CHECK)]
+        for part in more:
+            if part.startswith("--"):
                 lines.append(part)
             else:
                 lines[-1] += f" {shlex.quote(part)}"
@@ -180,7 +133,8 @@ class TypedTable:
             asked = self.checked() if call == "check_table" else self._arguments()
         texts = {name: _literal(value) for name, value in asked.items()}
         if "domain" in asked:
-            declared = "".join([*self._declarations().values(), self.ranges]).strip()
+            typed = (self.levels, self.bins, self.labels, self.other, self.missing, self.ranges)
+            declared = "".join(typed).strip()
             texts["domain"] = _domain(asked["domain"]) if declared or not self.domain else repr(self.domain)
         if "goal" in asked:
             notion = "pure" if self.delta is None else "approximate"
@@ -190,81 +144,74 @@ class TypedTable:
         imports = ["import datetime", "", "import ggdp"] if "datetime." in "".join(lines) else ["import ggdp"]
         return "\n".join([*imports, "", f"found = ggdp.{call}(", *first, *lines, ")"])
 
-    def _check_flags(self) -> list[str]:
-        """Return the flags that ``ggdp check`` has too."""
-        flags, found = iter(self.flags()), []
-        for flag in flags:
-            values = [] if flag in ("--nonnegative", "--strict-lines") else [next(flags)]
-            if flag in _CHECKED:
-                found += [flag, *values]
-        return found
+    def _given(self) -> dict[str, Any]:
+        """Return the values of flags that ask for the same."""
+        given = {flag.name: flag.default for flag in (*RELEASE, *CHECK)}
+        for flag in RELEASE:
+            value = getattr(self, flag.name, None)
+            if isinstance(value, str):
+                value = value if flag.name == "delimiter" else value.strip()
+                value = [line for text in value.splitlines() if (line := text.strip())] if _repeats(flag) else value
+            if value or value == 0:
+                given[flag.name] = value
+        given["by"] = [self.by] if self.by.strip() else None
+        given["range"] = [line.strip() for line in self.ranges.splitlines() if line.strip()]
+        given["strict_lines"] = self.lines == "strict"
+        for line in filter(None, map(str.strip, self.statistics.splitlines())):
+            kind, _, value = line.partition(" ")
+            if kind.lower() not in _STATISTICS or not value.strip():
+                said = "must be mean COL, sum COL, variance COL or quantile COL=0.25,0.5"
+                raise ArgumentError("statistics", line, said)
+            given[kind.lower()] = [*(given[kind.lower()] or ()), value.strip()]
+        return given
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of `ggdp.plan_table`, without those that have their defaults."""
-        from ggdp.cli.flags import domain_of, goal_of, marginals_of, statistics_of, text_of, with_ranges
-
-        marginals = marginals_of([self.by] if self.by.strip() else [])
-        asked: dict[str, list[str]] = {kind: [] for kind in _KINDS}
-        for kind, value in self._statistics():
-            asked[kind].append(value)
-        statistics = statistics_of(*(asked[kind] for kind in _KINDS))
-        if not marginals and not statistics:
-            raise ArgumentError("--by", self.by, "name columns to count by, or a statistic such as mean income")
-        lines: dict[str, Any] = {role: _lines(text) for role, text in self._declarations().items()}
-        declared = domain_of(Path(self.domain) if self.domain else None, marginals=marginals, **lines)
-        optional: dict[str, Any] = {
-            "unit": self.unit.strip() or None,
-            "max_cells": self.max_cells,
-            "unit_name": self.unit_name.strip() or None,
-            "neighbours": None if self.neighbours == "add-remove" else self.neighbours,
-            "order": None if self.order == "auto" else _order(self.order),
-            "nonnegative": self.nonnegative or None,
-            "statistics": statistics or None,
-            **text_of(
-                self.encoding.strip() or None,
-                self.delimiter or None,
-                None,
-                no_quotes=False,
-                strict_lines=self.lines == "strict",
-            ),
-        }
+        if not self.by.strip() and not self.statistics.strip():
+            raise ArgumentError("by", self.by, "name columns to count by, or a statistic such as mean income")
+        asked = arguments_of(self._given(), PlanArguments)
+        asked["by"] = None if asked["by"] is None else asked["by"][0]
+        parts = options(PlanArguments)
         return {
-            "by": marginals[0] if marginals else None,
-            "goal": goal_of(self.epsilon, self.delta, None),
-            "domain": with_ranges(declared, _lines(self.ranges)),
-            **{name: value for name, value in optional.items() if value is not None},
+            name: asked[name]
+            for name, (part, _) in parts.items()
+            if name in asked and (name in ("by", "goal", "domain") or asked[name] not in (None, [], part.default))
         }
 
-    def _declarations(self) -> dict[str, str]:
-        """Return what is typed of columns, by the name of its flag."""
-        return {role: getattr(self, role) for role in ("levels", "bins", "labels", "other", "missing")}
 
-    def _statistics(self) -> Iterator[tuple[str, str]]:
-        """Yield the kind and the value of each line of statistics."""
-        for line in _lines(self.statistics):
-            kind, _, value = line.partition(" ")
-            if kind.lower() not in _KINDS or not value.strip():
-                raise ArgumentError(
-                    LABELS["--mean"], line, "must be mean COL, sum COL, variance COL or quantile COL=0.25,0.5"
-                )
-            yield kind.lower(), value.strip()
+def _repeats(flag: Flag) -> bool:
+    return bool(flag.kind == list[str] | None)
+
+
+def _title(argument: str, _: object) -> str:
+    """Return the label of the input that an error is about."""
+    if argument == "statistics":
+        return LABELS["mean"]
+    return LABELS.get(argument) or LABELS.get(title_of_flag(argument).removeprefix("--")) or title_of_flag(argument)
+
+
+def _mention(name: str, value: str) -> str:
+    """Return an argument as messages of the explorer name it."""
+    if not value and name in _MENTIONS:
+        return _MENTIONS[name]
+    return f"{LABELS[name]} {value}".strip() if name in LABELS else mention_flag(name, value)
 
 
 @contextmanager
 def in_words_of_the_page(unit: str | None = None) -> Iterator[None]:
-    """Make errors name the fields of the page; `unit` is the column of units, if one is named."""
-    from ggdp.cli.flags import named_as_flags
-
+    """Make errors name the inputs of the form; `unit` is the column of units, if one is named."""
     try:
-        with named_as_flags(unit):
-            yield
+        yield
     except PageError:
         raise
-    except GgdpError as named:
-        # A domain file is named when the page is started; there is no field for it.
-        said = str(named).replace("--domain, ", "").replace(" or in --domain", "")
-        shown = PageError(_FLAG.sub(lambda flag: LABELS.get(flag[0], flag[0]), said))
-        for note in getattr(named, "__notes__", ()):
+    except GgdpError as refused:
+        if isinstance(refused, ArgumentError):
+            said = str(reworded(refused, unit, _title, _mention))
+        else:
+            message = refused.args[0] if refused.args else ""
+            said = message.in_words_of(_mention) if isinstance(message, Message) else str(refused)
+        shown = PageError(said)
+        for note in getattr(refused, "__notes__", ()):
             shown.add_note(note)
         raise shown from None
 
@@ -277,22 +224,6 @@ def message_of(error: GgdpError) -> str:
 
 class PageError(GgdpError):
     """An error in the words of the page."""
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _joined(by: str) -> str:
-    """Return names without the spaces after commas, unless one of them is in quotes."""
-    return by.strip() if '"' in by else ",".join(name.strip() for name in by.split(","))
-
-
-def _order(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentError("order", text, "must be a number of at least 1, or auto") from None
 
 
 def _domain(domain: Domain) -> str:

@@ -44,7 +44,7 @@ from flint import arb, fmpq
 from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up
-from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
+from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, Message
 from ggdp.ledger.budgets import Amount, Budget, typed
 from ggdp.ledger.charge_request import parsed
 from ggdp.proofs.losses import CoordinateLoss
@@ -313,22 +313,30 @@ class BudgetWithCaps:
             return
         known = ", ".join(repr(name) for name in self.caps)
         asked = "no analyst was named" if analyst is None else f"the analyst {analyst!r} has none"
-        message = f"this ledger has caps for its analysts, and {asked}; `analyst` must be one of {known}"
+        message = Message(
+            "this ledger has caps for its analysts, and {asked}; {analyst} must be one of {known}",
+            asked=asked,
+            known=known,
+        )
         raise LedgerError(message)
 
     def require_same(self, request: ChargeRequest) -> None:
         """Raise for a release that cannot be added to the others of this ledger."""
         neighbours, unit = self.terms.neighbours, self.terms.unit
         if request.neighbours != neighbours:
-            message = (
-                f"the release is for {request.neighbours} neighbours and the ledger for {neighbours}: their losses do "
-                f'not add up; release with `neighbours="{neighbours}"`, or use another ledger'
+            message = Message(
+                "the release is for {asked} neighbours and the ledger for {kept}: their losses do not add up; release "
+                "with {neighbours:{kept}}, or use another ledger",
+                asked=request.neighbours,
+                kept=neighbours,
             )
             raise LedgerError(message)
         if request.unit is not None and not self.names_unit(request.unit):
-            message = (
-                f"the release protects {request.unit!r} and the ledger {unit!r}: their losses do not add up; if both "
-                "mean the same, use the same words (`unit_name`), else use another ledger"
+            message = Message(
+                "the release protects {asked!r} and the ledger {kept!r}: their losses do not add up; if both mean the "
+                "same, use the same words ({unit_name}), else use another ledger",
+                asked=request.unit,
+                kept=unit,
             )
             raise LedgerError(message)
 
@@ -350,8 +358,10 @@ class BudgetWithCaps:
             raise ArgumentError(
                 "analyst",
                 analyst,
-                "has no cap, since the ledger has none, and only with caps is it added up what each analyst has spent; "
-                "leave `analyst` out, or add up the charges of `entries()`",
+                Message(
+                    "has no cap, since the ledger has none, and only with caps is it added up what each analyst has "
+                    "spent; leave {analyst} out, or add up the charges of `entries()`"
+                ),
             )
         if analyst not in self.caps:
             raise ArgumentError("analyst", analyst, f"must be one of {sorted(self.caps)}")
@@ -372,10 +382,13 @@ class BudgetWithCaps:
             return replace(state, protects=protects)
         if self.names_unit(unit):
             return state
-        message = (
-            f"the release protects {protects!r} where earlier releases protect {state.protects!r}: their losses are "
-            "not about the same people and cannot be added; use another ledger, or, if each of both stands "
-            f'for one of the units of this ledger ({self.terms.unit}), say so with `unit_name="{self.terms.unit}"`'
+        message = Message(
+            "the release protects {asked!r} where earlier releases protect {earlier!r}: their losses are not about the "
+            "same people and cannot be added; use another ledger, or, if each of both stands for one of the units of "
+            "this ledger ({unit}), say so with {unit_name:{unit}}",
+            asked=protects,
+            earlier=state.protects,
+            unit=self.terms.unit,
         )
         raise LedgerError(message)
 

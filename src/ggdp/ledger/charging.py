@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Self
 
-from ggdp.errors import ArgumentError, LedgerError
+from ggdp.errors import ArgumentError, LedgerError, Message
 from ggdp.noise.entropy import is_private
 
 if TYPE_CHECKING:
@@ -69,11 +69,15 @@ class PendingCharge:
         self._published = False
         if ledger is None:
             if analyst is not None:
-                raise ArgumentError("analyst", analyst, "is for a release that is charged to a `ledger`; name one")
+                raise ArgumentError(
+                    "analyst", analyst, Message("is for a release that is charged to a {ledger}; name one")
+                )
             return
         if not is_private(source):
             raise ArgumentError(
-                "source", type(source).__name__, "has no guarantee that a `ledger` could charge; leave out one of them"
+                "source",
+                type(source).__name__,
+                Message("has no guarantee that a {ledger} could charge; leave out one of them"),
             )
         from ggdp.ledger.ledger import ledger_of
 

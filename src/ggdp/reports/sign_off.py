@@ -21,7 +21,7 @@ from attrs import field, frozen
 
 from ggdp._files import write_together
 from ggdp.accounting import compose
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.privacy.beliefs import belief
 from ggdp.reports.deployment import NO_ANSWERS, read_deployment
@@ -545,7 +545,9 @@ def _require_free(
     if os.path.realpath(file) in {os.path.realpath(path) for path in read}:
         raise ArgumentError(argument, name, "is a file that is read; name another file")
     if os.path.lexists(file) and not overwrite:
-        raise ArgumentError(argument, name, "already exists; pass `overwrite=True` to replace it, or name another file")
+        raise ArgumentError(
+            argument, name, Message("already exists; pass {overwrite:True} to replace it, or name another file")
+        )
     if not os.access(file.parent, os.W_OK | os.X_OK):
         raise ArgumentError(argument, name, f"cannot be written: no write permission for {str(file.parent)!r}")
 

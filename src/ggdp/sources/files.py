@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, Message
 from ggdp.sources.text_files import Header, TextFormat, read_header
 
 if TYPE_CHECKING:
@@ -60,28 +60,17 @@ def headers_in_errors() -> Iterator[None]:
         _headers_shown.reset(before)
 
 
-def missing_column(name: str, present: Sequence[str], *, by_header: bool = False) -> str:
+def _known_columns(name: str, present: Sequence[str], *, by_header: bool) -> str:
     """Return a hint about a missing column: a similar name, and the names of all columns if they may be shown."""
-    hint = _delimiter_hint(present) if by_header else ""
     if by_header and not _headers_shown.get():
         # The first line of a file that was written without a header holds values.
-        return f"the first line of the file must name its columns, in the same spelling (`ggdp check` shows it){hint}"
+        return "the first line of the file must name its columns, in the same spelling (`ggdp check` shows it)"
     names = [str(found) for found in present]
     folded = {found.strip().casefold(): found for found in reversed(names)}
     close = [folded[key] for key in difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)]
     meant = f"did you mean {close[0]!r}? " if close else ""
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return f"{meant}its columns are {', '.join(names[:_MOST_NAMES]) or 'none'}{more}{hint}"
-
-
-def _delimiter_hint(header: Sequence[str]) -> str:
-    """Return which delimiter to try, if a header is one field that contains one."""
-    found = next((mark for mark in _DELIMITERS_TYPED if len(header) == 1 and mark in header[0]), None)
-    return (
-        ""
-        if found is None
-        else f'; it is one field that contains {found!r}: try `delimiter="{_DELIMITERS_TYPED[found]}"`'
-    )
+    return f"{meant}its columns are {', '.join(names[:_MOST_NAMES]) or 'none'}{more}"
 
 
 def require_local(named: str) -> None:
@@ -231,8 +220,13 @@ def require_columns(source: str, wanted: Sequence[str], present: Sequence[str], 
     """
     for name in wanted:
         if (times := list(present).count(name)) == 0:
-            told = missing_column(name, present, by_header=by_header)
-            raise ArgumentError("column", name, f"there is no such column in {source}; {told}")
+            told = f"there is no such column in {source}; {_known_columns(name, present, by_header=by_header)}"
+            # A header that is one field may have another delimiter.
+            one = present[0] if by_header and len(present) == 1 else ""
+            mark = next((mark for mark in _DELIMITERS_TYPED if mark in one), None)
+            hint = "" if mark is None else "; it is one field that contains {mark!r}: try {delimiter:{typed}}"
+            typed = None if mark is None else _DELIMITERS_TYPED[mark]
+            raise ArgumentError("column", name, Message("{told}" + hint, told=told, mark=mark, typed=typed))
         if times > 1:
             raise ArgumentError("column", name, f"is the name of {times} columns: rename all but one")
 

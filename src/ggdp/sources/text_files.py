@@ -24,7 +24,7 @@ from attrs import evolve, field, frozen
 
 from ggdp import _validate
 from ggdp._records import checked
-from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message, SourceError
 from ggdp.sources.csv_records import LONGEST, Layout, first_record, records
 
 if TYPE_CHECKING:
@@ -213,8 +213,10 @@ def read_header(path: str, text: TextFormat, delimiter: str) -> Header:
         raise ArgumentError(
             "data",
             path,
-            "has a header that continues after its first line (an open quote, or an escape); with `strict_lines` it "
-            "must be one line",
+            Message(
+                "has a header that continues after its first line (an open quote, or an escape); with {strict_lines} "
+                "it must be one line"
+            ),
         )
     if len(set(names)) < len(names):
         raise ArgumentError("data", path, "has two columns of the same name in its header")

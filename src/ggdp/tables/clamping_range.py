@@ -36,7 +36,7 @@ from ggdp._records import takes
 from ggdp._rounding import rounded_text
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import FEW_STEPS, ValueRange
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.releases.integer_intervals import simultaneous_half_width
 from ggdp.signatures import signature_file
@@ -199,7 +199,7 @@ def checked_path(path: str | Path, *, overwrite: bool) -> Path:
     """Return where the range is written to; raise if it may not be, before anything is spent."""
     target = json_path(path)
     if target.exists() and not overwrite:
-        raise ArgumentError("out", str(path), "already exists; pass `overwrite=True` to replace it")
+        raise ArgumentError("out", str(path), Message("already exists; pass {overwrite:True} to replace it"))
     return target
 
 

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggdp._files import write_together
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.signatures import signature_file, signed, signing_key
 from ggdp.tables.spreadsheet_formulas import NUMBER, STARTS
 from ggdp.tables.table_manifest import table_manifest
@@ -112,12 +112,12 @@ def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: 
                     argument, path, f"cannot be written: {file.name!r} is a directory; name another file"
                 )
             if not overwrite and os.path.lexists(file):
-                raise ArgumentError(
-                    argument,
-                    path,
-                    f"{file.name!r} already exists; pass `overwrite=True` to replace it (each run spends the budget "
-                    "again), or name another file",
+                said = Message(
+                    "{file!r} already exists; pass {overwrite:True} to replace it (each run spends the budget again), "
+                    "or name another file",
+                    file=file.name,
                 )
+                raise ArgumentError(argument, path, said)
         if not os.access(directory, os.W_OK | os.X_OK):
             raise ArgumentError(argument, path, f"cannot be written: no write permission for {str(directory)!r}")
     except OSError as failed:

@@ -23,7 +23,7 @@ import numpy as np
 from ggdp import _validate
 from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.errors import ArgumentError, PrivacyWarning
+from ggdp.errors import ArgumentError, Message, PrivacyWarning
 from ggdp.ledger.charge_request import ChargeRequest
 from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
 from ggdp.noise.entropy import checked_source
@@ -285,7 +285,7 @@ class TablePlan:
         key = None if sign is None else signing_key(sign)
         if sign is not None and self.out is None:
             named = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
-            raise ArgumentError("sign", named, "needs `out`: the signature is a file next to the manifest")
+            raise ArgumentError("sign", named, Message("needs {out}: the signature is a file next to the manifest"))
         written = () if self.out is None else (*files[: tables + 1], signature_file(files[tables]))
         require_apart_from_ledger(ledger, out=written, plot=drawn)
         if self.out is not None:

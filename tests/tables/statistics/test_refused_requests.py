@@ -128,7 +128,9 @@ def test_wrong_flags_are_named_as_typed(name, capsys, tmp_path):
 
 
 def test_quantiles_of_a_column_may_be_typed_one_by_one():
-    typed = statistics_of(None, None, None, ["age=0.5", "debt=0.1", "age=0.9,0.25"])
+    typed = statistics_of(
+        {"mean": None, "sum": None, "variance": None, "quantile": ["age=0.5", "debt=0.1", "age=0.9,0.25"]}
+    )
     assert typed == [ggdp.Quantile("age", [0.25, 0.5, 0.9]), ggdp.Quantile("debt", 0.1)]
 
 

@@ -51,7 +51,7 @@ def _inputs(settings: CellsPerUnitSettings) -> list[TagChild]:
         *file_form(settings),
         group("Table", *columns_form(settings)),
         group("Units", unit_form(settings)),
-        quantity(settings, "epsilon", LABELS["--epsilon"], "Of the release that is planned."),
+        quantity(settings, "epsilon", LABELS["epsilon"], "Of the release that is planned."),
         ui.input_action_button("look", "Look at the data", class_="btn-primary"),
     ]
 

@@ -77,9 +77,9 @@ def _inputs(settings: ReleaseSettings) -> list[TagChild]:
         group("Privacy", *privacy_form(settings), neighbours),
         group(
             "More",
-            text(settings, "order", LABELS["--order"], "auto"),
+            text(settings, "order", LABELS["order"], "auto"),
             choices(settings, "negative", "Negative counts are", _NEGATIVE),
-            text(settings, "analyst", LABELS["--analyst"], "for the ledger"),
+            text(settings, "analyst", LABELS["analyst"], "for the ledger"),
             opened=False,
         ),
         ui.input_action_button("ask", "Release ...", class_="btn-primary"),
