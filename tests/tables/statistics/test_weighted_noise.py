@@ -12,8 +12,8 @@ from scipy.special import gammaincc, gammaln, ndtri
 from tests.cases import some
 
 from ggdp.errors import ArgumentError
-from ggdp.tables.statistics import WeightedNoise, weighted_noise
-from ggdp.tables.statistics.weighted_noise import MARGIN, standard_half_widths
+from ggdp.tables.statistics import WeightedNoise
+from ggdp.tables.statistics.weighted_noise import MARGIN, _shares, standard_half_widths
 
 LEVELS = (0.9, 0.95, 0.99718)
 ORDERS = (1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 5.0, 10.0, 100.0)
@@ -164,11 +164,14 @@ def test_scipy_is_loaded_when_it_is_used():
 
 
 @pytest.mark.parametrize("count", [17, 41])
-def test_splines_are_those_of_scipy(count):
-    from scipy.interpolate import RectBivariateSpline
-
-    knots, places = np.linspace(0.0, 1.0, count), np.linspace(0.0, 1.0, 77)
-    values = np.hypot.outer(1.0 + knots, np.sin(3.0 * knots))
-    shares = weighted_noise._spline_shares(knots, places)
-    expected = RectBivariateSpline(knots, knots, values, kx=5, ky=5)(places, places)
-    assert shares @ values @ shares.T == pytest.approx(expected, rel=1e-12)
+def test_interpolation_is_exact_for_polynomials_of_its_degree(count):
+    nodes, places = 0.5 + 0.5 * np.polynomial.chebyshev.chebpts1(count), np.linspace(0.0, 1.0, 77)
+    shares = _shares(nodes, places)
+    for degree in (0, 1, count // 2, count - 1):
+        values = np.polynomial.chebyshev.chebval(2.0 * nodes - 1.0, [0.0] * degree + [1.0])
+        expected = np.polynomial.chebyshev.chebval(2.0 * places - 1.0, [0.0] * degree + [1.0])
+        assert shares @ values == pytest.approx(expected, abs=1e-12)
+    higher = 2.0 ** -np.arange(count + 1.0)[::-1]
+    values = np.polynomial.chebyshev.chebval(2.0 * nodes - 1.0, higher)
+    expected = np.polynomial.chebyshev.chebval(2.0 * places - 1.0, higher)
+    assert np.abs(shares @ values - expected).max() > 0.5

@@ -53,6 +53,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
+from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from ggdp.errors import ArgumentError
 from ggdp.noise.generalized_gaussian import checked_order, checked_scale
@@ -211,10 +212,9 @@ def _quadrature(order: float) -> tuple[Floats, Floats]:
 MARGIN = 1e-6
 
 _LINE = 256
-# Knots of a spline: at high orders, where the law has almost an edge, more are needed.
-_COARSE, _COARSE_AT_HIGH_ORDERS, _HIGH_ORDER = 17, 41, 8.0
+# Nodes of an interpolation: at high orders, where the law has almost an edge, more are needed.
+_COARSE, _COARSE_AT_HIGH_ORDERS, _HIGH_ORDER = 17, 41, 4.0
 _FINE = 513
-_DEGREE = 5
 # From so many rows on a table is quicker than one inversion each.
 _MANY = 16
 _LARGEST_TABLE = 3
@@ -315,47 +315,28 @@ def _line(order: float, level: float, start: tuple[float, ...], end: tuple[float
 
 @lru_cache(maxsize=8)
 def _triples(order: float, level: float) -> Floats:
-    """Return c(1, s, s q) on a fine grid of s and q in [0, 1], from a spline through a coarse one.
+    """Return c(1, s, s q) on a fine grid of s and q in [0, 1], from polynomials through a coarse one.
 
-    Where the spline is found to be low, between its knots, the whole table is raised by four times as much.
+    Where they are found to be low, between their nodes, the whole table is raised by four times as much.
     """
 
     def exact(s: Floats, q: Floats) -> Floats:
         rows = np.stack([np.ones(s.size), s.reshape(-1), (s * q).reshape(-1)], axis=1)
         return _raised(order, level, rows).reshape(s.shape)
 
-    coarse = _COARSE if order <= _HIGH_ORDER else _COARSE_AT_HIGH_ORDERS
-    knots, fine = np.linspace(0.0, 1.0, coarse), np.linspace(0.0, 1.0, _FINE)
-    known = exact(*np.meshgrid(knots, knots, indexing="ij"))
-    middles = 0.5 * (knots[1::2] + knots[:-1:2])
+    nodes = 0.5 + 0.5 * chebpts1(_COARSE if order <= _HIGH_ORDER else _COARSE_AT_HIGH_ORDERS)
+    known = exact(*np.meshgrid(nodes, nodes, indexing="ij"))
+    middles = 0.5 * (nodes[1::2] + nodes[:-1:2])
     s, q = np.meshgrid(middles, middles, indexing="ij")
-    between, everywhere = _spline_shares(knots, middles), _spline_shares(knots, fine)
+    between, everywhere = _shares(nodes, middles), _shares(nodes, np.linspace(0.0, 1.0, _FINE))
     low = float(np.max(1.0 - between @ known @ between.T / exact(s, q)))
     return np.asarray(everywhere @ known @ everywhere.T * (1.0 + 4.0 * max(low, 0.0)))
 
 
-def _spline_shares(knots: Floats, places: Floats) -> Floats:
-    """Return the shares of the values at knots in their quintic spline at other places, a row for each place.
-
-    The spline has no breaks at the two knots next to each end, as in `scipy.interpolate`, which takes a quarter of a
-    second to load.
-    """
-    ends = _DEGREE + 1
-    breaks = np.concatenate([np.repeat(knots[0], ends), knots[ends // 2 : -ends // 2], np.repeat(knots[-1], ends)])
-    return np.asarray(np.linalg.solve(_splines(breaks, knots).T, _splines(breaks, places).T).T)
-
-
-def _splines(breaks: Floats, x: Floats) -> Floats:
-    """Return all B-splines at the places x, by the recurrence of Cox and de Boor."""
-    at = np.clip(np.searchsorted(breaks, x, side="right") - 1, _DEGREE, len(breaks) - _DEGREE - 2)
-    found = np.zeros((len(x), len(breaks) - 1))
-    found[np.arange(len(x)), at] = 1.0
-    for degree in range(1, _DEGREE + 1):
-        length = breaks[degree:] - breaks[:-degree]
-        length = np.where(length > 0.0, length, np.inf)
-        rising = (x[:, None] - breaks[:-degree]) / length
-        found = found[:, :-1] * rising[:, :-1] + found[:, 1:] * ((breaks[degree + 1 :] - x[:, None]) / length[1:])
-    return found
+def _shares(nodes: Floats, places: Floats) -> Floats:
+    """Return the shares of the values at Chebyshev nodes in their polynomial at other places, a row for each place."""
+    at_nodes, at_places = (chebvander(2.0 * x - 1.0, len(nodes) - 1) for x in (nodes, places))
+    return np.asarray(np.linalg.solve(at_nodes.T, at_places.T).T)
 
 
 def _along(table: Floats, place: Floats) -> Floats:
