@@ -134,6 +134,18 @@ def _calibration(goal, query, **how):
     return lambda: record_of(ggdp.calibrate(goal, query, **how))
 
 
+def _described(query):
+    """Return what a sensitivity says of itself, and of several such queries."""
+
+    def case():
+        orders = (1, 1.5, 2, 3, math.inf)
+        norms = {f"l_{order}": query.lp(order).hex() for order in orders}
+        several = query.repeated(3)
+        return {"text": [str(query), str(several)], **norms, "repeated": [several.lp(order).hex() for order in orders]}
+
+    return case
+
+
 def _cases():
     names = list(GOALS)
     for place, (query, order, support) in enumerate(product(QUERIES, ORDERS, ("real", "integer"))):
@@ -150,6 +162,20 @@ def _cases():
     ):
         how = {"order": order, "support": support, "bounds": bounds, "bounding": bounding}
         yield f"{bounding}; {name}; order {order}; {support}", _calibration(PURE(1.0), query, **how)
+    for size, dimension, epsilon in product((3, 40, 1000), (1, 2, 30), (0.5, 2.0)):
+        query = Query.norm(2, size, dimension=dimension)
+        how = {"order": 2, "support": "integer"}
+        name = f"l_2 norm of {size} in {dimension}; order 2; integer; approximate {epsilon} 1e-5"
+        yield name, _calibration(APPROX(epsilon, 1e-5), query, **how)
+    for q, order, support, epsilon in product((1, 1.5, 2), (1, 2, 3), ("real", "integer"), (0.5, 2.0)):
+        query, bounds = Query.box([2, 3, 2, 2], norm=(q, 3)), [(0, 30)] * 4
+        how = {"order": order, "support": support, "bounds": bounds, "bounding": "truncated"}
+        yield (
+            f"truncated; joint l_{q} of four; order {order}; {support}; {epsilon}",
+            _calibration(PURE(epsilon), query, **how),
+        )
+    for name, query in QUERIES.items():
+        yield f"query; {name}", _described(query)
     for order in (1, 2, 3):
         query, bounds = BOUNDS["two pairs"]
         how = {"order": order, "bounds": bounds, "bounding": "truncated", "method": "paper"}

@@ -6,6 +6,7 @@ They were made before the code was rearranged, and say that nothing changed but 
     python tests/golden/make.py --check ledgers          # one subject
     python tests/golden/make.py --check ledgers renyi    # those of its cases that have a word in their names
     python tests/golden/make.py ledgers                  # write them anew
+    python tests/golden/make.py --new ledgers            # write only cases that are not in the file yet
 
 ============  ========================================================================================================
 certificates  calibrations over all bounds, with scales as hexadecimal floats; refused ones with their messages
@@ -56,6 +57,11 @@ def golden_file(subject):
     return FILES / f"{subject}.json"
 
 
+def golden(subject):
+    """Return the cases of a golden file."""
+    return json.loads(golden_file(subject).read_text("utf-8"))
+
+
 def written(cases):
     """Return cases as the text of a golden file: JSON, a line for each field of a case."""
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {_block(value)}" for name, value in cases.items()) + "\n}\n"
@@ -92,8 +98,6 @@ def first_difference(expected, found):
         if len(expected) != len(found):
             return f": expected {len(expected)} items\n  found {len(found)}: {(expected + found)[-1]!r} is the last"
         return None
-    if isinstance(expected, str) and "\n" in found:
-        return f": expected {expected!r}\n  found    {found}"
     # As text: 0.0 and -0.0 differ, and not-a-number is itself.
     return None if repr(expected) == repr(found) else f": expected {expected!r}\n  found    {found!r}"
 
@@ -159,7 +163,7 @@ def load(cases):
                     importlib.import_module(name)
 
 
-def computed(subject, words=(), part="all"):
+def computed(subject, words=(), part="all", but=()):
     """Return the outcomes of the cases of a subject that are asked for, and the processor time of each."""
     module = importlib.import_module(f"tests.golden.{subject}")
     slow = set(json.loads(SLOW.read_text("utf-8")).get(subject, ())) if part != "all" else set()
@@ -167,7 +171,7 @@ def computed(subject, words=(), part="all"):
     load(module.CASES[name] for name in getattr(module, "WARM", ()))
     found, times = {}, {}
     for name, case in module.CASES.items():
-        if name in getattr(module, "ABSENT", ()):
+        if name in getattr(module, "ABSENT", ()) or name in but:
             continue
         if (part != "all" and (part == "slow") != (name in slow)) or not all(word in name for word in words):
             continue
@@ -180,11 +184,10 @@ def computed(subject, words=(), part="all"):
     return found, times
 
 
-def with_absent(subject, found):
-    """Return cases with those of the golden file that cannot be run here."""
+def in_order(subject, found):
+    """Return cases with those of the golden file that cannot be run here, in the order of their module."""
     module = importlib.import_module(f"tests.golden.{subject}")
-    golden = json.loads(golden_file(subject).read_text("utf-8")) if golden_file(subject).exists() else {}
-    found = found | {name: golden[name] for name in getattr(module, "ABSENT", ())}
+    found = found | {name: golden(subject)[name] for name in getattr(module, "ABSENT", ())}
     return {name: found[name] for name in module.CASES}
 
 
@@ -215,6 +218,7 @@ def kind_of(name):
 def main():
     parser = argparse.ArgumentParser(description="Make golden files, or compare them.")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("--new", action="store_true", help="keep what is in the file, and write new cases only")
     parser.add_argument("--measure", action="store_true", help="measure, and write which cases are slow")
     parser.add_argument("--part", choices=PARTS, default="all", help="only those that are fast, or slow")
     parser.add_argument("subject", nargs="?", choices=SUBJECTS, help="only this subject")
@@ -227,7 +231,8 @@ def main():
     fixed_world.fix()
     different = 0
     for subject in [asked.subject] if asked.subject else SUBJECTS:
-        found, times = computed(subject, asked.words, asked.part)
+        kept = golden(subject) if asked.new else {}
+        found, times = computed(subject, asked.words, asked.part, kept)
         if asked.measure:
             slow = json.loads(SLOW.read_text("utf-8")) if SLOW.exists() else {}
             slow[subject] = slow_cases(subject, times)
@@ -240,7 +245,7 @@ def main():
             for name, value in found.items():
                 if isinstance(value, dict) and CRASHED in value:
                     parser.error(f"{subject}: {name}: {value[CRASHED]}")
-            golden_file(subject).write_text(written(with_absent(subject, found)), "utf-8")
+            golden_file(subject).write_text(written(in_order(subject, kept | found)), "utf-8")
             print(f"{subject}: {len(found)} cases written")
             continue
         different += compared(subject, found, whole=asked.part == "all" and not asked.words)
@@ -249,10 +254,9 @@ def main():
 
 def compared(subject, found, *, whole):
     """Print which cases are not those of the golden file, the first difference of some; return how many."""
-    golden = json.loads(golden_file(subject).read_text("utf-8"))
     absent = getattr(importlib.import_module(f"tests.golden.{subject}"), "ABSENT", ())
-    golden = {name: value for name, value in golden.items() if name not in absent}
-    expected = golden if whole else {name: golden[name] for name in found if name in golden}
+    held = {name: value for name, value in golden(subject).items() if name not in absent}
+    expected = held if whole else {name: held[name] for name in found if name in held}
     names = [*expected, *(name for name in found if name not in expected)]
     wrong = {}
     for name in names:
@@ -261,9 +265,9 @@ def compared(subject, found, *, whole):
         )
         if one is not None:
             wrong[name] = one
-    for place, said in enumerate(wrong.values()):
-        if place < 20:
-            print(f"{subject}{said}")
+    # Cases that are missing or new say less than those that differ.
+    for said in sorted(wrong.values(), key=lambda one: one.endswith(("is missing", "is new")))[:20]:
+        print(f"{subject}{said}")
     print(f"{subject}: {len(names) - len(wrong)} of {len(names)} cases are equal")
     return len(wrong)
 

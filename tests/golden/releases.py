@@ -312,6 +312,134 @@ def _sampled(order, scale):
     return lambda: ggdp.IntegerNoise(order=order, scale=scale).sample(40, source=ggdp.SeededSource(seed=1)).tolist()
 
 
+ROWS = {"count": "rows", "max_rows_per_cell": 2}
+FAR = {**DOMAIN, "far": {"range": [0, 2**21], "step": 1}, "mean_income": ["x"]}
+REFUSED = {
+    "no goal": {"goal": None},
+    "goal is a number": {"goal": 1.0},
+    "by nothing": {"by": None},
+    "by an empty list": {"by": []},
+    "by a number": {"by": 3},
+    "by a column twice": {"by": ["sex", "sex"]},
+    "by a table twice": {"by": [["sex", "age"], ["age", "sex"]]},
+    "by what is not declared": {"by": ["ward"], "domain": OPEN},
+    "by a misspelt column": {"by": ["sxe"]},
+    "by a column that is not there": {"by": ["eyes"], "domain": {"eyes": ["blue"]}},
+    "by a range": {"by": ["income"]},
+    "by the unit": {**UNITS, "by": ["person"], "goal": APPROX},
+    "by a published name": {"by": ["count"], "domain": {"count": ["x"]}},
+    "domain is a number": {"domain": 3},
+    "domain is not there": {"domain": "none.toml"},
+    "unit without cells": {"unit": "person"},
+    "cells without unit": {"max_cells": 2},
+    "no cells": {**UNITS, "max_cells": 0},
+    "half a cell": {**UNITS, "max_cells": 1.5},
+    "unit not there": {"unit": "who", "max_cells": 1},
+    "unit not a name": {"unit": 3, "max_cells": 1},
+    "rows without unit": ROWS,
+    "rows without limit": {**UNITS, "count": "rows"},
+    "limit without rows": {**UNITS, "max_rows_per_cell": 2},
+    "count what": {"count": "people"},
+    "cut without unit": {"count_cut": 0.1},
+    "cut all": {**UNITS, "max_cells": 1, "by": ["ward"], "count_cut": 1.0},
+    "cut not needed": {**UNITS, "count_cut": 0.1},
+    "unit name is a number": {**UNITS, "unit_name": 3},
+    "neighbours unknown": {"neighbours": "siblings"},
+    "total without replacing": {"total": 3},
+    "total negative": {"total": -3, "neighbours": "replace-one"},
+    "total of several": {"by": [["sex"], ["age"]], "total": 3, "neighbours": "replace-one"},
+    "false cells, too many": {"false_cells": 2},
+    "false cells, negative": {"false_cells": -1},
+    "false cells of an open table": {"by": ["ward"], "domain": OPEN, "goal": APPROX, "false_cells": 1},
+    "order 0.5": {"order": 0.5},
+    "order 2, pure": {"order": 2},
+    "order best": {"order": "best"},
+    "engine unknown": {"engine": "abacus"},
+    "encoding unknown": {"encoding": "klingon"},
+    "delimiter long": {"delimiter": "ab"},
+    "escape long": {"escape": "ab"},
+    "escape without quotes": {"escape": "x", "quoted": False},
+    "text options of a frame": {"encoding": "latin-1"},
+    "out unknown": {"out": "out.xlsx"},
+    "out nowhere": {"out": "none/out.csv"},
+    "plot unknown": {"plot": "out.jpg"},
+    "temporary directory nowhere": {"temp_dir": "none"},
+    "ledger nowhere": {"ledger": "none.ledger"},
+    "analyst without ledger": {"analyst": "ana"},
+    "sign without out": {"sign": "key"},
+    "sign with nothing": {"sign": "key", "out": "out.csv"},
+    "source is a number": {"source": 3},
+    "statistic without range": {"statistics": [ggdp.Mean("ward")]},
+    "statistic unknown": {"statistics": [ggdp.Mean("incmoe")]},
+    "statistic of the unit": {"unit": "income", "max_cells": 1, **MEAN},
+    "statistic is a text": {"statistics": "income"},
+    "statistic twice": {"statistics": [ggdp.Mean("income"), ggdp.Mean("income")]},
+    "statistics, probabilistic": {**MEAN, "goal": PROBABILISTIC},
+    "statistics of rows": {**MEAN, **UNITS, **ROWS},
+    "statistics and total": {**MEAN, "total": 5, "neighbours": "replace-one"},
+    "statistics and false cells": {**MEAN, "false_cells": 0.5},
+    "statistics and cut": {**MEAN, **UNITS, "max_cells": 1, "by": ["ward"], "count_cut": 0.1},
+    "statistics of open cells": {**MEAN, "by": ["ward"], "domain": OPEN, "goal": APPROX},
+    "statistics, rule without unit": {**MEAN, "per_unit": "sum"},
+    "statistics, rule unknown": {**MEAN, **UNITS, "per_unit": "median"},
+    "rule alone": {"per_unit": "sum"},
+    "weights alone": {"weights": {"income": 1.0}},
+    "weight of another": {**MEAN, "weights": {"sex": 2.0}},
+    "weight of 0": {**MEAN, "weights": {"income": 0.0}},
+    "steps too many": {"statistics": [ggdp.Variance("far")], "domain": FAR},
+    "names that collide": {**MEAN, "by": ["mean_income"], "domain": FAR},
+    "quantiles apart": {"statistics": [ggdp.Quantile("income", 0.5), ggdp.Quantile("income", 0.1)]},
+    "data is a number": {"data": 3},
+    "data nowhere": {"data": "none.csv"},
+    "data of another kind": {"data": "people.xyz"},
+    "data is a folder": {"data": "."},
+}
+DECLARED = {
+    "levels twice": {"a": ["x", "x"]},
+    "levels none": {"a": []},
+    "levels mixed": {"a": ["x", 1]},
+    "levels of floats": {"a": [0.5]},
+    "levels and edges": {"a": {"levels": ["x"], "edges": [0, 1]}},
+    "nothing declared": {"a": {}},
+    "key unknown": {"a": {"level": ["x"]}},
+    "edges decrease": {"a": {"edges": [1, 0]}},
+    "edges one": {"a": {"edges": [1]}},
+    "edges mixed": {"a": {"edges": [0, "x"]}},
+    "edges unknown period": {"a": {"edges": {"from": "2024-01-01", "to": "2024-02-01", "every": "fortnight"}}},
+    "edges periods that do not fit": {"a": {"edges": {"from": "2024-01-02", "to": "2024-03-01", "every": "month"}}},
+    "labels too few": {"a": {"edges": [0, 1, 2], "labels": ["x"]}},
+    "other is a level": {"a": {"levels": ["x"], "other": "x"}},
+    "missing is other": {"a": {"levels": ["x"], "other": "y", "missing": "y"}},
+    "range turned round": {"a": {"range": [1, 0]}},
+    "range infinite": {"a": {"range": [0, math.inf]}},
+    "step 0": {"a": {"range": [0, 1], "step": 0}},
+    "step does not fit": {"a": {"range": [0, 1], "step": 0.3}},
+    "days": {"a": [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]},
+    "integers": {"a": {"levels": [1, 2, 3], "other": "more", "missing": "none"}},
+    "truth values": {"a": [True, False]},
+    "weeks": {"a": {"edges": {"from": datetime.date(2024, 1, 1), "to": datetime.date(2024, 1, 29), "every": "week"}}},
+    "edges of times": {"a": {"edges": [datetime.datetime(2024, 1, 1, 12), datetime.datetime(2024, 1, 2)]}},  # noqa: DTZ001
+    "range in steps": {"a": {"range": [-1, 1], "step": 0.25}},
+}
+
+
+def _refused(given):
+    def case():
+        how = {"data": PEOPLE, "by": ["sex"], "goal": PURE, "domain": DOMAIN, **given}
+        source = {} if "ledger" in how else {"source": ggdp.SeededSource(seed=1)}
+        return repr(ggdp.release_table(**{**source, **how})).split("\n")
+
+    return case
+
+
+def _declared(columns):
+    def case():
+        domain = ggdp.Domain(columns)
+        return {"text": repr(domain).split("\n"), "record": domain.to_dict(), "size": domain.size}
+
+    return case
+
+
 def _cases():
     for regime in REGIMES:
         yield f"pyarrow; {regime}", _release(regime, "pyarrow")
@@ -331,6 +459,10 @@ def _cases():
     yield "check; several tables", _check([["sex"], ["age", "day"]], unit="person")
     yield "check; open", _check(["ward"], OPEN, epsilon=0.3)
     yield "check; statistics", _check(["sex"], unit="person", statistics=[ggdp.Mean("rent")], per_unit="max")
+    for name, given in REFUSED.items():
+        yield f"refused; {name}", _refused(given)
+    for name, columns in DECLARED.items():
+        yield f"domain; {name}", _declared(columns)
     for name in NOISE:
         yield f"noise; {name}", _noise(name)
     for name, how in ADJUSTED.items():

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.golden.make import SLOW, SUBJECTS, first_difference, golden_file, written
+from tests.golden.make import SLOW, SUBJECTS, first_difference, golden, golden_file, written
 
 MAKE = Path(__file__).with_name("make.py")
 CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
@@ -44,10 +44,6 @@ def test_nothing_has_changed(subject):
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_nothing_has_changed_in_slow_cases(subject):
     check("--part", "slow", subject)
-
-
-def golden(subject):
-    return json.loads(golden_file(subject).read_text("utf-8"))
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

@@ -6,6 +6,7 @@ A case is a few command lines in a directory with two small sources, their domai
 import contextlib
 import hashlib
 import io
+import re
 import shlex
 import sys
 from importlib.metadata import entry_points
@@ -114,14 +115,15 @@ def lines(text):
 
 
 def contents(before):
-    """Return the files that were written: texts as they are, others by their hashes or, if not theirs, by names."""
+    """Return the files that were written: texts as they are, pages by their hash and words, others by name."""
     found = {}
     for file in sorted(Path().rglob("*")):
         if not file.is_file() or str(file) in before:
             continue
         data = file.read_bytes()
         if file.suffix == ".html":
-            found[str(file)] = hashlib.sha256(data).hexdigest()
+            words = re.sub(r"(?s)<style.*?</style>|<[^>]+>", "\n", data.decode("utf-8"))
+            found[str(file)] = [hashlib.sha256(data).hexdigest(), *re.sub(r"\s*\n\s*", "\n", words).strip().split("\n")]
         elif file.suffix in (".csv", ".json", ".yaml", ".sig"):
             found[str(file)] = lines(data.decode("utf-8"))
         else:
