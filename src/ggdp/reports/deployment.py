@@ -42,49 +42,31 @@ QUESTIONS = {
     "access_control": "Who may read the data and run releases, and how is that enforced and recorded?",
     "data_collection": "What was collected, by whom, with which consent, and when is it deleted?",
 }
-SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
-CURATOR_TYPES = ("Government", "Industry", "Nonprofit")
-SOURCE_TYPES = (
-    "Peer-reviewed publication",
-    "Formal publication by the deploying organization",
-    "Authorized organizational attestation",
-    "Other public source",
-)
 _TEXT, _DATE, _NUMBER, _TEXTS = "a text", "a date, such as 2026-03-31", "a whole number above 0", "a list of texts"
 _ADDRESS = "an address that begins with https:// or http://, without spaces"
 # Control characters, halves of characters, and those that make text run the other way or look like other text: readers
 # of the report would not see what was written.
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb]")
 _KEYS: dict[str, dict[str, str]] = {
-    "product": {
-        "name": _TEXT,
-        "description": _TEXT,
-        "intended_use": _TEXT,
-        "region": _TEXT,
-        "sector": _TEXT,
-        "published": _DATE,
-    },
+    "product": dict.fromkeys(("name", "description", "intended_use", "region", "sector"), _TEXT) | {"published": _DATE},
     "curators": {"name": _TEXT, "type": _TEXT},
     "answers": dict.fromkeys(QUESTIONS, _TEXT),
-    "registry": {
-        "authors": _TEXTS,
-        "data_source": _TEXT,
-        "number_of_units": _NUMBER,
-        "further_releases": _TEXT,
-        "unprotected_quantities": _TEXT,
-    },
+    "registry": {"authors": _TEXTS, "data_source": _TEXT, "number_of_units": _NUMBER}
+    | dict.fromkeys(("further_releases", "unprotected_quantities"), _TEXT),
     "sources": {"title": _TEXT, "url": _ADDRESS, "type": _TEXT},
     "signatures": {"roles": _TEXTS},
 }
-_LISTS = ("curators", "sources")
 _CHOICES = {
-    ("product", "sector"): SECTORS,
-    ("curators", "type"): CURATOR_TYPES,
+    ("product", "sector"): ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
+    ("curators", "type"): ("Government", "Industry", "Nonprofit"),
     ("registry", "data_source"): ("Static", "Dynamic"),
-    ("sources", "type"): SOURCE_TYPES,
+    ("sources", "type"): (
+        "Peer-reviewed publication",
+        "Formal publication by the deploying organization",
+        "Authorized organizational attestation",
+        "Other public source",
+    ),
 }
-# Longer files are no answers of people.
-_MOST_BYTES = 1 << 20
 
 
 @frozen(kw_only=True)
@@ -132,26 +114,26 @@ def read_deployment(path: str | os.PathLike[str]) -> Deployment:
         If it cannot be read, is not TOML, or has a key or a value that is not known.
     """
     name = os.fspath(path)
-    found = read_toml(path, argument="deployment", most=_MOST_BYTES)
+    # Longer files are no answers of people.
+    found = read_toml(path, argument="deployment", most=1 << 20)
     _require_known(name, found, _KEYS, "")
     tables: dict[str, Any] = {}
-    for table, keys in _KEYS.items():
-        if table not in found:
-            continue
+    for table in (table for table in _KEYS if table in found):
         given = found[table]
-        if table in _LISTS:
+        if table in ("curators", "sources"):
             if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
                 raise _wrong(name, f"{table!r} must be tables, each headed [[{table}]]")
-            tables[table] = tuple(_checked(name, table, one, keys) for one in given)
+            tables[table] = tuple(_checked(name, table, one) for one in given)
         else:
             if not isinstance(given, Mapping):
                 raise _wrong(name, f"{table!r} must be a table, headed [{table}]")
-            tables[table] = _checked(name, table, given, keys)
+            tables[table] = _checked(name, table, given)
     return Deployment(**tables, file=name)
 
 
-def _checked(name: str, table: str, given: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
+def _checked(name: str, table: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a table with values of their kinds; an empty text counts as no answer."""
+    keys = _KEYS[table]
     _require_known(name, given, keys, table)
     found = {key: _value(name, f"{table}.{key}", value, keys[key]) for key, value in given.items()}
     kept = {key: value for key, value in found.items() if value not in ("", ())}
@@ -185,11 +167,8 @@ def _require_known(name: str, given: Mapping[str, Any], known: Mapping[str, Any]
         if key in known:
             continue
         where = f" of [{table}]" if table else ""
-        near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
-        raise _wrong(
-            name,
-            f"{key!r} is not a key{where}; did you mean {near[0]!r}? The keys are {', '.join(known)}",
-        )
+        near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
+        raise _wrong(name, f"{key!r} is not a key{where}; did you mean {near!r}? The keys are {', '.join(known)}")
 
 
 def _wrong(name: str, why: str) -> ArgumentError:

@@ -9,20 +9,18 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
 from markupsafe import Markup
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.reports.sign_off import disclosures, one_in, percent_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jinja2 import Environment
 
-    from ggdp.privacy import Guarantee
-    from ggdp.reports.published import Estimate, PublishedRelease, PublishedTable, Row
-    from ggdp.reports.sign_off import BudgetFacts, Disclosure, Report
+    from ggdp.reports.published import PublishedRelease, Row
+    from ggdp.reports.sign_off import BudgetFacts, Report
 
 
 def html_environment(package: str) -> Environment:
@@ -48,36 +46,33 @@ MARKS = {
 }
 # Columns of estimates that a row of print has room for.
 MOST_ESTIMATES = 5
-# Pixels of the picture of an interval.
-_WIDE, _HIGH = 150.0, 14.0
-
-
-@frozen(kw_only=True)
-class _Learnt:
-    """What can be learnt under one guarantee."""
-
-    guarantee: Guarantee
-    facts: tuple[Disclosure, ...]
 
 
 def page_html(report: Report) -> str:
     """Return the page of a report."""
-    learnt = [_Learnt(guarantee=one, facts=disclosures(one, unit)) for one, unit in report.learnt_of]
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            report=report,
-            product=report.deployment.product,
-            title=report.deployment.product.get("name", "Release under differential privacy"),
-            byline=_byline(report),
-            brief=_brief(report),
-            learnt=learnt,
-            errors={release.path: list(_errors(release)) for release in report.releases},
-            levels=_levels(report),
-            tally=_tally(report),
-            versions=_versions(report),
-        )
+    deployment = report.deployment
+    # Who publishes, and when.
+    said = [curator["name"] for curator in deployment.curators if "name" in curator]
+    if "published" in deployment.product:
+        said.append(f"published {deployment.product['published'].isoformat()}")
+    byline = " · ".join([*said, f"report of {report.made.isoformat()}"])
+    # The rows of the pyramid by level and component.
+    levels: dict[str, dict[str, list[Any]]] = {}
+    for row in report.rows:
+        levels.setdefault(row.level, {}).setdefault(row.component, []).append(row)
+    tally = {mark: sum(row.mark == mark for row in report.rows) for mark in MARKS}
+    template = _environment().get_template("report.html")
+    return template.render(
+        report=report,
+        product=deployment.product,
+        title=deployment.product.get("name", "Release under differential privacy"),
+        byline=f"{byline[0].upper()}{byline[1:]}",
+        brief=_brief(report, tally),
+        learnt=[{"guarantee": one, "facts": disclosures(one, unit)} for one, unit in report.learnt_of],
+        errors={release.path: list(_errors(release)) for release in report.releases},
+        levels=levels,
+        tally=tally,
+        versions=", ".join(sorted({release.version for release in report.releases})),
     )
 
 
@@ -102,71 +97,34 @@ def _environment() -> Environment:
     return environment
 
 
-def _levels(report: Report) -> dict[str, dict[str, list[Any]]]:
-    """Return the rows of the pyramid by level and component."""
-    found: dict[str, dict[str, list[Any]]] = {}
-    for row in report.rows:
-        found.setdefault(row.level, {}).setdefault(row.component, []).append(row)
-    return found
-
-
-def _tally(report: Report) -> dict[str, int]:
-    rows = report.rows
-    return {mark: sum(row.mark == mark for row in rows) for mark in MARKS}
-
-
-def _versions(report: Report) -> str:
-    return ", ".join(sorted({release.version for release in report.releases}))
-
-
-def _byline(report: Report) -> str:
-    """Return who publishes, and when."""
-    said = [curator["name"] for curator in report.deployment.curators if "name" in curator]
-    if "published" in report.deployment.product:
-        said.append(f"published {report.deployment.product['published'].isoformat()}")
-    said.append(f"report of {report.made.isoformat()}")
-    text = " · ".join(said)
-    return f"{text[0].upper()}{text[1:]}"
-
-
-def _brief(report: Report) -> dict[str, list[str]]:
+def _brief(report: Report, tally: Mapping[str, int]) -> dict[str, list[str]]:
     """Return the report in a few lines, by what each is about."""
-    releases, total, rows = report.releases, report.total, _tally(report)
+    releases, total = report.releases, report.total
     certified = sum(release.certificate is not None for release in releases)
     certificates = f"{certified} of {len(releases)} proved again for this page, {report.made.isoformat()}"
     if certified < len(releases):
         certificates += "; a selection has none, its proof is a theorem"
+    if total.basic is None:
+        loss = [f"no total exists: {total.refusal}"]
+    else:
+        loss = [f"epsilon {rounded_up_text(total.basic.epsilon, 6)}"]
+        if total.basic.delta != 0.0:
+            loss[0] += f", delta {rounded_up_text(total.basic.delta, 6)} ({one_in(total.basic.delta)})"
+        first = disclosures(total.basic, releases[0].unit)[0]
+        before, after = first.beliefs[-1]
+        fact = f"{first.fact[0].upper()}{first.fact[1:]}"
+        loss.append(f"{fact}: {percent_up(before)} sure before, {_at_most(after)} sure after.")
     found = {
         "Published": [*(release.contents for release in releases), "All of it carries random noise."],
         "Protected": list(dict.fromkeys(f"{one.protected[0].upper()}{one.protected[1:]}" for one in releases)),
-        "Privacy loss": [f"no total exists: {total.refusal}"] if total.basic is None else _loss(report, total.basic),
-        "Error": [f"{release.name}: {_short_error(release)}" for release in releases],
+        "Privacy loss": loss,
+        "Error": [f"{release.name}: {release.error_in_words.brief}" for release in releases],
         "Certificates": [certificates],
     }
     if report.budget is not None:
         found["Budget"] = [f"{report.budget.spent} spent of {report.budget.budget}; the ledger's records are intact"]
-    counted = ", ".join(f"{number} {'open' if mark == 'open' else MARKS[mark][1]}" for mark, number in rows.items())
+    counted = ", ".join(f"{number} {'open' if mark == 'open' else MARKS[mark][1]}" for mark, number in tally.items())
     return {**found, "Questions": [counted]}
-
-
-def _loss(report: Report, total: Guarantee) -> list[str]:
-    """Return epsilon and delta as people read them, and what they allow somebody to learn."""
-    loss = f"epsilon {rounded_up_text(total.epsilon, 6)}"
-    if total.delta != 0.0:
-        loss += f", delta {rounded_up_text(total.delta, 6)} ({one_in(total.delta)})"
-    first = disclosures(total, report.releases[0].unit)[0]
-    before, after = first.beliefs[-1]
-    fact = f"{first.fact[0].upper()}{first.fact[1:]}"
-    return [loss, f"{fact}: {percent_up(before)} sure before, {_at_most(after)} sure after."]
-
-
-def _short_error(release: PublishedRelease) -> str:
-    if release.is_selection:
-        return "a random choice"
-    if release.half_width is None:
-        return "each number has its own 95 % interval"
-    what = "counts" if release.request is not None else "values"
-    return f"95 of 100 noisy {what} within ±{rounded_up_text(release.half_width, 6)}"
 
 
 def _at_most(share: float) -> str:
@@ -182,7 +140,9 @@ def _origin(release: PublishedRelease, budget: BudgetFacts | None) -> str:
     if budget is not None and release.path in budget.entries:
         entry = budget.entries[release.path]
         asked = f" by {entry.analyst}" if entry.analyst else ""
-        return f"{said}, charged on {_minute(entry.time)} as entry {entry.number} of the ledger{asked}."
+        return (
+            f"{said}, charged on {entry.time[:16].replace('T', ' ')} UTC as entry {entry.number} of the ledger{asked}."
+        )
     if release.entry is not None:
         opened = "which was not opened for this page" if budget is None else "another one than that of this page"
         return f"{said}, charged as entry {release.entry['entry']} of the ledger {release.entry['identity']}, {opened}."
@@ -225,43 +185,27 @@ def _errors(release: PublishedRelease) -> Iterator[str]:
         what = "counts" if release.request is not None else "values"
         yield f"95 of 100 noisy {what} are within ±{half} of the {what} without noise."
     for table in release.tables:
-        yield from _example(table)
+        first = table.rows[0].estimates.get("count") if table.rows else None
+        if first is not None and first.value is not None and first.lower is not None and first.upper is not None:
+            cell = ", ".join(table.rows[0].cell) or "all rows"
+            # No count is below 0, so that an interval may be cut off there.
+            low, high = (_number(max(0.0, end)) for end in (first.lower, first.upper))
+            read = f"is most likely {low} to {high} without the noise"
+            yield f"Example: the published {_number(first.value)} ({cell}) {read}."
         for name in table.estimates:
-            if name != "count" or release.half_width is None:
-                yield from _measured(table, name)
+            # The half-widths, as the published file has them.
+            widths = table.half_widths(name) if name != "count" or release.half_width is None else []
+            if widths:
+                said = f"{name.replace('_', ' ', 1)} {'by' if table.by else 'of'} {table.name}"
+                middle, worst = rounded_up_text(widths[len(widths) // 2]), rounded_up_text(widths[-1])
+                far = f"±{middle} at 95 % in the middle cell, ±{worst} in the worst"
+                yield f"{said}: {f'±{worst} at 95 %' if middle == worst else far}."
         if table.covers is not None:
             allowed = release.request is not None and release.request["count_cut"] is not None
             left_out = "They allow for what is left out of the counts" if allowed else "What is left out is not in them"
             yield f"The intervals of {table.name} cover: {table.covers}. {left_out}."
     if release.half_width is None and not any(table.rows for table in release.tables):
         yield "Every number is published with its 95 % interval; the file was not beside the manifest to look them up."
-
-
-def _example(table: PublishedTable) -> Iterator[str]:
-    """Yield how to read a published number."""
-    if not table.rows or "count" not in table.estimates:
-        return
-    row = table.rows[0]
-    found = row.estimates["count"]
-    if found.value is None or found.lower is None or found.upper is None:
-        return
-    cell = ", ".join(row.cell) or "all rows"
-    # No count is below 0, so that an interval may be cut off there.
-    low, high = (_number(max(0.0, end)) for end in (found.lower, found.upper))
-    yield f"Example: the published {_number(found.value)} ({cell}) is most likely {low} to {high} without the noise."
-
-
-def _measured(table: PublishedTable, name: str) -> Iterator[str]:
-    """Yield the half-widths of an estimate, as the published file has them."""
-    widths = table.half_widths(name)
-    if not widths:
-        return
-    said = f"{name.replace('_', ' ', 1)} {'by' if table.by else 'of'} {table.name}"
-    middle, worst = rounded_up_text(widths[len(widths) // 2]), rounded_up_text(widths[-1])
-    if middle == worst:
-        yield f"{said}: ±{worst} at 95 %."
-    else:
-        yield f"{said}: ±{middle} at 95 % in the middle cell, ±{worst} in the worst."
 
 
 def _number(value: float | None) -> str:
@@ -272,35 +216,27 @@ def _number(value: float | None) -> str:
     return said.replace("-", "−")
 
 
-def _minute(time: str) -> str:
-    """Return a time of a ledger to the minute."""
-    return f"{time[:16].replace('T', ' ')} UTC"
-
-
 def _interval(row: Row, rows: Sequence[Row], name: str) -> Markup | str:
     """Return the picture of an interval, on the scale of all rows that are shown."""
-    ends = [end for one in rows for end in _ends(one.estimates[name])]
-    here = _ends(row.estimates[name])
-    if not here or not ends:
+    intervals = [(one.estimates[name].lower, one.estimates[name].upper) for one in rows]
+    ends = [end for low, high in intervals if low is not None and high is not None for end in (low, high)]
+    here = row.estimates[name]
+    if here.lower is None or here.upper is None:
         return ""
     low, high = min(0.0, *ends), max(0.0, *ends)
-    across = (_WIDE - 8.0) / ((high - low) or 1.0)
+    # Pixels.
+    wide, tall = 150, 14
+    across = (wide - 8.0) / ((high - low) or 1.0)
 
     def place(value: float) -> str:
         return f"{4.0 + (value - low) * across:.1f}"
 
-    left, right, value = place(here[0]), place(here[1]), row.estimates[name].value
-    bar = ""
-    if value is not None:
-        first, last = sorted((place(0.0), place(value)), key=float)
+    left, right, bar = place(here.lower), place(here.upper), ""
+    if here.value is not None:
+        first, last = sorted((place(0.0), place(here.value)), key=float)
         bar = f'<rect x="{first}" y="3" width="{float(last) - float(first):.1f}" height="8"/>'
     # Made of numbers alone.
     return Markup(
-        f'<svg class="interval" viewBox="0 0 {_WIDE:g} {_HIGH:g}" width="{_WIDE:g}" height="{_HIGH:g}" '
+        f'<svg class="interval" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" '
         f'aria-hidden="true">{bar}<path d="M{left} 4V10M{left} 7H{right}M{right} 4V10"/></svg>'
     )
-
-
-def _ends(estimate: Estimate) -> list[float]:
-    found = (estimate.lower, estimate.upper)
-    return [end for end in found if end is not None] if None not in found else []

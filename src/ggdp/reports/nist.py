@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attrs import asdict, frozen
 
-from ggdp._rounding import rounded_up_text
 from ggdp.reports.deployment import QUESTIONS
 
 if TYPE_CHECKING:
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
 
 
 Mark: TypeAlias = Literal["proved", "measured", "answered", "open"]
-TOP, MIDDLE, BASE = "The guarantee", "The algorithms", "The deployment"
+# A component with a question, its mark, the answer and the evidence; or with the key of a question to the publisher.
+_Row: TypeAlias = tuple[str, str, Mark, str, str] | tuple[str, str]
 
 
 @frozen(kw_only=True)
@@ -67,52 +67,36 @@ def pyramid_rows(
     releases: Sequence[PublishedRelease], total: ReportTotal, budget: BudgetFacts | None, deployment: Deployment
 ) -> tuple[PyramidRow, ...]:
     """Return all rows, from the top of the pyramid down."""
-
-    def asked(level: str, component: str, key: str) -> PyramidRow:
-        answer = deployment.answers.get(key)
-        return PyramidRow(
-            level=level,
-            component=component,
-            question=QUESTIONS[key],
-            mark="open" if answer is None else "answered",
-            text=answer or "",
-            evidence=f"deployment.toml, answers.{key}",
+    levels = {
+        "The guarantee": _guarantee(releases, total),
+        "The algorithms": _algorithms(releases),
+        "The deployment": _deployment(releases, budget),
+    }
+    found: list[PyramidRow] = []
+    for level, row in ((level, row) for level, rows in levels.items() for row in rows):
+        mark: Mark
+        if len(row) == 2:
+            component, key = row
+            answer = deployment.answers.get(key)
+            question, mark, text = QUESTIONS[key], "open" if answer is None else "answered", answer or ""
+            evidence = f"deployment.toml, answers.{key}"
+        else:
+            component, question, mark, text, evidence = row
+        found.append(
+            PyramidRow(level=level, component=component, question=question, mark=mark, text=text, evidence=evidence)
         )
-
-    return (
-        _parameters(releases),
-        asked(TOP, "Privacy parameters", "parameters"),
-        _several(total),
-        asked(TOP, "Privacy parameters", "other_releases"),
-        _unit(releases),
-        asked(TOP, "Unit of privacy", "unit"),
-        *_algorithms(releases),
-        asked(MIDDLE, "Algorithms and correctness", "preprocessing"),
-        _utility(releases),
-        asked(MIDDLE, "Utility", "utility"),
-        _bias(releases),
-        asked(MIDDLE, "Bias", "bias"),
-        *_query_model(releases, budget),
-        asked(BASE, "Query model", "query_model"),
-        asked(BASE, "Trust model", "trust_model"),
-        *_side_channels(),
-        asked(BASE, "Side channels", "timing"),
-        asked(BASE, "Side channels", "randomness"),
-        asked(BASE, "Security", "security"),
-        asked(BASE, "Access control", "access_control"),
-        asked(BASE, "Data collection exposure", "data_collection"),
-    )
+    return tuple(found)
 
 
-def _parameters(releases: Sequence[PublishedRelease]) -> PyramidRow:
-    stated = "; ".join(f"{release.name}: {release.part.guarantee}" for release in releases)
-    proofs = [release.certificate for release in releases if release.certificate is not None]
-    said = [f"{stated}."]
+def _guarantee(releases: Sequence[PublishedRelease], total: ReportTotal) -> Iterator[_Row]:
+    component = "Privacy parameters"
+    text = "; ".join(f"{release.name}: {release.part.guarantee}" for release in releases) + "."
     if any(release.beyond_certificate for release in releases):
-        said.append(
-            "A certificate is about the noise. What a guarantee allows beyond it, for quantiles, units cut off or keys "
-            "shown, rests on theorems of the documentation."
+        text += (
+            " A certificate is about the noise. What a guarantee allows beyond it, for quantiles, units cut off or "
+            "keys shown, rests on theorems of the documentation."
         )
+    proofs = [release.certificate for release in releases if release.certificate is not None]
     evidence = []
     if proofs:
         bounds = ", ".join(dict.fromkeys(proof.bound.name for proof in proofs))
@@ -121,124 +105,73 @@ def _parameters(releases: Sequence[PublishedRelease]) -> PyramidRow:
         )
     if len(proofs) < len(releases):
         evidence.append("selections have none: their proof is a theorem (theory/exponential, theory/mechanisms)")
-    return PyramidRow(
-        level=TOP,
-        component="Privacy parameters",
-        question="How much can a result depend on one unit?",
-        mark="proved",
-        text=" ".join(said),
-        evidence="; ".join(evidence),
-    )
+    yield component, "How much can a result depend on one unit?", "proved", text, "; ".join(evidence)
+    yield component, "parameters"
 
-
-def _several(total: ReportTotal) -> PyramidRow:
     question = "What do all releases of this page allow together?"
     if total.basic is None:
-        return PyramidRow(
-            level=TOP,
-            component="Privacy parameters",
-            question=question,
-            mark="open",
-            text=f"No total exists: {total.refusal}. Decide for each group of releases.",
-            evidence="ggdp.compose refuses to add them",
-        )
-    text = f"{total.basic}, however they were chosen."
-    if total.composed is not None:
-        text += f" {total.composed}, if the noise of each was fixed without looking at results of the others."
-    return PyramidRow(
-        level=TOP,
-        component="Privacy parameters",
-        question=question,
-        mark="proved",
-        text=text,
-        evidence="ggdp.compose (theory/composition); tests/accounting",
-    )
+        text = f"No total exists: {total.refusal}. Decide for each group of releases."
+        yield component, question, "open", text, "ggdp.compose refuses to add them"
+    else:
+        text = f"{total.basic}, however they were chosen."
+        if total.composed is not None:
+            text += f" {total.composed}, if the noise of each was fixed without looking at results of the others."
+        yield component, question, "proved", text, "ggdp.compose (theory/composition); tests/accounting"
+    yield component, "other_releases"
 
-
-def _unit(releases: Sequence[PublishedRelease]) -> PyramidRow:
-    units = list(dict.fromkeys((release.protected, release.part.neighbours) for release in releases))
-    said = "; ".join(f"{protected}, {neighbours} neighbours" for protected, neighbours in units)
+    component = "Unit of privacy"
+    units = dict.fromkeys(f"{release.protected}, {release.part.neighbours} neighbours" for release in releases)
+    said = "; ".join(units)
     text = f"{said[0].upper()}{said[1:]}."
     if any(release.protects_rows for release in releases):
         text += " Where a row is the unit, the privacy loss of somebody with several rows counts once for each row."
-    return PyramidRow(
-        level=TOP,
-        component="Unit of privacy",
-        question="Whose data does the guarantee protect?",
-        mark="proved",
-        text=text,
-        evidence="the requests in the manifests; engines keep to them: theory/tables, tests/fuzz",
-    )
+    why = "the requests in the manifests; engines keep to them: theory/tables, tests/fuzz"
+    yield component, "Whose data does the guarantee protect?", "proved", text, why
+    yield component, "unit"
 
 
-def _algorithms(releases: Sequence[PublishedRelease]) -> Iterator[PyramidRow]:
+def _algorithms(releases: Sequence[PublishedRelease]) -> Iterator[_Row]:
+    component = "Algorithms and correctness"
     noises = "; ".join(dict.fromkeys(release.noise for release in releases))
-    statements = dict.fromkeys(
-        f"{release.certificate.bound.name}: {release.certificate.bound.statement}"
-        for release in releases
-        if release.certificate is not None
-    )
-    yield PyramidRow(
-        level=MIDDLE,
-        component="Algorithms and correctness",
-        question="Is the noise large enough for the sensitivity of the query?",
-        mark="proved",
-        text=f"{noises}. A certificate says nothing of whether this noise was drawn, and of these data; for that trust "
+    bounds = [release.certificate.bound for release in releases if release.certificate is not None]
+    statements = "; ".join(dict.fromkeys(f"{bound.name}: {bound.statement}" for bound in bounds))
+    yield (
+        component,
+        "Is the noise large enough for the sensitivity of the query?",
+        "proved",
+        f"{noises}. A certificate says nothing of whether this noise was drawn, and of these data; for that trust "
         "those who ran the release.",
-        evidence="; ".join(statements) or "theory/exponential, tests/conformance",
+        statements or "theory/exponential, tests/conformance",
     )
-    yield PyramidRow(
-        level=MIDDLE,
-        component="Algorithms and correctness",
-        question="Is the noise that is drawn the noise that was proved?",
-        mark="proved",
-        text="Draws are exact: integer arithmetic on random bits, with no rounding of probabilities.",
-        evidence="theory/sampling; tests/noise runs the samplers on every string of bits, tests/conformance "
-        "computes the law of every mechanism",
+    yield (
+        component,
+        "Is the noise that is drawn the noise that was proved?",
+        "proved",
+        "Draws are exact: integer arithmetic on random bits, with no rounding of probabilities.",
+        "theory/sampling; tests/noise runs the samplers on every string of bits, tests/conformance computes the law of "
+        "every mechanism",
     )
-
-
-def _utility(releases: Sequence[PublishedRelease]) -> PyramidRow:
-    text = "; ".join(f"{release.name}: {_error(release)}" for release in releases)
-    return PyramidRow(
-        level=MIDDLE,
-        component="Utility",
-        question="How large is the error that the noise makes?",
-        mark="proved",
-        text=f"{text}.",
-        evidence="the law of the noise (theory/intervals, theory/statistics); beside other libraries: "
+    yield component, "preprocessing"
+    yield (
+        "Utility",
+        "How large is the error that the noise makes?",
+        "proved",
+        "; ".join(f"{release.name}: {release.error_in_words.pyramid}" for release in releases) + ".",
+        "the law of the noise (theory/intervals, theory/statistics); beside other libraries: "
         "benchmarks/results/means.md and releases.md",
     )
-
-
-def _error(release: PublishedRelease) -> str:
-    if release.is_selection:
-        return "one candidate was drawn at random, better ones with a larger probability"
-    if release.half_width is None:
-        return "the 95 % intervals in the published file"
-    return f"within {rounded_up_text(release.half_width, 6)} in 95 of 100 cases"
-
-
-def _bias(releases: Sequence[PublishedRelease]) -> PyramidRow:
+    yield "Utility", "utility"
     said = ["The noise favours no direction"]
     if any(release.mechanism.get("step") is not None for release in releases):
         said.append("Values are rounded to a public grid, which moves them by at most half a step")
-    for release in releases:
-        found = _distortions(release)
-        if found:
-            said.append(f"{release.name}: {'; '.join(found)}")
-    return PyramidRow(
-        level=MIDDLE,
-        component="Bias",
-        question="What moves numbers in one direction?",
-        mark="proved",
-        text=". ".join(said) + ".",
-        evidence="the requests and adjustments in the manifests; theory/releases, theory/tables",
-    )
+    said += [f"{release.name}: {found}" for release in releases if (found := _distortions(release))]
+    evidence = "the requests and adjustments in the manifests; theory/releases, theory/tables"
+    yield "Bias", "What moves numbers in one direction?", "proved", ". ".join(said) + ".", evidence
+    yield "Bias", "bias"
 
 
-def _distortions(release: PublishedRelease) -> list[str]:
-    """Return what systematically moves the numbers of a release."""
+def _distortions(release: PublishedRelease) -> str:
+    """Return what systematically changes the numbers of a release."""
     found, request = [], release.request
     if "clip" in release.adjusted or "project" in release.adjusted:
         found.append("negative counts are published as 0 or moved, so that sums of small counts are too large")
@@ -250,41 +183,41 @@ def _distortions(release: PublishedRelease) -> list[str]:
         found.append("values outside of the public ranges are clamped to them")
     if not release.is_selection and release.mechanism["bounding"] is not None:
         found.append("noise is kept in bounds, which moves values near a bound inwards")
-    return found
+    return "; ".join(found)
 
 
-def _query_model(releases: Sequence[PublishedRelease], budget: BudgetFacts | None) -> Iterator[PyramidRow]:
-    if budget is None:
-        return
-    here = len(budget.entries)
-    yield PyramidRow(
-        level=BASE,
-        component="Query model",
-        question="Was every release charged to a budget before the data were read?",
-        mark="proved" if here == len(releases) else "open",
-        text=f"{here} of the {len(releases)} releases were charged to the ledger {budget.identity}, whose records were "
-        "all checked." + ("" if here == len(releases) else " Say why the others were not."),
-        evidence="the chain of hashes of the ledger (theory/ledger); tests/ledger",
+def _deployment(releases: Sequence[PublishedRelease], budget: BudgetFacts | None) -> Iterator[_Row]:
+    if budget is not None:
+        here = len(budget.entries)
+        yield (
+            "Query model",
+            "Was every release charged to a budget before the data were read?",
+            "proved" if here == len(releases) else "open",
+            f"{here} of the {len(releases)} releases were charged to the ledger {budget.identity}, whose records were "
+            "all checked." + ("" if here == len(releases) else " Say why the others were not."),
+            "the chain of hashes of the ledger (theory/ledger); tests/ledger",
+        )
+    yield "Query model", "query_model"
+    yield "Trust model", "trust_model"
+    yield (
+        "Side channels",
+        "Can floating-point numbers reveal what the noise hides?",
+        "proved",
+        "No: noise is drawn on whole numbers or on a public grid, sums are exact, and the scale is proved in interval "
+        "arithmetic for the law that is drawn.",
+        "theory/grid, theory/certificates; tests/conformance",
     )
-
-
-def _side_channels() -> Iterator[PyramidRow]:
-    yield PyramidRow(
-        level=BASE,
-        component="Side channels",
-        question="Can floating-point numbers reveal what the noise hides?",
-        mark="proved",
-        text="No: noise is drawn on whole numbers or on a public grid, sums are exact, and the scale is proved in "
-        "interval arithmetic for the law that is drawn.",
-        evidence="theory/grid, theory/certificates; tests/conformance",
-    )
-    yield PyramidRow(
-        level=BASE,
-        component="Side channels",
-        question="Does the time of a draw depend on the data?",
-        mark="measured",
-        text="Draws take no account of true values. A single draw shows a little of the noise itself to an observer "
+    yield (
+        "Side channels",
+        "Does the time of a draw depend on the data?",
+        "measured",
+        "Draws take no account of true values. A single draw shows a little of the noise itself to an observer "
         "with a clock of nanoseconds. Reading and counting take longer for more rows: who times a release can tell "
         "roughly how large the data are.",
-        evidence="benchmarks/results/sampling.md; known-limits, Timing and Time of a release",
+        "benchmarks/results/sampling.md; known-limits, Timing and Time of a release",
     )
+    yield "Side channels", "timing"
+    yield "Side channels", "randomness"
+    yield "Security", "security"
+    yield "Access control", "access_control"
+    yield "Data collection exposure", "data_collection"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import math
 import os
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from attrs import frozen
 
@@ -92,62 +93,47 @@ def published_tables(manifest: Mapping[str, Any], path: Path) -> tuple[Published
     ArgumentError
         If a table, or a file with the digest that the manifest names, is not as the manifest describes it.
     """
-    return tuple(_table(table, path) for table in manifest.get("table", {}).get("tables", ()))
-
-
-def _table(described: Mapping[str, Any], path: Path) -> PublishedTable:
-    by, url = tuple(described["tableSchema"]["primaryKey"]), described["url"]
-    columns = [column["name"] for column in described["tableSchema"]["columns"]]
-    found = set(columns)
-    estimates = ["count"] if {"count", "lower", "upper"} <= found else []
-    estimates += [name for name in columns if {f"{name}_lower", f"{name}_upper"} <= found]
-    state = _state(described, path.parent)
-    rows: tuple[Row, ...] = ()
-    if state == "same" and "parts" not in described:
-        try:
-            rows = tuple(_row(row, by, estimates) for row in _rows(path.parent / url))
-        except Exception:
-            expected = f"names the file {url!r}, which is not the table that it describes"
-            raise ArgumentError("manifests", str(path), expected) from None
-    return PublishedTable(
-        by=by,
-        cells=described["cells"],
-        covers=described["covers"],
-        estimates=tuple(estimates),
-        file=url,
-        state=state,
-        rows=rows,
-    )
+    tables = []
+    for described in manifest.get("table", {}).get("tables", ()):
+        by, url = tuple(described["tableSchema"]["primaryKey"]), described["url"]
+        columns = [column["name"] for column in described["tableSchema"]["columns"]]
+        estimates = ["count"] if {"count", "lower", "upper"} <= {*columns} else []
+        estimates += [name for name in columns if {f"{name}_lower", f"{name}_upper"} <= {*columns}]
+        state = _state(described, path.parent)
+        rows: tuple[Row, ...] = ()
+        if state == "same" and "parts" not in described:
+            try:
+                rows = tuple(_row(row, by, estimates) for row in _rows(path.parent / url))
+            except Exception:
+                expected = f"names the file {url!r}, which is not the table that it describes"
+                raise ArgumentError("manifests", str(path), expected) from None
+        cells, covers, named = described["cells"], described["covers"], tuple(estimates)
+        tables.append(
+            PublishedTable(by=by, cells=cells, covers=covers, estimates=named, file=url, state=state, rows=rows)
+        )
+    return tuple(tables)
 
 
 def _state(described: Mapping[str, Any], directory: Path) -> FileState:
-    """Return whether the file of a table is the one that was released."""
+    """Return whether the file of a table, or a directory that Spark wrote, is what was released and nothing else."""
     url, digest = described["url"], described["sha256"]
-    if url is None or digest is None or not os.path.isfile(directory / url):
-        return _state_of_directory(described, directory) if "parts" in described else "absent"
     try:
-        with (directory / url).open("rb") as file:
-            return "same" if hashlib.file_digest(file, "sha256").hexdigest() == digest else "changed"
-    except OSError:
-        return "absent"
-
-
-def _state_of_directory(described: Mapping[str, Any], directory: Path) -> FileState:
-    """Return whether a directory that Spark wrote has the parts that were released, and nothing else."""
-    url, parts = described["url"], {part["url"]: part["sha256"] for part in described["parts"]}
-    try:
-        if not os.path.isdir(directory / url):
+        if url is not None and digest is not None and os.path.isfile(directory / url):
+            return "same" if _digest(directory / url) == digest else "changed"
+        if "parts" not in described or not os.path.isdir(directory / url):
             return "absent"
+        parts = {part["url"]: part["sha256"] for part in described["parts"]}
         found = {f"{url}/{file.name}": file for file in (directory / url).iterdir()}
         if found.keys() != parts.keys() or not all(file.is_file() for file in found.values()):
             return "changed"
-        for name, file in found.items():
-            with file.open("rb") as content:
-                if hashlib.file_digest(content, "sha256").hexdigest() != parts[name]:
-                    return "changed"
+        return "same" if all(_digest(file) == parts[name] for name, file in found.items()) else "changed"
     except OSError:
         return "absent"
-    return "same"
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -182,8 +168,12 @@ def _number(value: object) -> float | None:
     return None if value in (None, "") else float(str(value))
 
 
-_KINDS = {"mean": "the mean", "sum": "the sum", "variance": "the variance"}
-_SELECTED = "selection"
+class ErrorInWords(NamedTuple):
+    """How far the numbers of a release can be off, in the words of each place that says it."""
+
+    brief: str  # the head of the report
+    pyramid: str  # the pyramid of NIST
+    registry: str  # the public registry
 
 
 @frozen(kw_only=True)
@@ -252,7 +242,7 @@ class PublishedRelease:
     @property
     def is_selection(self) -> bool:
         """Whether one of several candidates was selected, rather than noise added."""
-        return bool(self.mechanism["kind"] == _SELECTED)
+        return bool(self.mechanism["kind"] == "selection")
 
     @property
     def unit(self) -> str:
@@ -285,32 +275,22 @@ class PublishedRelease:
     def contents(self) -> str:
         """What was published, in words."""
         if self.request is None:
-            number = 1
-            for size in self.manifest["values"]["shape"]:
-                number *= size
+            number = math.prod(self.manifest["values"]["shape"])
             return "1 value" if number == 1 else f"{number:,} values"
-        return f"{self._counted} {' and '.join(table.name for table in self.tables)}{self._statistics}"
-
-    @property
-    def _counted(self) -> str:
-        assert self.request is not None
-        what = self.request["unit_name"] or "rows"
-        if self.request["unit"] is not None and self.request["count"] == "rows":
-            what = "rows"
-        elif self.request["unit"] is not None:
-            what = self.request["unit_name"] or f"different values of {self.request['unit']!r}"
-        return f"Counts of {what} by" if any(table.by for table in self.tables) else f"Counts of {what} of"
-
-    @property
-    def _statistics(self) -> str:
-        assert self.request is not None
+        request = self.request
+        what = request["unit_name"] or "rows"
+        if request["unit"] is not None:
+            values = f"different values of {request['unit']!r}"
+            what = "rows" if request["count"] == "rows" else request["unit_name"] or values
         said = []
-        for one in self.request["statistics"]:
+        for one in request["statistics"]:
+            kind = f"the {one['kind']}"
             if one["kind"] == "quantile":
-                said.append(f"{'the median' if one['fractions'] == [0.5] else 'quantiles'} of {one['column']}")
-            else:
-                said.append(f"{_KINDS[one['kind']]} of {one['column']}")
-        return f", with {' and '.join(said)}" if said else ""
+                kind = "the median" if one["fractions"] == [0.5] else "quantiles"
+            said.append(f"{kind} of {one['column']}")
+        statistics = f", with {' and '.join(said)}" if said else ""
+        by = "by" if any(table.by for table in self.tables) else "of"
+        return f"Counts of {what} {by} {' and '.join(table.name for table in self.tables)}{statistics}"
 
     @property
     def cells(self) -> int | None:
@@ -327,6 +307,26 @@ class PublishedRelease:
         if self.manifest["error"] is None or (self.request is not None and self.request["statistics"]):
             return None
         return float(self.manifest["error"]["half_width"])
+
+    @property
+    def error_in_words(self) -> ErrorInWords:
+        """How far its numbers can be off."""
+        if self.is_selection:
+            drawn = "one candidate was drawn at random, better ones with a larger probability"
+            return ErrorInWords("a random choice", drawn, f"{drawn}.")
+        if self.half_width is None:
+            return ErrorInWords(
+                "each number has its own 95 % interval",
+                "the 95 % intervals in the published file",
+                "every number is published with a 95 % interval.",
+            )
+        half, what = rounded_up_text(self.half_width, 6), "counts" if self.request is not None else "values"
+        values = "values before adjustments" if self.adjusted else "values"
+        return ErrorInWords(
+            f"95 of 100 noisy {what} within ±{half}",
+            f"within {half} in 95 of 100 cases",
+            f"95 % of the {values} are within {half} of those without noise.",
+        )
 
     @property
     def adjusted(self) -> tuple[str, ...]:

@@ -15,31 +15,13 @@ import unicodedata
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import date
+    from collections.abc import Iterable, Mapping
 
     from ggdp.reports.deployment import Deployment
-    from ggdp.reports.published import PublishedRelease
     from ggdp.reports.sign_off import Report
-
-
-# Answers without which there is no entry: the key, and what to write.
-_REQUIRED = {
-    "product.name": "the name of what is published",
-    "product.description": "what it is, in a sentence or two",
-    "product.intended_use": "what it is meant to be used for",
-    "product.region": "which region the data describe",
-    "product.published": "the day of publication, such as 2026-03-31",
-    "curators": "who publishes: [[curators]] with name and type (Government, Industry or Nonprofit)",
-    "registry.authors": "who fills in the entry, as a list of names",
-}
-# Answers without which an entry is of a lower tier.
-_TIER_TWO = ("registry.data_source",)
-_TIER_THREE = ("answers.trust_model", "answers.preprocessing", "answers.parameters", "registry.number_of_units")
 
 
 def registry_schema() -> dict[str, Any]:
@@ -63,7 +45,16 @@ def registry_entry(report: Report) -> dict[str, Any]:
         If required answers are missing, all of which it names, or if the releases have no total.
     """
     deployment = report.deployment
-    missing = [f"{key} ({what})" for key, what in _REQUIRED.items() if _answer(deployment, key) is None]
+    required = {
+        "product.name": "the name of what is published",
+        "product.description": "what it is, in a sentence or two",
+        "product.intended_use": "what it is meant to be used for",
+        "product.region": "which region the data describe",
+        "product.published": "the day of publication, such as 2026-03-31",
+        "curators": "who publishes: [[curators]] with name and type (Government, Industry or Nonprofit)",
+        "registry.authors": "who fills in the entry, as a list of names",
+    }
+    missing = [f"{key} ({what})" for key, what in required.items() if _answer(deployment, key) is None]
     missing += [
         f"curators.{key} (of each of them)"
         for key in ("name", "type")
@@ -78,18 +69,32 @@ def registry_entry(report: Report) -> dict[str, Any]:
             "has one privacy loss, and these releases have no total; make one entry for each group of them: "
             f"{report.total.refusal}",
         )
+    product = deployment.product
+    # The last part of the entry's address: the product, its first curator, and the year.
+    words = f"{product['name']} {deployment.curators[0]['name']} {product['published'].year}"
+    plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode()
+    sections = {
+        "basic": _basic(deployment),
+        "dp_variant": _variant(report),
+        "privacy_loss": _privacy_loss(report),
+        "deployment_model": _model(report),
+        "implementation": _implementation(report),
+        "administrative": _administrative(deployment),
+    }
     entry = {
-        "url_slug": _slug(deployment),
+        "url_slug": re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-"),
         "deployment": {
-            "basic": _basic(deployment),
-            "dp_variant": _variant(report),
-            "privacy_loss": _privacy_loss(report),
-            "deployment_model": _model(report),
-            "implementation": _implementation(report),
-            "administrative": _administrative(deployment),
+            name: {key: value for key, value in section.items() if value is not None}
+            for name, section in sections.items()
         },
     }
-    _require_valid(entry)
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(registry_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
+    # What people answered was checked before.
+    for wrong in validator.iter_errors(entry):
+        where = ".".join(str(step) for step in wrong.absolute_path)
+        raise ArgumentError("registry", where, f"is not valid by the registry's schema: {wrong.message}")
     return entry
 
 
@@ -119,18 +124,12 @@ def _answer(deployment: Deployment, key: str) -> object:
     return given.get(name) if name else given or None
 
 
-def _slug(deployment: Deployment) -> str:
-    """Return the last part of the entry's address: the product, its first curator, and the year."""
-    product = deployment.product
-    words = f"{product['name']} {deployment.curators[0]['name']} {product['published'].year}"
-    plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+# The sections of an entry; fields that are None are left out.
 
 
 def _basic(deployment: Deployment) -> dict[str, Any]:
     product = deployment.product
-    published: date = product["published"]
-    found: dict[str, Any] = {
+    return {
         "name": product["name"],
         "data_curators": [
             {"data_curator_name": curator["name"], "data_curator_type": curator["type"]}
@@ -140,31 +139,34 @@ def _basic(deployment: Deployment) -> dict[str, Any]:
         "intended_use": product["intended_use"],
         "data_product_type": "Summary statistics",
         "data_product_region": product["region"],
+        "data_product_sector": product.get("sector"),
+        "publication_date": product["published"].isoformat(),
     }
-    if "sector" in product:
-        found["data_product_sector"] = product["sector"]
-    return {**found, "publication_date": published.isoformat()}
 
 
 def _variant(report: Report) -> dict[str, Any]:
     assert report.total.basic is not None
-    unprotected = [f"{_public(release)}" for release in report.releases]
+    domains, unprotected = [], []
+    for release in report.releases:
+        request = release.request
+        if request is None:
+            domains.append(f"Data sets for which the stated sensitivity holds: {release.manifest['sensitivity']}.")
+        else:
+            columns = ", ".join(f"{name} ({_column(column)})" for name, column in request["domain"].items())
+            domains.append(
+                f"All tables with the columns {columns}; other values are counted as declared, or not at all."
+            )
+        if request is None or request["total"] is None:
+            declared = "levels, bins and ranges are those that the publisher declares public"
+            unprotected.append(f"Every published number has noise; {declared}.")
+        else:
+            unprotected.append(f"The total of {request['total']:,}, which the publisher asserts to be public.")
     stated = report.deployment.registry.get("unprotected_quantities")
-    said = [*dict.fromkeys(unprotected), *([stated] if stated else [])]
     return {
         "variant_name": "Pure DP" if report.total.basic.delta == 0.0 else "Approximate DP",
-        "data_domain": _listed(dict.fromkeys(_domain(release) for release in report.releases)),
-        "unprotected_quantities": _listed(said),
+        "data_domain": _listed(dict.fromkeys(domains)),
+        "unprotected_quantities": _listed([*dict.fromkeys(unprotected), stated or ""]),
     }
-
-
-def _domain(release: PublishedRelease) -> str:
-    """Return which data sets are eligible for protection."""
-    request = release.request
-    if request is None:
-        return f"Data sets for which the stated sensitivity holds: {release.manifest['sensitivity']}."
-    columns = ", ".join(f"{name} ({_column(column)})" for name, column in request["domain"].items())
-    return f"All tables with the columns {columns}; other values are counted as declared, or not at all."
 
 
 def _column(described: Mapping[str, Any]) -> str:
@@ -178,163 +180,103 @@ def _column(described: Mapping[str, Any]) -> str:
     return "levels chosen privately"
 
 
-def _public(release: PublishedRelease) -> str:
-    """Return what is published without noise."""
-    total = None if release.request is None else release.request["total"]
-    if total is not None:
-        return f"The total of {total:,}, which the publisher asserts to be public."
-    return "Every published number has noise; levels, bins and ranges are those that the publisher declares public."
-
-
 def _privacy_loss(report: Report) -> dict[str, Any]:
     basic, first = report.total.basic, report.releases[0]
     assert basic is not None
-    parameters = {"epsilon": basic.epsilon, **({} if basic.delta == 0.0 else {"delta": basic.delta})}
-    change = "replacing" if basic.neighbours == "replace-one" else "adding or removing"
-    found: dict[str, Any] = {
-        "privacy_unit": _level(first),
-        "privacy_unit_details": f"Data sets are adjacent if one becomes the other by {change} {first.protected}"
-        + (" with any other." if basic.neighbours == "replace-one" else "."),
-    }
-    if "number_of_units" in report.deployment.registry:
-        found["number_of_privacy_units"] = report.deployment.registry["number_of_units"]
+    change, end = (
+        ("replacing", " with any other.") if basic.neighbours == "replace-one" else ("adding or removing", ".")
+    )
+    unit = first.manifest.get("table", {"unit": {"name": None, "column": "person"}})["unit"]
+    word = unit["column"] or "row"
+    level = f"{word[0].upper()}{word[1:]}-level"
     details = [f"{release.name}: {release.part.guarantee}" for release in report.releases]
     if report.total.composed is not None:
         details.append(
             f"If the noise of every release was fixed without looking at results of the others, they keep "
             f"{report.total.composed} together (proved)."
         )
-    return {**found, "privacy_parameters": parameters, "privacy_parameters_details": _listed(details)}
-
-
-def _level(release: PublishedRelease) -> str:
-    """Return the granularity of protection."""
-    table = release.manifest.get("table")
-    if table is None:
-        return "Person-level"
-    name, column = table["unit"]["name"], table["unit"]["column"]
-    if column is None and name is not None:
-        return f"One of the {name}"
-    word = column or "row"
-    return f"{word[0].upper()}{word[1:]}-level"
+    return {
+        "privacy_unit": f"One of the {unit['name']}" if unit["name"] and unit["column"] is None else level,
+        "privacy_unit_details": f"Data sets are adjacent if one becomes the other by {change} {first.protected}{end}",
+        "number_of_privacy_units": report.deployment.registry.get("number_of_units"),
+        "privacy_parameters": {"epsilon": basic.epsilon, **({} if basic.delta == 0.0 else {"delta": basic.delta})},
+        "privacy_parameters_details": _listed(details),
+    }
 
 
 def _model(report: Report) -> dict[str, Any]:
-    deployment = report.deployment
-    many = len(report.releases) > 1
-    found: dict[str, Any] = {
-        "model_name": "Central",
-        "model_name_details": "The curator holds the data and adds the noise before anything is published.",
-    }
-    if "trust_model" in deployment.answers:
-        found["actors"] = deployment.answers["trust_model"]
-    found["release_type"] = "Many releases" if many else "One release"
-    later = [deployment.registry["further_releases"]] if "further_releases" in deployment.registry else []
-    later += [deployment.answers["other_releases"]] if "other_releases" in deployment.answers else []
+    answers, registry = report.deployment.answers, report.deployment.registry
+    later = [registry.get("further_releases", ""), answers.get("other_releases", "")]
     if report.budget is not None:
         later.append(
             f"All releases are charged to one budget, {report.budget.budget}, before data are read; one that does not "
             "fit is refused."
         )
-    if later:
-        found["release_type_details"] = _listed(later)
-    if "data_source" in deployment.registry:
-        found["data_source_type"] = deployment.registry["data_source"]
-    found["access_type"] = "Non-interactive"
-    if "query_model" in deployment.answers:
-        found["access_type_details"] = deployment.answers["query_model"]
-    return found
-
-
-def _implementation(report: Report) -> dict[str, Any]:
-    answers = report.deployment.answers
-    found: dict[str, Any] = {}
-    if "preprocessing" in answers:
-        found["preprocessing_and_hyperparameter_tuning"] = answers["preprocessing"]
-    found["mechanisms"] = _listed(_mechanisms(report))
-    found["composition"] = (
-        "One release."
-        if len(report.releases) == 1
-        else "The sum of all epsilons and deltas, which holds for adaptively chosen releases."
-    )
-    adjusted = [
-        f"{release.name}: {', '.join(release.adjusted)} (named in the manifest)"
-        for release in report.releases
-        if release.adjusted
-    ]
-    found["post_processing"] = _listed(adjusted) if adjusted else "None."
-    if "parameters" in answers:
-        found["justification"] = answers["parameters"]
-    found["utility"] = _listed(_utility(report))
-    found["additional_information"] = _listed(release.statement for release in report.releases)
-    return found
-
-
-def _mechanisms(report: Report) -> Iterator[str]:
-    yield from dict.fromkeys(f"{release.noise} ({release.mechanism['item']})" for release in report.releases)
-    versions = ", ".join(sorted({release.version for release in report.releases}))
-    yield f"Implemented by ggdp {versions}; scales are proved in interval arithmetic, by certificates in the manifests."
-    yield "Floating point: noise is drawn exactly, on integers or on a public grid."
-    yield "Randomness: an AES-256 stream keyed by the operating system."
-    for key, what in (("timing", "Timing"), ("randomness", "Machine"), ("security", "Security")):
-        if key in report.deployment.answers:
-            yield f"{what}: {report.deployment.answers[key]}"
-    if "access_control" in report.deployment.answers:
-        yield f"Access control: {report.deployment.answers['access_control']}"
-
-
-def _utility(report: Report) -> Iterator[str]:
-    for release in report.releases:
-        if release.half_width is not None:
-            half = rounded_up_text(release.half_width, 6)
-            values = "values before adjustments" if release.adjusted else "values"
-            yield f"{release.name}: 95 % of the {values} are within {half} of those without noise."
-        elif release.is_selection:
-            yield f"{release.name}: one candidate was drawn at random, better ones with a larger probability."
-        else:
-            yield f"{release.name}: every number is published with a 95 % interval."
-    if "utility" in report.deployment.answers:
-        yield report.deployment.answers["utility"]
-
-
-def _administrative(deployment: Deployment) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if deployment.sources:
-        found["evidence_sources"] = {
-            f"source_{number}": {
-                "evidence_source_type": source.get("type", "Other public source"),
-                "misc": {key: source[key] for key in ("title", "url") if key in source},
-            }
-            for number, source in enumerate(deployment.sources, start=1)
-        }
     return {
-        **found,
-        "status": "Draft",
-        "registry_authors": list(deployment.registry["authors"]),
-        "tier": _tier(deployment),
+        "model_name": "Central",
+        "model_name_details": "The curator holds the data and adds the noise before anything is published.",
+        "actors": answers.get("trust_model"),
+        "release_type": "Many releases" if len(report.releases) > 1 else "One release",
+        "release_type_details": _listed(later) if any(later) else None,
+        "data_source_type": registry.get("data_source"),
+        "access_type": "Non-interactive",
+        "access_type_details": answers.get("query_model"),
     }
 
 
-def _tier(deployment: Deployment) -> int:
-    """Return how complete an entry is, as the registry counts: 1 is the least."""
-    if any(_answer(deployment, key) is None for key in _TIER_TWO):
-        return 1
-    return 2 if any(_answer(deployment, key) is None for key in _TIER_THREE) else 3
+def _implementation(report: Report) -> dict[str, Any]:
+    answers, releases = report.deployment.answers, report.releases
+    versions = ", ".join(sorted({release.version for release in releases}))
+    named = {"timing": "Timing", "randomness": "Machine", "security": "Security", "access_control": "Access control"}
+    mechanisms = [
+        *dict.fromkeys(f"{release.noise} ({release.mechanism['item']})" for release in releases),
+        f"Implemented by ggdp {versions}; scales are proved in interval arithmetic, by certificates in the manifests.",
+        "Floating point: noise is drawn exactly, on integers or on a public grid.",
+        "Randomness: an AES-256 stream keyed by the operating system.",
+        *(f"{what}: {answers[key]}" for key, what in named.items() if key in answers),
+    ]
+    adjusted = [
+        f"{release.name}: {', '.join(release.adjusted)} (named in the manifest)"
+        for release in releases
+        if release.adjusted
+    ]
+    utility = [f"{release.name}: {release.error_in_words.registry}" for release in releases]
+    summed = "The sum of all epsilons and deltas, which holds for adaptively chosen releases."
+    return {
+        "preprocessing_and_hyperparameter_tuning": answers.get("preprocessing"),
+        "mechanisms": _listed(mechanisms),
+        "composition": "One release." if len(releases) == 1 else summed,
+        "post_processing": _listed(adjusted) if adjusted else "None.",
+        "justification": answers.get("parameters"),
+        "utility": _listed([*utility, answers.get("utility", "")]),
+        "additional_information": _listed(release.statement for release in releases),
+    }
 
 
-def _listed(texts: object) -> str:
+def _administrative(deployment: Deployment) -> dict[str, Any]:
+    sources = {
+        f"source_{number}": {
+            "evidence_source_type": source.get("type", "Other public source"),
+            "misc": {key: source[key] for key in ("title", "url") if key in source},
+        }
+        for number, source in enumerate(deployment.sources, start=1)
+    }
+    # How complete an entry is, as the registry counts: 1 is the least.
+    third = ("answers.trust_model", "answers.preprocessing", "answers.parameters", "registry.number_of_units")
+    tier = 1
+    if _answer(deployment, "registry.data_source") is not None:
+        tier = 2 if any(_answer(deployment, key) is None for key in third) else 3
+    return {
+        "evidence_sources": sources or None,
+        "status": "Draft",
+        "registry_authors": list(deployment.registry["authors"]),
+        "tier": tier,
+    }
+
+
+def _listed(texts: Iterable[str]) -> str:
     """Return one text, or several as a list of Markdown, which the registry shows."""
-    found = [text.strip() for text in texts if text.strip()]  # type: ignore[attr-defined]
+    found = [text.strip() for text in texts if text.strip()]
     if len(found) == 1:
-        return str(found[0])
+        return found[0]
     return "\n".join(f"- {text}" for text in found) + "\n"
-
-
-def _require_valid(entry: Mapping[str, Any]) -> None:
-    """Raise if an entry is not valid; what people answered was checked before."""
-    from jsonschema import Draft202012Validator
-
-    validator = Draft202012Validator(registry_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
-    for wrong in validator.iter_errors(entry):
-        where = ".".join(str(step) for step in wrong.absolute_path)
-        raise ArgumentError("registry", where, f"is not valid by the registry's schema: {wrong.message}")

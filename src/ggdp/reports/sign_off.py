@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ from ggdp.reports.published import read_release
 from ggdp.signatures import read_signers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ggdp.ledger import Balance, Entry, Head, Ledger
     from ggdp.privacy import Guarantee
@@ -81,13 +82,8 @@ class BudgetFacts:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain values."""
         return {
-            "identity": self.identity,
-            "unit": self.unit,
-            "neighbours": self.neighbours,
-            "accounting": self.accounting,
-            "budget": self.budget.to_dict(),
-            "spent": self.spent.to_dict(),
-            "remaining": self.remaining.to_dict(),
+            **{name: getattr(self, name) for name in ("identity", "unit", "neighbours", "accounting")},
+            **{name: getattr(self, name).to_dict() for name in ("budget", "spent", "remaining")},
             "verified": True,
             "records": self.head.number,
             "head": self.head.hash,
@@ -120,21 +116,16 @@ def budget_facts(url: str | os.PathLike[str] | Ledger, releases: Iterable[Publis
         if number not in known:
             raise ArgumentError("manifests", release.path, f"names entry {number}, which the ledger does not have")
         entry = entries[release.path] = known[number]
-        if entry.guarantee != release.part.guarantee:
-            raise ArgumentError(
-                "manifests",
-                release.path,
-                f"states {release.part.guarantee}, where entry {number} of the ledger was charged {entry.guarantee}: "
-                "it was changed",
+        stated = release.part.guarantee
+        if entry.guarantee != stated:
+            expected = (
+                f"states {stated}, where entry {number} of the ledger was charged {entry.guarantee}: it was changed"
             )
+            raise ArgumentError("manifests", release.path, expected)
         if entry.files is not None:
             if release.digest not in entry.files.values():
-                raise ArgumentError(
-                    "manifests",
-                    release.path,
-                    f"is not the manifest whose digest entry {number} of the ledger recorded: it was changed after it "
-                    "was published",
-                )
+                expected = f"is not the manifest whose digest entry {number} of the ledger recorded"
+                raise ArgumentError("manifests", release.path, f"{expected}: it was changed after it was published")
             recorded.add(release.path)
     return BudgetFacts(
         identity=ledger.identity,
@@ -149,10 +140,6 @@ def budget_facts(url: str | os.PathLike[str] | Ledger, releases: Iterable[Publis
         entries=entries,
         recorded=frozenset(recorded),
     )
-
-
-# Where the plain sum has no delta: the one that most publications state.
-STATED_DELTA = 1e-6
 
 
 @frozen(kw_only=True)
@@ -199,7 +186,8 @@ def total_of(releases: Sequence[PublishedRelease]) -> ReportTotal:
     basic = composition.basic
     if len(releases) == 1:
         return ReportTotal(basic=basic)
-    delta = basic.delta or STATED_DELTA
+    # Where the plain sum has no delta: the one that most publications state.
+    delta = basic.delta or 1e-6
     lower, upper = composition.epsilon(delta)
     if not math.isfinite(upper) or upper >= basic.epsilon:
         return ReportTotal(basic=basic)
@@ -207,9 +195,6 @@ def total_of(releases: Sequence[PublishedRelease]) -> ReportTotal:
 
 
 PRIORS = (0.01, 0.1, 0.5)
-# More than the error of three roundings of floats.
-_ROUNDING = 1.0 + 1e-12
-_MOST_EXPONENT = 700.0
 
 
 @frozen(kw_only=True)
@@ -238,12 +223,12 @@ def disclosures(guarantee: Guarantee, unit: str) -> tuple[Disclosure, ...]:
     epsilon, delta = guarantee.epsilon, guarantee.delta
     if guarantee.neighbours == "replace-one":
         return (Disclosure(fact=f"what the data say about {unit}", epsilon=epsilon, delta=delta),)
-    twice = min(1.0, (1.0 + math.exp(min(epsilon, _MOST_EXPONENT))) * delta * _ROUNDING)
+    # More than the error of three roundings of floats; a larger epsilon would overflow.
+    twice = min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * delta * (1.0 + 1e-12))
+    known = f"what the data say about {unit}, once known to be in them"
     return (
         Disclosure(fact=f"whether {unit} is in the data at all", epsilon=epsilon, delta=delta),
-        Disclosure(
-            fact=f"what the data say about {unit}, once known to be in them", epsilon=2.0 * epsilon, delta=twice
-        ),
+        Disclosure(fact=known, epsilon=2.0 * epsilon, delta=twice),
     )
 
 
@@ -276,9 +261,6 @@ def one_in(delta: float) -> str:
     whole = round(number) if abs(number - round(number)) <= 1e-9 * number else math.floor(number)
     digits = max(0, len(str(whole)) - 2)
     return f"1 in {whole // 10**digits * 10**digits:,}"
-
-
-PAGES, ENTRIES = (".html", ".htm"), (".yaml", ".yml")
 
 
 @frozen(kw_only=True)
@@ -481,7 +463,9 @@ def report(
     if "out" in targets:
         contents[targets["out"]] = found.to_html().encode()
     if contents:
-        _write(contents, targets, overwrite=overwrite)
+        argument, file = next(iter(targets.items()))
+        with _writing(argument, str(file)):
+            write_together(contents, overwrite=overwrite)
     return found
 
 
@@ -500,12 +484,12 @@ def _paths(manifests: object) -> tuple[str, ...]:
         found.append(os.fspath(one))
     if not found:
         raise ArgumentError("manifests", [], "must not be empty")
-    seen: dict[str, str] = {}
+    seen: set[str] = set()
     for one in found:
         real = os.path.realpath(one)
         if real in seen:
             raise ArgumentError("manifests", one, "is named twice; each release counts once")
-        seen[real] = one
+        seen.add(real)
     return tuple(found)
 
 
@@ -516,51 +500,38 @@ def _targets(
     *,
     overwrite: bool,
 ) -> dict[str, Path]:
-    """Return the files to write, by their arguments; raise if they cannot be written, before any work is done."""
+    """Return the files to write, by their arguments; raise if one cannot be written, or is read, before any work."""
     found: dict[str, Path] = {}
-    for argument, path, endings in (("out", out, PAGES), ("registry", registry, ENTRIES)):
+    for argument, path, endings in (("out", out, (".html", ".htm")), ("registry", registry, (".yaml", ".yml"))):
         if path is None:
             continue
-        try:
-            _require_free(argument, Path(path), endings, read, overwrite=overwrite)
-        except ArgumentError:
-            raise
-        except (OSError, ValueError) as failed:
-            raise _unwritable(argument, os.fspath(path), failed) from None
-        found[argument] = Path(path)
+        with _writing(argument, os.fspath(path)):
+            file = found[argument] = Path(path)
+            why: str | Message | None = None
+            if file.suffix.lower() not in endings:
+                why = "must end in " + " or ".join(endings)
+            elif not file.parent.is_dir():
+                why = f"{str(file.parent)!r} is not a directory; create it first"
+            elif file.is_dir():
+                why = "is a directory; name a file"
+            elif os.path.realpath(file) in {os.path.realpath(one) for one in read}:
+                why = "is a file that is read; name another file"
+            elif os.path.lexists(file) and not overwrite:
+                why = Message("already exists; pass {overwrite:True} to replace it, or name another file")
+            elif not os.access(file.parent, os.W_OK | os.X_OK):
+                why = f"cannot be written: no write permission for {str(file.parent)!r}"
+            if why is not None:
+                raise ArgumentError(argument, str(file), why)
     return found
 
 
-def _require_free(
-    argument: str, file: Path, endings: tuple[str, ...], read: Sequence[str | os.PathLike[str]], *, overwrite: bool
-) -> None:
-    """Raise if a file cannot be written, or is one of those that are read."""
-    name = str(file)
-    if file.suffix.lower() not in endings:
-        raise ArgumentError(argument, name, "must end in " + " or ".join(endings))
-    if not file.parent.is_dir():
-        raise ArgumentError(argument, name, f"{str(file.parent)!r} is not a directory; create it first")
-    if file.is_dir():
-        raise ArgumentError(argument, name, "is a directory; name a file")
-    if os.path.realpath(file) in {os.path.realpath(path) for path in read}:
-        raise ArgumentError(argument, name, "is a file that is read; name another file")
-    if os.path.lexists(file) and not overwrite:
-        raise ArgumentError(
-            argument, name, Message("already exists; pass {overwrite:True} to replace it, or name another file")
-        )
-    if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise ArgumentError(argument, name, f"cannot be written: no write permission for {str(file.parent)!r}")
-
-
-def _unwritable(argument: str, name: str, failed: Exception) -> ArgumentError:
-    why = getattr(failed, "strerror", None) or str(failed)
-    return ArgumentError(argument, name, f"cannot be written ({why}); name another file")
-
-
-def _write(contents: dict[Path, bytes], targets: dict[str, Path], *, overwrite: bool) -> None:
-    """Write all files or none."""
+@contextmanager
+def _writing(argument: str, name: str) -> Iterator[None]:
+    """Turn what the system says about a file that cannot be written into an error that names the argument."""
     try:
-        write_together(contents, overwrite=overwrite)
-    except OSError as failed:
-        argument, file = next(iter(targets.items()))
-        raise _unwritable(argument, str(file), failed) from None
+        yield
+    except ArgumentError:
+        raise
+    except (OSError, ValueError) as failed:
+        why = getattr(failed, "strerror", None) or str(failed)
+        raise ArgumentError(argument, name, f"cannot be written ({why}); name another file") from None
