@@ -17,7 +17,9 @@ SHARED = {
     "conformance": lambda name: "tests/conformance/" in name or "tests/proofs/test_kernel.py" in name,
     "postgresql": lambda name: "postgresql" in name,
     "browser": lambda name: "tests/explorer/browser/" in name,
-    "paper": lambda name: any(f"reproduction/tests/{part}/" in name for part in ("claims", "figures", "report")),
+    "paper": lambda name: any(
+        f"reproduction/tests/{part}" in name for part in ("test_claims", "test_report", "figures/")
+    ),
 }
 
 

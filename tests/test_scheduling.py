@@ -17,7 +17,7 @@ SPARK = "tests/sources/spark/test_counting.py::test_open_keys_are_the_same_on_sp
         (SPARK, "spark cluster"),
         ("tests/tables/test_side_door.py::test_a[spark]", "spark"),
         ("tests/ledger/test_kills.py::test_a[postgresql-publish]", "postgresql"),
-        ("reproduction/tests/report/test_page.py::test_a", "paper"),
+        ("reproduction/tests/test_report.py::test_a", "paper"),
         ("tests/explorer/browser/test_page.py::test_a", "browser"),
         ("reproduction/tests/comparisons/test_tails.py::test_a", "reproduction/tests/comparisons/test_tails.py"),
     ],
@@ -27,7 +27,7 @@ def test_a_group_is_what_tests_share_or_their_file(name, group):
 
 
 def test_groups_that_share_much_start_first():
-    names = ["tests/test_cases.py::test_a", "reproduction/tests/report/test_page.py::test_a", SPARK]
+    names = ["tests/test_cases.py::test_a", "reproduction/tests/test_report.py::test_a", SPARK]
     assert sorted(names, key=place_of) == names[::-1]
 
 

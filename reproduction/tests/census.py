@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ggdp_reproduction.data import Adult
+from ggdp_reproduction.adult_data import Adult
 
 COLUMNS = (
     "age",

@@ -32,7 +32,7 @@ def made_up(monkeypatch):
 
 @pytest.mark.exhaustive
 def test_all_of_it_in_a_quick_run(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("ggdp_reproduction.data.adult", lambda *_, **__: census())
+    monkeypatch.setattr("ggdp_reproduction.adult_data.adult", lambda *_, **__: census())
     out = tmp_path / "report"
     assert run(["reproduce", "all", "--quick", "--workers", "1", "--out", str(out), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -113,7 +113,7 @@ def test_data_that_cannot_be_had_are_one_line_and_no_folder(tmp_path, monkeypatc
     def none(*_, **__):
         raise DatasetError("the adult data could not be loaded")
 
-    monkeypatch.setattr("ggdp_reproduction.data.adult", none)
+    monkeypatch.setattr("ggdp_reproduction.adult_data.adult", none)
     assert run(["reproduce", "adult", "--out", str(tmp_path / "new")]) == 1
     assert capsys.readouterr().err == "error: the adult data could not be loaded\n"
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import pytest
 
 import ggdp
 from ggdp import calibration, datasets, errors, mechanisms, noise, planning, plots, releases, reports
-from ggdp_reproduction import comparisons, data, figures
+from ggdp_reproduction import comparisons, figures
 
 API = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 LISTED = {line.strip().rpartition(".")[2] for line in API.splitlines() if line.startswith("   ")}
@@ -16,7 +16,6 @@ MODULES = [
     ggdp,
     calibration,
     comparisons,
-    data,
     datasets,
     errors,
     figures,

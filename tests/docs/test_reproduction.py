@@ -8,9 +8,8 @@ import pytest
 
 from ggdp.datasets import czech, mildew
 from ggdp.errors import DatasetError
-from ggdp_reproduction.data import adult
-from ggdp_reproduction.experiments.adult_split import adult_counts
-from ggdp_reproduction.experiments.count_runs import run_counts
+from ggdp_reproduction.adult_data import adult, adult_counts
+from ggdp_reproduction.experiments.counts import run_counts
 from ggdp_reproduction.experiments.sanitisers import EPSILONS, sanitiser_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "reproduction.md").read_text(encoding="utf-8")

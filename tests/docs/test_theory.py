@@ -10,7 +10,7 @@ from tests.flat import delta_of_absolute_sum, loss_of_truncated
 
 import ggdp
 from ggdp.calibration import disjoint_scale, truncated_scale
-from ggdp_reproduction.experiments.monte_carlo import scale_by_monte_carlo
+from ggdp_reproduction.comparisons import scale_by_monte_carlo
 
 PAGES = (
     "explanation/theory.md",

@@ -22,7 +22,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 PartName: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
 REPORT = "report.html"
 # What a run may write, looked for before an hour of work is done.
-WRITTEN = (REPORT, "claims.json", "counts.csv", "svm.csv", "facts.csv", "figure-*.csv")
+WRITTEN = (REPORT, "claims.json", "counts.csv", "svm.csv", "facts.csv", "figure-*.csv", "figure-*.svg")
 # Finished fits of the classifier, until the run is finished too.
 STATE = ".svm-fits.jsonl"
 
@@ -63,17 +63,15 @@ def reproduce(
     made = not out.exists()
     state = out / STATE
     try:
-        from ggdp_reproduction.experiments.adult_split import NOT_PRIVATE
-        from ggdp_reproduction.report.output_files import WRITTEN as KNOWN
-        from ggdp_reproduction.reproduction import documents
-        from ggdp_reproduction.reproduction import reproduce as reproduced
+        from ggdp_reproduction import report, reproduction
+        from ggdp_reproduction.adult_data import NOT_PRIVATE
 
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as failed:
             raise _unwritable(out, failed) from None
         with _progress() as progress, _named(adult, out):
-            results = reproduced(
+            results = reproduction.reproduce(
                 what,
                 quick=quick,
                 repeats=repeats,
@@ -85,11 +83,11 @@ def reproduce(
                 state_file=state,
                 progress=progress,
             )
-        contents = {out / name: content for name, content in documents(results).items()}
+        contents = {out / name: content for name, content in report.documents(results).items()}
         try:
             write_together(contents, overwrite=overwrite)
             # Numbers of an earlier run would be taken for those of this one.
-            old = [path for path in (out / name for name in KNOWN) if path not in contents and path.is_file()]
+            old = [path for path in (out / name for name in report.WRITTEN) if path not in contents and path.is_file()]
             for path in old:
                 path.unlink()
         except OSError as failed:
@@ -126,7 +124,9 @@ def reproduce(
     for note in results.notes:
         # That something is not private is part of the answer, wherever it is sent.
         say(f"note: {note}", err=NOT_PRIVATE not in note)
-    say(f"Written: {out / REPORT}, with {len(files) - 1} files of numbers beside it")
+    figures = sum(name.endswith(".svg") for name in files)
+    beside = f"{len(files) - 1 - figures} files of numbers" + (f" and {figures} figures" if figures else "")
+    say(f"Written: {out / REPORT}, with {beside} beside it")
 
 
 def _unwritable(out: Path, failed: OSError) -> ArgumentError:

@@ -50,7 +50,7 @@ def paper_results(part: str, progress: Callable[[int, int], None]) -> AddedResul
 
 def shown_run(run: Results) -> AddedResults:
     """Return what the explorer shows of a run."""
-    from ggdp_reproduction.report.page import environment
+    from ggdp_reproduction.report import environment
 
     figures = [
         (replace(one, svg=_unique(one)), [claim for claim in run.claims if claim.figure == one.key])

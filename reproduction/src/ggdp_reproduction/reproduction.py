@@ -16,18 +16,18 @@ import os
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ggdp import datasets
 from ggdp.errors import ArgumentError, DatasetError
-from ggdp_reproduction import checks
-from ggdp_reproduction.checks import integer, positive
+from ggdp_reproduction import adult_data, checks
+from ggdp_reproduction.adult_data import EMPTY_CELLS_SHOW, NOT_PRIVATE, adult_counts
 from ggdp_reproduction.claims import judge
-from ggdp_reproduction.claims.sanitised_counts import SCALED
-from ggdp_reproduction.experiments.adult_split import EMPTY_CELLS_SHOW, NOT_PRIVATE, adult_counts
-from ggdp_reproduction.experiments.count_distances import JEFFREYS
-from ggdp_reproduction.experiments.count_runs import run_counts
+from ggdp_reproduction.claims.experiments import SCALED
+from ggdp_reproduction.experiments.classifier import SVM_REPEATS, run_svm
+from ggdp_reproduction.experiments.counts import JEFFREYS, run_counts
 from ggdp_reproduction.experiments.lower_bounds import lower_bounds
 from ggdp_reproduction.experiments.sanitisers import (
     DELTAS,
@@ -38,27 +38,21 @@ from ggdp_reproduction.experiments.sanitisers import (
     sanitiser_of,
     sanitisers_for,
 )
-from ggdp_reproduction.experiments.svm_runs import SVM_REPEATS, run_svm
-from ggdp_reproduction.figures.classifier_accuracy import svm_drawing
-from ggdp_reproduction.figures.lower_bounds import bounds_drawing
-from ggdp_reproduction.figures.sanitised_counts import count_drawings
-from ggdp_reproduction.figures.theory import theory_drawings
-from ggdp_reproduction.report.output_files import documents
+from ggdp_reproduction.figures.experiments import count_drawings, svm_drawing
+from ggdp_reproduction.figures.theory import bounds_drawing, theory_drawings
 from ggdp_reproduction.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from ggdp_reproduction.experiments.adult_split import AdultSplit
+    from ggdp_reproduction.adult_data import AdultSplit
     from ggdp_reproduction.results import Claim
 
-    Progress: TypeAlias = Callable[[str, int, int], None]
-
-__all__ = ["PARTS", "Part", "documents", "reproduce"]
+    # Returns what is told of a stage: the steps done, and their total.
+    Stage: TypeAlias = Callable[[str], Callable[[int, int], None]]
 
 Part: TypeAlias = Literal["mildew", "czech", "adult", "figures", "all"]
-PARTS: tuple[Part, ...] = ("mildew", "czech", "adult", "figures", "all")
 QUICK_SVM_REPEATS, QUICK_SVM_ROWS = 1, 400
 QUICK_NOTE = (
     "This is a quick run: few repeats, two values of delta, and a classifier on some hundred rows. Verdicts that rest "
@@ -69,7 +63,7 @@ GOALS_NOTE = (
     "The run has other privacy parameters than the paper, so the paper's claims on the experiments cannot be "
     "judged: they are not measured."
 )
-# What the classifier is trained on beside the paper's three, once for each setting.
+# What the classifier is trained on in addition to the paper's three, once for each setting.
 SVM_EXTRAS = ("analytic-gaussian", "integer-best")
 LIBRARIES = ("ggdp", "numpy", "scipy", "python-flint", "matplotlib", "scikit-learn")
 
@@ -85,12 +79,12 @@ def reproduce(
     adult_path: Path | None = None,
     download: bool = True,
     state_file: Path | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
     epsilons: Iterable[float] | None = None,
     deltas: Iterable[float] | None = None,
     prior: float = JEFFREYS,
 ) -> Results:
-    """Run the paper's experiments, draw its figures and judge its claims.
+    """Run the paper's experiments, draw its figures and judge its claims; `report.documents` makes files of it.
 
     Parameters
     ----------
@@ -108,7 +102,7 @@ def reproduce(
     workers : int, optional
         How many processes to use; by default as many as there are cores. The numbers are the same for any.
     adult_path : path, optional
-        File with the adult data; by default they are loaded as `ggdp_reproduction.data.adult` does.
+        File with the adult data; by default they are loaded as `ggdp_reproduction.adult_data.adult` does.
     download : bool, default True
         Whether the adult data may be downloaded.
     state_file : path, optional
@@ -120,11 +114,6 @@ def reproduce(
         the paper's are among them.
     prior : float, default 1/2
         Weight of the Dirichlet prior of the divergences; 1/2 is Jeffreys'.
-
-    Returns
-    -------
-    Results
-        Everything; `documents` makes files of it.
 
     Raises
     ------
@@ -139,40 +128,40 @@ def reproduce(
     >>> len(results.claims) >= 25, [one.key for one in results.drawings]
     (True, ['mildew-counts', 'mildew-errors', 'mildew-all'])
     """
-    if what not in PARTS:
-        raise ArgumentError("what", what, f"must be one of {', '.join(PARTS)}")
-    part = what
+    if what not in get_args(Part):
+        raise ArgumentError("what", what, f"must be one of {', '.join(get_args(Part))}")
     fits = (QUICK_SVM_REPEATS if quick else SVM_REPEATS) if svm_repeats is None else svm_repeats
     results = Results(
-        what=part,
+        what=what,
         quick=quick,
-        seed=integer(seed=seed, at_least=0),
-        repeats=None if repeats is None else integer(repeats=repeats, at_least=2),
-        svm_repeats=integer(svm_repeats=fits, at_least=1),
+        seed=checks.integer(seed=seed, at_least=0),
+        repeats=None if repeats is None else checks.integer(repeats=repeats, at_least=2),
+        svm_repeats=checks.integer(svm_repeats=fits, at_least=1),
         epsilons=_goals("epsilons", epsilons),
         deltas=_goals("deltas", deltas),
-        prior=positive(prior=prior),
+        prior=checks.positive(prior=prior),
         adult_file="" if adult_path is None else adult_path.name,
         versions=_versions(),
+        notes=[QUICK_NOTE] if quick else [],
     )
-    if quick:
-        results.notes.append(QUICK_NOTE)
-    count = integer(workers=workers, at_least=1) if workers is not None else _cores()
-    report: Progress = progress or (lambda *_: None)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    count = cores if workers is None else checks.integer(workers=workers, at_least=1)
+
+    def stage(name: str) -> Callable[[int, int], None]:
+        return lambda done, total: None if progress is None else progress(name, done, total)
+
     # What may fail comes first, before an hour of work.
-    split = _adult_split(results, adult_path, download, report) if part in ("adult", "all") else None
-    if part in ("figures", "all"):
-        results.bounds = lower_bounds(
-            quick=quick, seed=seed, workers=count, progress=_stage(report, "scales of Fig. 2")
-        )
-        results.drawings += theory_drawings(_stage(report, "figures of Sections 2 and 3"))
+    split = _adult_split(results, adult_path, download, stage) if what in ("adult", "all") else None
+    if what in ("figures", "all"):
+        results.bounds = lower_bounds(quick=quick, seed=seed, workers=count, progress=stage("scales of Fig. 2"))
+        results.drawings += theory_drawings(stage("figures of Sections 2 and 3"))
         results.drawings.insert(1, bounds_drawing(results.bounds))
     for name in ("mildew", "czech"):
-        if part in (name, "all"):
-            _run_table(results, name, count, report)
+        if what in (name, "all"):
+            _run_table(results, name, count, stage)
     if split is not None:
-        _run_adult(results, split, count, state_file, report)
-    results.claims = _judged(results, report)
+        _run_adult(results, split, count, state_file, stage)
+    results.claims = _judged(results, stage("claims"))
     return results
 
 
@@ -187,29 +176,23 @@ def _goals(name: str, values: Iterable[float] | None) -> tuple[float, ...] | Non
     return found
 
 
+def _versions() -> dict[str, str]:
+    """Return the versions of all that the numbers depend on."""
+    found = {"Python": python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
 def _deltas(results: Results) -> tuple[float, ...]:
     return results.deltas or (QUICK_DELTAS if results.quick else DELTAS)
 
 
-def _judged(results: Results, report: Progress) -> list[Claim]:
-    """Return the claims, those on the adult data with their caveat."""
-    asked = set(results.epsilons or (*EPSILONS_TEXT, *EPSILONS)), set(_deltas(results))
-    whole = asked[0] >= {*EPSILONS_TEXT, *EPSILONS} and asked[1] >= set(QUICK_DELTAS)
-    if not whole and results.counts:
-        results.notes.append(GOALS_NOTE)
-    found = judge(results if whole else replace(results, counts={}, svm=None), _stage(report, "claims"))
-    return [replace(claim, caveat=NOT_PRIVATE) if _of_adult(claim) else claim for claim in found]
-
-
-def _of_adult(claim: Claim) -> bool:
-    """Return whether a claim is about the adult data."""
-    return claim.key.startswith(("adult", "svm", "non-empty-cells")) or (claim.figure or "").startswith("adult-")
-
-
-def _run_table(results: Results, name: str, workers: int, report: Progress) -> None:
+def _run_table(results: Results, name: str, workers: int, stage: Stage) -> None:
     """Run the counts of a bundled table."""
-    from ggdp import datasets
-
     counts = np.array((datasets.mildew() if name == "mildew" else datasets.czech()).counts)
     common: dict[str, Any] = {
         "deltas": _deltas(results),
@@ -223,7 +206,7 @@ def _run_table(results: Results, name: str, workers: int, report: Progress) -> N
         counts,
         sanitisers=sanitisers_for(name),
         epsilons=results.epsilons or (*EPSILONS_TEXT, *EPSILONS),
-        progress=_stage(report, f"counts of {name}"),
+        progress=stage(f"counts of {name}"),
         **common,
     )
     results.counts[name] = run
@@ -240,12 +223,10 @@ def _run_table(results: Results, name: str, workers: int, report: Progress) -> N
     results.drawings += count_drawings(run, counts, results.prior)
 
 
-def _adult_split(results: Results, path: Path | None, download: bool, report: Progress) -> AdultSplit | None:
+def _adult_split(results: Results, path: Path | None, download: bool, stage: Stage) -> AdultSplit | None:
     """Return the adult data as the paper uses them, or add a note that says why they are missing."""
-    from ggdp_reproduction.data import adult
-
     try:
-        found = adult(path, download=download, progress=_stage(report, "adult data"))
+        found = adult_data.adult(path, download=download, progress=stage("adult data"))
     except ArgumentError as refused:
         if refused.argument == "path":
             raise ArgumentError("adult_path", refused.value, refused.expected) from None
@@ -258,8 +239,9 @@ def _adult_split(results: Results, path: Path | None, download: bool, report: Pr
     return adult_counts(found, results.seed)
 
 
-def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Path | None, report: Progress) -> None:
+def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Path | None, stage: Stage) -> None:
     """Run the counts of the adult data, and the classifier."""
+    bins = {name: len(split.levels[name]) for name in split.columns[:-1]}
     results.adult = {
         "complete": split.complete,
         "left_out": split.left_out,
@@ -267,55 +249,50 @@ def _run_adult(results: Results, split: AdultSplit, workers: int, state_file: Pa
         "test": len(split.test),
         "cells": len(split.counts_without_income),
         "cells_with_income": len(split.counts),
-        "bins": float(np.prod([float(len(split.levels[name])) for name in split.columns[:-1]])),
-        **{f"bins_{name}": len(split.levels[name]) for name in split.columns[:-1]},
+        "bins": float(np.prod([float(number) for number in bins.values()])),
+        **{f"bins_{name}": number for name, number in bins.items()},
         **split.facts,
     }
     results.notes.append(ADULT_NOTE)
-    goals: dict[str, Any] = {"epsilons": results.epsilons or EPSILONS, "deltas": _deltas(results)}
+    common: dict[str, Any] = {
+        "epsilons": results.epsilons or EPSILONS,
+        "deltas": _deltas(results),
+        "seed": results.seed,
+        "workers": workers,
+    }
     run = run_counts(
         "adult",
         split.counts_without_income,
         sanitisers=sanitisers_for("adult"),
-        **goals,
         repeats=results.repeats_of("adult"),
         prior=results.prior,
-        seed=results.seed,
-        workers=workers,
-        progress=_stage(report, "counts of adult"),
+        progress=stage("counts of adult"),
+        **common,
     )
     results.counts["adult"] = run
     results.drawings += count_drawings(run, split.counts_without_income, results.prior, NOT_PRIVATE)
     results.svm = run_svm(
         split,
         sanitisers=[*(one for one in PAPER if one.key != "ggm3-pdp"), *map(sanitiser_of, SVM_EXTRAS)],
-        **goals,
         repeats=results.svm_repeats,
         extra_repeats=1,
-        seed=results.seed,
-        workers=workers,
         state_file=state_file,
-        progress=_stage(report, "classifiers"),
+        progress=stage("classifiers"),
         rows=QUICK_SVM_ROWS if results.quick else None,
+        **common,
     )
     results.drawings.append(svm_drawing(results.svm, NOT_PRIVATE))
 
 
-def _versions() -> dict[str, str]:
-    """Return the versions of all that the numbers depend on."""
-    found = {"Python": python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+def _judged(results: Results, progress: Callable[[int, int], None]) -> list[Claim]:
+    """Return the claims, those on the adult data with their caveat."""
+    epsilons = {*EPSILONS_TEXT, *EPSILONS}
+    whole = set(results.epsilons or epsilons) >= epsilons and set(_deltas(results)) >= set(QUICK_DELTAS)
+    if not whole and results.counts:
+        results.notes.append(GOALS_NOTE)
+    found = judge(results if whole else replace(results, counts={}, svm=None), progress)
 
+    def of_adult(claim: Claim) -> bool:
+        return claim.key.startswith(("adult", "svm", "non-empty-cells")) or (claim.figure or "").startswith("adult-")
 
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-
-
-def _stage(report: Progress, name: str) -> Callable[[int, int], None]:
-    return lambda done, total: report(name, done, total)
+    return [replace(claim, caveat=NOT_PRIVATE) if of_adult(claim) else claim for claim in found]

@@ -14,22 +14,20 @@ Liu, arXiv 1602.06028 v5.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ggdp.errors import ArgumentError
-from ggdp_reproduction.experiments.count_distances import JEFFREYS
+from ggdp_reproduction.experiments.counts import JEFFREYS
 from ggdp_reproduction.experiments.sanitisers import QUICK_REPEATS, REPEATS, TABLE_REPEATS
 
 if TYPE_CHECKING:
-    from ggdp_reproduction.experiments.count_runs import CountRun
+    from ggdp_reproduction.experiments.classifier import SvmRun
+    from ggdp_reproduction.experiments.counts import CountRun
     from ggdp_reproduction.experiments.lower_bounds import LowerBounds
-    from ggdp_reproduction.experiments.svm_runs import SvmRun
-
-__all__ = ["VERDICTS", "Claim", "Drawing", "Results", "Row", "Verdict"]
 
 Row: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["holds", "holds only if", "does not hold", "not measurable", "not measured"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "holds only if", "does not hold", "not measurable", "not measured")
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

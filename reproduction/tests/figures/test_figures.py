@@ -6,8 +6,8 @@ import pytest
 
 from ggdp.plots.inline_svg import COLOURS, inline_svg
 from ggdp_reproduction.experiments.lower_bounds import _by_both_routes
-from ggdp_reproduction.figures import plot_densities, sanitised_counts
-from ggdp_reproduction.figures.sanitised_counts import plot_counts
+from ggdp_reproduction.figures import experiments, plot_densities
+from ggdp_reproduction.figures.experiments import plot_counts
 
 
 def test_all_figures_of_the_paper_are_there(results):
@@ -72,11 +72,11 @@ def test_pictures_with_the_classic_gaussian_say_where_it_is_not_proved(results):
 
 @pytest.mark.exhaustive
 def test_every_drawn_point_of_a_large_table_is_in_the_file(results, monkeypatch):
-    monkeypatch.setattr(sanitised_counts, "MANY_CELLS", 40)
-    monkeypatch.setattr(sanitised_counts, "SHOWN_CELLS", 30)
+    monkeypatch.setattr(experiments, "MANY_CELLS", 40)
+    monkeypatch.setattr(experiments, "SHOWN_CELLS", 30)
     run = results.counts["czech"]
     original = np.random.default_rng(0).permutation(np.arange(run.cells))
-    first, *_ = sanitised_counts.count_drawings(run, original, 0.5)
+    first, *_ = experiments.count_drawings(run, original, 0.5)
     assert f"30 of {run.cells} cells are drawn" in first.caption
     rows = [row for row in first.rows if (row["sanitiser"], row["epsilon"], row["delta"]) == ("laplace", 0.5, None)]
     assert len(rows) == 30

@@ -11,34 +11,16 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ggdp_reproduction.claims import (
-    adult_and_classifier,
-    bounded_noise,
-    discussion,
-    gaussian_mechanism,
-    noise_family,
-    probabilistic_dp,
-    sanitised_counts,
-)
-from ggdp_reproduction.claims.statements import STATEMENTS, not_run
+from ggdp_reproduction.claims import bounded, experiments, gaussian, noise
+from ggdp_reproduction.claims.verdicts import STATEMENTS, not_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ggdp_reproduction.results import Claim, Results
 
-__all__ = ["judge"]
-
 # What yields the claims that need no run.
-FORMULAS = (
-    *noise_family.CLAIMS,
-    *bounded_noise.CLAIMS,
-    *probabilistic_dp.CLAIMS,
-    *gaussian_mechanism.CLAIMS,
-    *sanitised_counts.CLAIMS,
-    adult_and_classifier.of_cells,
-    *discussion.CLAIMS,
-)
+FORMULAS = (*noise.CLAIMS, *bounded.CLAIMS, *gaussian.CLAIMS, experiments.of_tables, experiments.of_cells)
 
 
 def judge(results: Results, progress: Callable[[int, int], None] | None = None) -> list[Claim]:
@@ -58,14 +40,13 @@ def judge(results: Results, progress: Callable[[int, int], None] | None = None) 
         if progress is not None:
             progress(len(found), total)
     if results.bounds is not None:
-        found += probabilistic_dp.of_lower_bounds(results.bounds)
-    found += sanitised_counts.of_counts(results)
-    found += adult_and_classifier.of_adult(results)
+        found += noise.of_lower_bounds(results.bounds)
+    found += experiments.of_counts(results)
+    found += experiments.of_adult(results)
     measured = {claim.key for claim in found}
     found += [not_run(key) for key in STATEMENTS if key not in measured]
-    return sorted(found, key=_section)
 
+    def section(claim: Claim) -> tuple[int, ...]:
+        return tuple(int(number) for number in claim.place.split(",")[0].removeprefix("Section ").split("."))
 
-def _section(claim: Claim) -> tuple[int, ...]:
-    """Return the numbers of the section, for the order of the paper."""
-    return tuple(int(number) for number in claim.place.split(",")[0].removeprefix("Section ").split("."))
+    return sorted(found, key=section)

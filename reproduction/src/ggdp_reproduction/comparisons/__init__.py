@@ -3,19 +3,41 @@
 All of them are about noise on the reals, as the paper's are, and about public parameters alone: no data is read.
 """
 
-from ggdp_reproduction.comparisons.bounded_noise import BoundedComparison, LocationErrors, bounded_errors
-from ggdp_reproduction.comparisons.densities import (
+from ggdp_reproduction.comparisons.bounded import (
+    BoundedComparison,
+    ExponentialComparison,
+    LocationErrors,
+    bounded_errors,
+    exponential_losses,
+)
+from ggdp_reproduction.comparisons.gaussian import (
+    LEMMA_DELTA,
+    GaussianBounds,
+    delta_of_equal_variance,
+    gaussian_bounds,
+    gaussian_sigma,
+    variance_ratio,
+)
+from ggdp_reproduction.comparisons.orders import (
+    PAPER_BOX,
     DensityFamily,
+    ScaleComparison,
     densities_at_scale,
     densities_at_variance,
     paper_densities,
+    scale_by_monte_carlo,
+    scales_by_order,
 )
-from ggdp_reproduction.comparisons.dispersion import LEMMA_DELTA, delta_of_equal_variance, variance_ratio
-from ggdp_reproduction.comparisons.exponential_mechanism import ExponentialComparison, exponential_losses
-from ggdp_reproduction.comparisons.gaussian_scales import GaussianBounds, gaussian_bounds, gaussian_sigma
-from ggdp_reproduction.comparisons.order_scales import PAPER_BOX, ScaleComparison, scales_by_order
-from ggdp_reproduction.comparisons.same_tail import SameTail, epsilon_of_same_tail, paper_same_tails
-from ggdp_reproduction.comparisons.tails import TailComparison, TailTurn, paper_tails, tail_probabilities, tail_turn
+from ggdp_reproduction.comparisons.tails import (
+    SameTail,
+    TailComparison,
+    TailTurn,
+    epsilon_of_same_tail,
+    paper_same_tails,
+    paper_tails,
+    tail_probabilities,
+    tail_turn,
+)
 
 __all__ = [
     "LEMMA_DELTA",
@@ -40,6 +62,7 @@ __all__ = [
     "paper_densities",
     "paper_same_tails",
     "paper_tails",
+    "scale_by_monte_carlo",
     "scales_by_order",
     "tail_probabilities",
     "tail_turn",

@@ -1,4 +1,4 @@
-"""Tails of Laplace noise of epsilon-DP and of Gaussian noise of (epsilon, delta)-DP, compared.
+"""Tails of Laplace noise of epsilon-DP and of Gaussian noise of (epsilon, delta)-DP, and the epsilon of the same tail.
 
 =======  =============================================================================
 epsilon  the epsilon of both; the sensitivity is 1, so t is in units of it
@@ -7,6 +7,9 @@ p1       Pr(|e1| > t) = exp(-t epsilon), Laplace
 p2       Pr(|e2| > t) = 2 Phi(-t/sigma) = erfc(y) = exp(-y^2) erfcx(y), y = t / (sqrt 2 sigma)
 x, c     t / sigma and epsilon sigma
 h(x)     phi(x) / Phi(-x), the Gaussian's rate of failure, which rises from sqrt(2/pi)
+a        t epsilon: the tail of the Laplace noise is e^-a
+z_t      Phi^-1(1 - e^-a / 2), so sigma_t = t / z_t has the same tail
+u        z_t / a, which falls from sqrt(pi/2) at a = 0
 =======  =============================================================================
 
 The logarithm of the ratio p1 : p2 is a function of x and c alone, g(x) = x^2/2 - c x - log erfcx(x / sqrt 2), with
@@ -15,9 +18,12 @@ h(x) = c, rises, and crosses 1 once more; for c <= sqrt(2/pi) it only rises. Bot
 method is started (h(x) > x gives x < c, and g(2c) = -log erfcx(sqrt 2 c) > 0 gives x < 2c), from where it falls
 monotonically to them, h and g being convex.
 
+By Lemma 10 the Gaussian noise of sigma_t has epsilon_2 = z/sigma_t + 1/(2 sigma_t^2), that is
+epsilon_2 : epsilon_1 = z u + epsilon_1 u^2 / 2. At t = 0 every noise has the tail 1; the limit is given there.
+
 References
 ----------
-Liu, arXiv 1602.06028 v5, Section 3 and Fig. 4 (with Pr(|e| > t) for its Pr(e > |t|)).
+Liu, arXiv 1602.06028 v5, Section 3, Fig. 4 (with Pr(|e| > t) for its Pr(e > |t|)) and Fig. 5.
 """
 
 from __future__ import annotations
@@ -30,14 +36,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggdp_reproduction.checks import Floats, broadcast, deltas, frozen, non_negatives, positives
-from ggdp_reproduction.comparisons.gaussian_scales import Gaussian, gaussian_sigma
+from ggdp_reproduction.comparisons.gaussian import Gaussian, gaussian_sigma, two_sided_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["UNLIKELY", "TailComparison", "TailTurn", "paper_tails", "tail_probabilities", "tail_turn"]
 
 # Where both tail probabilities are below it, the paper draws its curves in grey.
 UNLIKELY = 1e-4
@@ -121,6 +125,36 @@ class TailTurn:
         return np.exp(self.log_minimum)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SameTail:
+    """The Gaussian mechanism, by Lemma 10, with the tail of a Laplace mechanism at t.
+
+    Attributes
+    ----------
+    epsilon, delta : ndarray
+        The epsilon_1 of the Laplace mechanism, and the delta of the Gaussian mechanism.
+    t : ndarray
+        Noise sizes at which the tails agree, in units of the sensitivity.
+    log_tail : ndarray
+        Logarithm of the tail that both have at t.
+    sigma : ndarray
+        Standard deviation of the Gaussian noise.
+    ratio : ndarray
+        epsilon_2 : epsilon_1; below 1 the Gaussian mechanism has the same tail at a smaller epsilon.
+    """
+
+    epsilon: Floats
+    delta: Floats
+    t: Floats
+    log_tail: Floats
+    sigma: Floats
+    ratio: Floats
+
+    def likely(self, least: float = UNLIKELY) -> NDArray[np.bool_]:
+        """Return where the tail is at least `least`."""
+        return self.log_tail >= math.log(least)
+
+
 def tail_probabilities(
     epsilon: ArrayLike, delta: ArrayLike, t: ArrayLike, gaussian: Gaussian = "paper"
 ) -> TailComparison:
@@ -153,17 +187,17 @@ def tail_probabilities(
         # The difference of the exponents as one product: the two nearly cancel, and both may overflow.
         log_ratio = t_all * (t_all / sigma_all / sigma_all / 2.0 - eps_all) - rest
         # Near 0 the probability is near 1, and its logarithm has the digits of what it lacks to 1.
-        log_laplace, log_gaussian = -t_all * eps_all, np.where(y < NEAR, np.log1p(-erf(y)), rest - y * y)
-    return TailComparison(
-        gaussian_kind=gaussian,
-        epsilon=frozen(eps),
-        delta=frozen(slack),
-        sigma=sigma,
-        t=frozen(sizes),
-        log_laplace=frozen(log_laplace),
-        log_gaussian=frozen(log_gaussian),
-        log_ratio=frozen(log_ratio),
-    )
+        log_gaussian = np.where(y < NEAR, np.log1p(-erf(y)), rest - y * y)
+        return TailComparison(
+            gaussian_kind=gaussian,
+            epsilon=frozen(eps),
+            delta=frozen(slack),
+            sigma=sigma,
+            t=frozen(sizes),
+            log_laplace=frozen(-t_all * eps_all),
+            log_gaussian=frozen(log_gaussian),
+            log_ratio=frozen(log_ratio),
+        )
 
 
 def tail_turn(epsilon: ArrayLike, delta: ArrayLike, gaussian: Gaussian = "paper") -> TailTurn:
@@ -187,51 +221,30 @@ def tail_turn(epsilon: ArrayLike, delta: ArrayLike, gaussian: Gaussian = "paper"
     >>> print(f"{found.minimum:.6f} at {found.t_minimum:.4f}, 1 again at {found.t_crossing:.4f}")
     0.270846 at 3.9169, 1 again at 7.6407
     """
+    from scipy.special import erfcx
+
     eps, slack = broadcast(epsilon=positives(epsilon=epsilon), delta=deltas(delta=delta))
     sigma = gaussian_sigma(eps, slack, gaussian)
     c = eps * sigma
-    lowest = _descend(lambda x: (_rate(x) - c) / _slope(x), c)
-    crossing = _descend(lambda x: _log_ratio(x, c) / (_rate(x) - c), 2.0 * c)
+
+    def rate(x: Floats) -> Floats:
+        return np.asarray(FLATTEST / erfcx(x / math.sqrt(2.0)))
+
+    def log_ratio(x: Floats) -> Floats:
+        return np.asarray(x * (x / 2.0 - c) - np.log(erfcx(x / math.sqrt(2.0))))
+
+    # h'(x) = h(x) (h(x) - x); where all its digits cancel, the start is the minimum to all digits.
+    lowest = _descend(lambda x: (rate(x) - c) / (rate(x) * (rate(x) - x)), c)
+    crossing = _descend(lambda x: log_ratio(x) / (rate(x) - c), 2.0 * c)
     falls = c > FLATTEST
     # Barely above the threshold g is lost in rounding, and the descent may end at 0.
     lowest, crossing = np.where(falls, lowest, 0.0), np.where(falls, np.maximum(crossing, lowest), 0.0)
     return TailTurn(
         t_minimum=frozen(sigma * lowest),
-        log_minimum=frozen(np.minimum(_log_ratio(lowest, c), 0.0)),
+        log_minimum=frozen(np.minimum(log_ratio(lowest), 0.0)),
         t_crossing=frozen(sigma * crossing),
         log_tail_at_crossing=frozen(-c * crossing),
     )
-
-
-def paper_tails() -> tuple[TailComparison, ...]:
-    """Return the comparisons of the paper's Fig. 4: epsilon 0.1, 1 and 2, each at delta 1, 5, 10 and 20 %.
-
-    Examples
-    --------
-    >>> len(paper_tails())
-    12
-    """
-    return tuple(tail_probabilities(*goal, np.linspace(0.0, 16.0 / goal[0], POINTS)) for goal in PAPER_GOALS)
-
-
-def _rate(x: Floats) -> Floats:
-    """Return h(x)."""
-    from scipy.special import erfcx
-
-    return np.asarray(FLATTEST / erfcx(x / math.sqrt(2.0)))
-
-
-def _slope(x: Floats) -> Floats:
-    """Return h'(x) = h(x) (h(x) - x); where all its digits cancel, the start is the minimum to all digits."""
-    rate = _rate(x)
-    return rate * (rate - x)
-
-
-def _log_ratio(x: Floats, c: Floats) -> Floats:
-    """Return g(x)."""
-    from scipy.special import erfcx
-
-    return np.asarray(x * (x / 2.0 - c) - np.log(erfcx(x / math.sqrt(2.0))))
 
 
 def _descend(newton: Callable[[Floats], Floats], start: Floats) -> Floats:
@@ -245,3 +258,58 @@ def _descend(newton: Callable[[Floats], Floats], start: Floats) -> Floats:
                 break
             x = below
     return x
+
+
+def epsilon_of_same_tail(epsilon: ArrayLike, delta: ArrayLike, t: ArrayLike) -> SameTail:
+    """Return the epsilon of the Gaussian mechanism of Lemma 10 that exceeds t as often as the Laplace mechanism.
+
+    Parameters
+    ----------
+    epsilon, delta : array_like
+        The epsilon of the Laplace mechanism, and the delta of the Gaussian mechanism.
+    t : array_like
+        Noise sizes of at least 0, in units of the sensitivity; all three are broadcast against each other.
+
+    Examples
+    --------
+    >>> epsilon_of_same_tail(1.0, 0.05, [0.1, 2.0, 8.0]).ratio.round(2)
+    array([3.06, 1.74, 0.98])
+    """
+    from scipy.special import erfinv, ndtri_exp
+
+    eps, slack, sizes = positives(epsilon=epsilon), deltas(delta=delta), non_negatives(t=t)
+    eps_all, delta_all, t_all = broadcast(epsilon=eps, delta=slack, t=sizes)
+    with np.errstate(all="ignore"):
+        a = t_all * eps_all
+        quantile = np.where(a < 0.5, math.sqrt(2.0) * erfinv(-np.expm1(-a)), -ndtri_exp(-a - math.log(2.0)))
+        u = np.where(a < 1e-290, math.sqrt(math.pi / 2.0), np.where(np.isinf(a), 0.0, quantile / a))
+        return SameTail(
+            epsilon=frozen(eps),
+            delta=frozen(slack),
+            t=frozen(sizes),
+            log_tail=frozen(-a),
+            sigma=frozen(1.0 / (eps_all * u)),
+            ratio=frozen(two_sided_quantile(delta_all) * u + eps_all * u * u / 2.0),
+        )
+
+
+def paper_tails() -> tuple[TailComparison, ...]:
+    """Return the comparisons of the paper's Fig. 4: epsilon 0.1, 1 and 2, each at delta 1, 5, 10 and 20 %.
+
+    Examples
+    --------
+    >>> len(paper_tails())
+    12
+    """
+    return tuple(tail_probabilities(*goal, np.linspace(0.0, 16.0 / goal[0], POINTS)) for goal in PAPER_GOALS)
+
+
+def paper_same_tails() -> tuple[SameTail, ...]:
+    """Return the comparisons of the paper's Fig. 5, at the goals of its Fig. 4.
+
+    Examples
+    --------
+    >>> len(paper_same_tails())
+    12
+    """
+    return tuple(epsilon_of_same_tail(*goal, np.linspace(0.0, 16.0 / goal[0], POINTS)) for goal in PAPER_GOALS)

@@ -20,17 +20,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ggdp import GeneralizedGaussian
-from ggdp_reproduction.comparisons import PAPER_BOX, scales_by_order
-from ggdp_reproduction.experiments.monte_carlo import scale_by_monte_carlo
-from ggdp_reproduction.experiments.noisy_counts import stream_seed
-from ggdp_reproduction.experiments.process_pool import run_tasks
+from ggdp_reproduction.comparisons import PAPER_BOX, scale_by_monte_carlo, scales_by_order
 from ggdp_reproduction.experiments.sanitisers import DELTAS, EPSILONS, QUICK_DELTAS
+from ggdp_reproduction.experiments.tasks import run_tasks
+from ggdp_reproduction.simulation import stream_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-__all__ = ["LowerBounds", "lower_bounds"]
 
 ORDERS, QUICK_ORDERS = (2, 3, 4, 5), (2, 3)
 QUICK_EPSILONS = (EPSILONS[0], EPSILONS[-1])

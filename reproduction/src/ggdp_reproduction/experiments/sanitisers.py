@@ -17,43 +17,16 @@ the Czech data also mentions epsilon = 0.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import ggdp
 from ggdp.calibration import classic_gaussian
 from ggdp.errors import ArgumentError
 from ggdp_reproduction import checks
-from ggdp_reproduction.checks import choice
-from ggdp_reproduction.experiments.process_pool import run_tasks
+from ggdp_reproduction.experiments.tasks import run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-
-__all__ = [
-    "ALL",
-    "DELTAS",
-    "EPSILONS",
-    "EPSILONS_TEXT",
-    "OURS",
-    "PAPER",
-    "QUICK_DELTAS",
-    "QUICK_REPEATS",
-    "REPEATS",
-    "TABLE_REPEATS",
-    "Sanitiser",
-    "Setting",
-    "known",
-    "sanitiser_of",
-    "sanitisers_for",
-    "settings_of",
-]
-
-Support: TypeAlias = Literal["real", "integer"]
-Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
-Group: TypeAlias = Literal["paper", "ours"]
-Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
-Method: TypeAlias = Literal["paper", "classic", "tight", "planned"]
 
 EPSILONS = (0.5, 1.0, 2.0)
 EPSILONS_TEXT = (0.1,)
@@ -92,14 +65,14 @@ class Sanitiser:
     (True, 2.1884)
     """
 
-    group: Group
+    group: Literal["paper", "ours"]
     key: str
     label: str
     order: float | None
-    notion: Notion
-    method: Method
-    support: Support = "real"
-    neighbours: Neighbours = "add-remove"
+    notion: Literal["pure", "probabilistic", "approximate"]
+    method: Literal["paper", "classic", "tight", "planned"]
+    support: Literal["real", "integer"] = "real"
+    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
 
     @property
     def uses_delta(self) -> bool:
@@ -109,7 +82,13 @@ class Sanitiser:
     def calibrate(self, epsilon: float, delta: float | None = None) -> ggdp.Calibration:
         """Return the noise for an epsilon and, if it uses one, a delta; a planned order is among its notes."""
         query = ggdp.Sensitivity.histogram(neighbours=self.neighbours)
-        goal = self._goal(epsilon, delta)
+        goal: ggdp.PureDP | ggdp.ProbabilisticDP | ggdp.ApproxDP
+        if not self.uses_delta:
+            goal = ggdp.PureDP(epsilon)
+        elif delta is None:
+            raise ArgumentError("delta", delta, f"{self.key} needs one")
+        else:
+            goal = (ggdp.ProbabilisticDP if self.notion == "probabilistic" else ggdp.ApproxDP)(epsilon, delta)
         if self.order is None:
             calibration = ggdp.plan(goal, query, measure="mean-abs", support=self.support).calibration
             note = f"order {calibration.order:.6g} by the planner, for the least mean absolute error"
@@ -119,13 +98,6 @@ class Sanitiser:
             return classic_gaussian(goal, query, outside_domain=True)
         method: Literal["paper", "tight"] = "paper" if self.method == "paper" else "tight"
         return ggdp.calibrate(goal, query, order=self.order, support=self.support, method=method)
-
-    def _goal(self, epsilon: float, delta: float | None) -> ggdp.PureDP | ggdp.ProbabilisticDP | ggdp.ApproxDP:
-        if not self.uses_delta:
-            return ggdp.PureDP(epsilon)
-        if delta is None:
-            raise ArgumentError("delta", delta, f"{self.key} needs one")
-        return (ggdp.ProbabilisticDP if self.notion == "probabilistic" else ggdp.ApproxDP)(epsilon, delta)
 
 
 class Setting(NamedTuple):
@@ -161,37 +133,30 @@ PAPER = (
     Sanitiser("paper", "gaussian-adp-classic", "Gaussian aDP (classic)", 2.0, "approximate", "classic"),
     Sanitiser("paper", "ggm3-pdp", "GGM-3 pDP", 3.0, "probabilistic", "paper"),
 )
-OURS = (
+_FOR_ADD_REMOVE = (
     Sanitiser("ours", "tight-gaussian-pdp", "Gaussian pDP, tight", 2.0, "probabilistic", "tight"),
     Sanitiser("ours", "analytic-gaussian", "Gaussian aDP, tight", 2.0, "approximate", "tight"),
     Sanitiser("ours", "tight-gg3-adp", "GG-3 aDP, tight", 3.0, "approximate", "tight"),
     Sanitiser("ours", "integer-laplace", "Laplace on integers", 1.0, "pure", "tight", "integer"),
     Sanitiser("ours", "integer-best", "planner's order on integers, aDP", None, "approximate", "planned", "integer"),
-    Sanitiser(
-        "ours",
-        "replace-one-laplace",
-        "Laplace on integers, replace-one",
-        1.0,
-        "pure",
-        "tight",
-        "integer",
-        "replace-one",
+)
+OURS = (
+    *_FOR_ADD_REMOVE,
+    replace(
+        _FOR_ADD_REMOVE[3],
+        key="replace-one-laplace",
+        label="Laplace on integers, replace-one",
+        neighbours="replace-one",
     ),
-    Sanitiser(
-        "ours",
-        "replace-one-gaussian",
-        "Gaussian aDP, tight, replace-one",
-        2.0,
-        "approximate",
-        "tight",
-        "real",
-        "replace-one",
+    replace(
+        _FOR_ADD_REMOVE[1],
+        key="replace-one-gaussian",
+        label="Gaussian aDP, tight, replace-one",
+        neighbours="replace-one",
     ),
 )
 ALL = PAPER + OURS
 
-# The order of the paper's mechanism that it ran on one data set only.
-_MILDEW_ONLY = "ggm3-pdp"
 _KNOWN: dict[Setting, ggdp.Calibration] = {}
 
 
@@ -203,7 +168,7 @@ def sanitiser_of(key: str) -> Sanitiser:
     >>> sanitiser_of("laplace").label
     'Laplace'
     """
-    choice(among=tuple(one.key for one in ALL), sanitiser=key)
+    checks.choice(among=[one.key for one in ALL], sanitiser=key)
     return next(one for one in ALL if one.key == key)
 
 
@@ -215,7 +180,7 @@ def sanitisers_for(dataset: str) -> tuple[Sanitiser, ...]:
     >>> len(sanitisers_for("mildew")), len(sanitisers_for("czech"))
     (11, 10)
     """
-    return tuple(one for one in ALL if dataset == "mildew" or one.key != _MILDEW_ONLY)
+    return tuple(one for one in ALL if dataset == "mildew" or one.key != "ggm3-pdp")
 
 
 def settings_of(
@@ -246,9 +211,7 @@ def known(
     """Return the noise of every setting, searched for once in a process: the planner takes a second or two for each."""
     missing = [setting for setting in settings if setting not in _KNOWN]
     slow = [setting for setting in missing if setting.sanitiser.method == "planned"]
-    for setting in missing:
-        if setting.sanitiser.method != "planned":
-            _KNOWN[setting] = _calibrated(None, setting)
+    _KNOWN.update({setting: _calibrated(None, setting) for setting in missing if setting not in slow})
 
     def report(done: int, total: int) -> None:
         if progress is not None:
