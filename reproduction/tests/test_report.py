@@ -122,7 +122,7 @@ def test_files_are_linked_where_they_are_named(results):
     links = {attributes["href"] for attributes in page.all("a")}
     assert {link for link in links if not link.startswith("#")} == set(written) - {"report.html"}
     captions = re.findall(r"<figcaption>.*?</figcaption>", written["report.html"].decode())
-    linked = [name for caption in captions for name in re.findall(r'href="(figure-[a-z-]+\.csv)"', caption)]
+    linked = [name for caption in captions for name in re.findall(r'href="(figure-[a-z-]+\.(?:csv|svg))"', caption)]
     assert sorted(linked) == sorted(name for name in written if name.startswith("figure-"))
 
 

@@ -158,12 +158,12 @@ def documents(results: Results) -> dict[str, bytes]:
     tables["facts.csv"] = [{"about": about, "fact": fact, "value": value} for about, fact, value in _facts(results)]
     tables |= {f"figure-{one.key}.csv": one.rows for one in results.drawings if one.rows}
     claims = json.dumps([claim.to_dict() for claim in results.claims], indent=2, ensure_ascii=False)
-    names = ["claims.json", *tables]
+    pictures = {f"figure-{one.key}.svg": svg_file(one.svg) for one in results.drawings}
     return {
-        "report.html": report_html(results, names).encode(),
+        "report.html": report_html(results, ["claims.json", *tables, *pictures]).encode(),
         "claims.json": f"{claims}\n".encode(),
         **{name: _as_csv(rows) for name, rows in tables.items()},
-        **{f"figure-{one.key}.svg": svg_file(one.svg) for one in results.drawings},
+        **pictures,
     }
 
 
