@@ -38,8 +38,8 @@ import numpy as np
 
 from ggdp import PureDP, Sensitivity, calibrate
 from ggdp.calibration import exponential_calibration, utility_sensitivity
-from ggdp.noise import ErrorMoments, boundary_inflated_moments, truncated_moments
 from ggdp.errors import ArgumentError
+from ggdp.noise import ErrorMoments, boundary_inflated_moments, truncated_moments
 from ggdp_reproduction.checks import LARGEST_ORDER, Floats, frozen, interval, moderate, orders_of, positive, reals
 
 if TYPE_CHECKING:

@@ -238,7 +238,7 @@ def scale_by_monte_carlo(
     """Estimate the scale of the paper's bound from simulated noise, as the paper does; never certified.
 
     Each draw of standard noise x has its own least scale, the root b of sum [(|x_k| + D_k/b)^p - |x_k|^p] = epsilon,
-    and the bound asks for the 1 - delta quantile of that. `ggdp.proofs.several_coordinates` has the claim and its proof.
+    and the bound asks for the 1 - delta quantile of that. Claim and proof: `ggdp.proofs.several_coordinates`.
 
     Parameters
     ----------
