@@ -81,32 +81,32 @@ def test_an_analyst_without_a_cap_is_refused_where_others_have_one(people: Path,
 
 
 def test_a_forged_certificate_is_not_called_verified(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ggdp.tables import output_files
+    from ggdp.tables import table_release
 
-    real = output_files.table_manifest
+    real = table_release.table_manifest
 
     def forged(*arguments: object, **named: object) -> dict[str, object]:
         manifest = real(*arguments, **named)
         manifest["mechanism"]["certificate"]["proved"] = 0.1
         return manifest
 
-    monkeypatch.setattr(output_files, "table_manifest", forged)
+    monkeypatch.setattr(table_release, "table_manifest", forged)
     assert publish(make_offer(asked(people))).refuted is not None
 
 
 def test_a_guarantee_that_is_not_that_of_the_certificate_is_not_called_verified(
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ggdp.tables import output_files
+    from ggdp.tables import table_release
 
-    real = output_files.table_manifest
+    real = table_release.table_manifest
 
     def forged(*arguments: object, **named: object) -> dict[str, object]:
         manifest = real(*arguments, **named)
         manifest["guarantee"]["epsilon"] = 0.1
         return manifest
 
-    monkeypatch.setattr(output_files, "table_manifest", forged)
+    monkeypatch.setattr(table_release, "table_manifest", forged)
     assert "guarantee.epsilon is 0.1, but" in str(publish(make_offer(asked(people))).refuted)
 
 

@@ -104,3 +104,37 @@ def test_a_plan_warns_where_it_is_made_and_a_run_does_not():
     with pytest.warns(PrivacyWarning) as caught:
         ggdp.release_table(PEOPLE, **{**ASKED, "goal": ggdp.PureDP(20.0)})
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def counting(monkeypatch, owner, name):
+    """Count the calls of a function."""
+    calls, real = [], getattr(owner, name)
+
+    def counted(*arguments, **named):
+        calls.append(name)
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
+
+
+def test_a_release_opens_its_ledger_once_and_makes_its_manifest_once(tmp_path, monkeypatch):
+    from ggdp.ledger.ledger import Ledger
+    from ggdp.tables import table_release
+
+    ggdp.Ledger.create(tmp_path / "people.ledger", ggdp.PureDP(2.0))
+    opened = counting(monkeypatch, Ledger, "__init__")
+    made = counting(monkeypatch, table_release, "table_manifest")
+    frame = pa.table({"sex": ["f", "m", "f"]})
+    arguments = {"by": "sex", "goal": ggdp.PureDP(1.0), "domain": {"sex": ["f", "m"]}, "out": tmp_path / "sex.csv"}
+    release = ggdp.release_table(frame, **arguments, ledger=tmp_path / "people.ledger")
+    written = json.loads((tmp_path / "sex.manifest.json").read_text("utf-8"))
+    assert release.written_manifest == written
+    assert release.manifest["statement"] == written["statement"]
+    assert (len(opened), len(made)) == (1, 1)
+
+
+def test_a_manifest_that_is_changed_by_its_reader_changes_no_other():
+    release = ggdp.release_table(pa.table({"sex": ["f"]}), "sex", ggdp.PureDP(1.0), {"sex": ["f", "m"]})
+    release.manifest["table"]["request"]["by"] = "changed"
+    assert release.manifest["table"]["request"]["by"] == [["sex"]]

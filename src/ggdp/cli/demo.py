@@ -45,12 +45,12 @@ def demo(
         )
     if present:
         say("note: a new release of the same data spends epsilon again", err=True)
-    from ggdp.tables.output_files import contents
+    from ggdp.tables.output_files import files_of
 
     release = _released(epsilon)
     for warning in release.request.warnings:
         say(f"warning: {warning}", err=True)
-    files = contents(release, targets[:2])
+    files = files_of(release, targets[:2])
     try:
         files[targets[2]] = _as_png(release)
     except MissingExtraError as missing:

@@ -11,7 +11,6 @@ What a release prints is a function of the request and of the released values, o
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from contextlib import contextmanager
@@ -66,7 +65,7 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         with _releasing(plan.files):
             released = plan.run(source, sign=key, **{name: given[name] for name in _OF_RUNS})
     described = plan.files[len(plan.request.by)]
-    manifest = json.loads(described.read_bytes())
+    manifest = getattr(released, "written_manifest", None) or released.manifest
     files = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
     if given["json"]:
         print_json({"files": files, "manifest": manifest})

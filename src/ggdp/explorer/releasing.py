@@ -11,13 +11,13 @@ What is computed here runs in a process of its own (`ggdp.explorer.workers`), so
 from __future__ import annotations
 
 import itertools
-import json
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
@@ -54,6 +54,7 @@ class Offer:
     """What a release would spend, before it is confirmed; no data were read."""
 
     asked: Asked  # what is asked for
+    plan: TablePlan = field(eq=False)  # how it is answered
     rows: tuple[tuple[str, str], ...]  # the plan, a name and a text in each
     cost: str  # what it spends
     # What the ledger has now, and would have afterwards; None without a ledger, and `after` if it does not fit.
@@ -155,6 +156,7 @@ def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = No
     delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
     offer: dict[str, Any] = {
         "asked": asked,
+        "plan": plan,
         "rows": tuple(summary_rows(plan)),
         "cost": f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta}",
         "warnings": tuple(plan.request.warnings),
@@ -176,29 +178,24 @@ def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = No
 def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None) -> Published:
     """Carry out a release: charge it, read the data, draw the noise; and check its certificate again."""
     from ggdp.plots.tables import plot_table
-    from ggdp.tables.output_files import contents, digests, picture, targets
 
     tell = progress or (lambda _, __: None)
     tell(0, 3)
-    asked, plan = offer.asked, offer.asked.table.plan()
+    asked, name = offer.asked, f"{PurePath(offer.asked.name).stem}-private"
+    plan = replace(offer.plan, out=Path(f"{name}.csv"), plot=Path(f"{name}.svg"))
     tell(1, 3)
     with read_safely(asked):
-        release: Any = plan.run(asked.path, ledger=_unchanged(offer), analyst=asked.analyst)
-        files = targets(f"{PurePath(asked.name).stem}-private.csv", len(plan.request.by))
-        found = {path.name: content for path, content in contents(release, files).items()}
-        svg = f"{files[0].stem}.svg"
-        found[svg] = picture(release, 0, ".svg")
-        if release.charge is not None:
-            release.charge.published(digests({Path(name): content for name, content in found.items()}))
+        ledger = _unchanged(offer)
+        release, files = plan.run_in_memory(asked.path, ledger=ledger, analyst=asked.analyst)
         tell(2, 3)
         title = f"The released table, {release.guarantee}"
         said = f"What was released of {PurePath(asked.name).name}, with 95% intervals; the table below has the numbers."
         figure = drawn(plot_table(release), "released", title, said)
-    manifest = json.loads(found[files[-1].name])
+    manifest: Any = release.written_manifest
     table = release.tables[0].to_arrow()
     shown = table.slice(0, _SHOWN_ROWS).to_pylist()
     return Published(
-        files=found,
+        files=files,
         picture=figure,
         columns=tuple(table.column_names),
         rows=tuple(tuple(_cell(value) for value in row.values()) for row in shown),
@@ -207,7 +204,7 @@ def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None)
         statement=manifest["statement"],
         certificate=_proved(manifest["mechanism"]["certificate"], plan),
         refuted=_refuted(manifest),
-        entry=_entry(asked),
+        entry=None if ledger is None else _entry(ledger, asked.analyst),
     )
 
 
@@ -258,13 +255,8 @@ def _unchanged(offer: Offer) -> Ledger | None:
     return ledger
 
 
-def _entry(asked: Asked) -> str | None:
-    if asked.ledger is None:
-        return None
-    from ggdp.ledger import Ledger
-
-    ledger = Ledger(asked.ledger)
-    remaining = balance_in_words(ledger.remaining(with_cap(ledger, asked.analyst)))
+def _entry(ledger: Ledger, analyst: str | None) -> str:
+    remaining = balance_in_words(ledger.remaining(with_cap(ledger, analyst)))
     return f"entry {len(ledger.entries()):,}; {remaining} remains"
 
 

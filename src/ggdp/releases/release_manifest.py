@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,8 +19,11 @@ from ggdp.releases.mechanism_record import LEVEL, NoiseRecord
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ggdp.ledger import EntryReference
+    from ggdp.privacy import Guarantee
     from ggdp.releases.adjustments import Adjustment
     from ggdp.releases.error_law import ErrorLaw
+    from ggdp.releases.mechanism_record import MechanismRecord
     from ggdp.releases.release import Release
 
 
@@ -69,8 +73,45 @@ def manifest_schema() -> dict[str, Any]:
     return schema
 
 
-def manifest_of(release: Release, wording: Wording = PLAIN, error: Mapping[str, Any] | None = None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What a manifest says of a release, which is known before there are values: all but how many there are.
+
+    Attributes
+    ----------
+    mechanism, guarantee, adjustments, entry
+        Those of the release.
+    shape : tuple of int
+        Shape of the values.
+    kind : {"integer", "number", "label"}
+        What a value is.
+    level : float
+        Level of each single interval (`ggdp.Release.single_level`).
+    """
+
+    mechanism: MechanismRecord
+    guarantee: Guarantee | None
+    adjustments: tuple[Adjustment, ...] = ()
+    entry: EntryReference | None = None
+    shape: tuple[int, ...] = ()
+    kind: str = "integer"
+    level: float = LEVEL
+
+
+def manifest_of(
+    release: Release | Described, wording: Wording = PLAIN, error: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the manifest of a release; `error` is its errors where they are known already."""
+    if not isinstance(release, Described):
+        release = Described(
+            mechanism=release.mechanism,
+            guarantee=release.guarantee,
+            adjustments=release.adjustments,
+            entry=release.entry,
+            shape=release.values.shape,
+            kind={"i": "integer", "u": "integer", "f": "number"}.get(release.values.dtype.kind, "label"),
+            level=release.single_level(LEVEL),
+        )
     mechanism = release.mechanism
     if error is None and isinstance(mechanism, NoiseRecord):
         error = _errors(release, mechanism)
@@ -84,20 +125,20 @@ def manifest_of(release: Release, wording: Wording = PLAIN, error: Mapping[str, 
         "neighbours": mechanism.neighbours,
         "sensitivity": mechanism.sensitivity,
         "mechanism": mechanism.to_dict(),
-        "losses": [counted.to_dict() for counted in release.losses],
+        "losses": [counted.to_dict() for counted in mechanism.losses],
         "error": error,
         "adjustments": [step.to_dict() for step in release.adjustments],
-        "values": {"shape": list(release.values.shape), "type": _type_of(release)},
+        "values": {"shape": list(release.shape), "type": release.kind},
         **entry,
-        "statement": _statement(release, wording, error),
+        "statement": statement_of(release, wording, error),
     }
 
 
-def _errors(release: Release, mechanism: NoiseRecord) -> dict[str, Any]:
+def _errors(release: Described, mechanism: NoiseRecord) -> dict[str, Any]:
     """Return the worst-case errors of the raw noisy values, before any adjustment."""
     law = mechanism.law
     # Of every single cell where some are left out by a threshold, whatever is chosen among the others.
-    level = release.single_level(LEVEL) if mechanism.threshold is None else LEVEL
+    level = release.level if mechanism.threshold is None else LEVEL
     return {
         "bias": law.bias(),
         "standard_error": law.standard_error(),
@@ -108,7 +149,7 @@ def _errors(release: Release, mechanism: NoiseRecord) -> dict[str, Any]:
     }
 
 
-def _noise_sentence(release: Release, mechanism: NoiseRecord, wording: Wording, error: Mapping[str, Any]) -> str:
+def _noise_sentence(release: Described, mechanism: NoiseRecord, wording: Wording, error: Mapping[str, Any]) -> str:
     """Return a sentence on the error of the noise, around true values after clamping."""
     law, true = mechanism.law, wording.true
     if mechanism.threshold is not None:
@@ -153,7 +194,7 @@ def _thresholded_sentences(mechanism: NoiseRecord, error: Mapping[str, Any], wor
     )
 
 
-def _may_be_negative(release: Release, mechanism: NoiseRecord, wording: Wording) -> bool:
+def _may_be_negative(release: Described, mechanism: NoiseRecord, wording: Wording) -> bool:
     """Return whether a published value can be below 0."""
     if mechanism.threshold is not None and not wording.complete:
         return False
@@ -173,11 +214,7 @@ def _least(step: Adjustment) -> float:
     return -math.inf if lower is None else lower
 
 
-def _type_of(release: Release) -> str:
-    return {"i": "integer", "u": "integer", "f": "number"}.get(release.values.dtype.kind, "label")
-
-
-def _statement(release: Release, wording: Wording, error: Mapping[str, Any] | None) -> str:
+def statement_of(release: Described, wording: Wording, error: Mapping[str, Any] | None = None) -> str:
     """Return a paragraph for publication: who is protected, how much, and how large the errors are."""
     mechanism = release.mechanism
     sentences = [wording.first] if wording.first else []
@@ -185,8 +222,7 @@ def _statement(release: Release, wording: Wording, error: Mapping[str, Any] | No
     if wording.noise:
         sentences.append(wording.noise)
     elif isinstance(mechanism, NoiseRecord):
-        assert error is not None
-        sentences.append(_noise_sentence(release, mechanism, wording, error))
+        sentences.append(_noise_sentence(release, mechanism, wording, error or _errors(release, mechanism)))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in _ADD_UP for step in release.adjustments)
             sums = "" if fitted else ", and parts may not add up to their totals"
@@ -202,14 +238,14 @@ def _statement(release: Release, wording: Wording, error: Mapping[str, Any] | No
     return " ".join(sentences)
 
 
-def _protection(release: Release, protected: str) -> str:
+def _protection(release: Described, protected: str) -> str:
     guarantee = release.guarantee
     if guarantee is None:
         return "These values are NOT private: they carry no guarantee, since their noise can be reproduced."
     change = {
         "add-remove": f"adding or removing {protected}",
         "replace-one": f"replacing {protected} with any other",
-    }[release.neighbours]
+    }[release.mechanism.neighbours]
     factor = f"e^{rounded_up_text(guarantee.epsilon)}"
     if guarantee.epsilon < 20.0:
         factor += f" = {rounded_up_text(math.exp(guarantee.epsilon))}"

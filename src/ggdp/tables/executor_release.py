@@ -535,11 +535,9 @@ def _manifest(
         "sha256": hashlib.sha256(listing.encode()).hexdigest(),
         "parts": [{"url": f"{written.path.name}/{name}", "sha256": digest} for name, digest in sums.items()],
     }
-    # The values are on disk: all else that a manifest says is said by a release of none of them.
-    empty = _adjust(released(np.empty(0, dtype=np.int64), plan.described_mechanism, guarantee), plan.request)
-    manifest = table_manifest(plan, charged_to(empty, entry), files=[file], cut=cut)
-    manifest["values"]["shape"] = [_rows(written) if written.rows is None else written.rows]
-    return manifest
+    rows = _rows(written) if written.rows is None else written.rows
+    described = replace(plan.described, guarantee=guarantee, entry=entry, shape=(rows,))
+    return table_manifest(plan, described, files=[file], cut=cut)
 
 
 def _rows(written: WrittenCells) -> int:

@@ -60,7 +60,7 @@ from ggdp.releases.release_manifest import manifest_of, manifest_schema
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
 from ggdp.tables.table_manifest import table_manifest
-from ggdp.tables.table_plan import plan_with_noise, release_of_zeros
+from ggdp.tables.table_plan import plan_with_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -236,7 +236,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
     plan = plan_with_noise(request, noise_for)
     cut = () if plan.cut is None else plan.cut.counts([_integer(one["noisy_count"]) for one in table["cut"]["tables"]])
-    release = charged_to(release_of_zeros(plan), _entry(manifest))
+    release = replace(plan.described, entry=_entry(manifest))
     files = [_file(one) for one in table["tables"]]
     if len(files) != len(request.by):
         raise _ContradictionError(f"table.tables has {len(files)} tables, but the request has {len(request.by)}")

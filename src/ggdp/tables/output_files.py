@@ -36,7 +36,7 @@ from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.signatures import signature_file, signed, signing_key
 from ggdp.tables.spreadsheet_formulas import NUMBER, STARTS
-from ggdp.tables.table_manifest import table_manifest
+from ggdp.tables.table_release import TableRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from ggdp.tables.table_release import Table, TableRelease
+    from ggdp.tables.executor_release import WrittenRelease
+    from ggdp.tables.table_release import Table
 
 
 FORMATS = (".csv", ".parquet")
@@ -156,7 +157,7 @@ def write(
     key, signature = None if sign is None else signing_key(sign), signature_file(files[-1])
     if release.charge is not None:
         release.charge.require_apart(out=(*files, signature))
-    found = contents(release, files)
+    found = files_of(release, files)
     put(found, str(path), overwrite=overwrite, key=key)
     if release.charge is not None:
         release.charge.published(digests(found))
@@ -168,16 +169,27 @@ def digests(files: Mapping[Path, bytes]) -> dict[str, str]:
     return {file.name: hashlib.sha256(content).hexdigest() for file, content in files.items()}
 
 
-def contents(release: TableRelease, files: Sequence[Path]) -> dict[Path, bytes]:
-    """Return the contents of the files of a release: the tables, then the manifest."""
-    is_csv = files[0].suffix.lower() == ".csv"
-    found = {
-        file: as_csv(table) if is_csv else _as_parquet(table.to_arrow())
-        for file, table in zip(files[:-1], release.tables, strict=True)
-    }
-    described = [{"url": name, "sha256": digest} for name, digest in digests(found).items()]
-    manifest = table_manifest(release.plan, release.release, files=described, cut=release.cut)
-    found[files[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+def files_of(
+    release: TableRelease | WrittenRelease, tables: Sequence[Path], pictures: Sequence[Path] = ()
+) -> dict[Path, bytes]:
+    """Return the contents of the files of a release: `tables` and the manifest after them, and a picture of each table.
+
+    What executors have drawn is written already, with its manifest.
+    """
+    found: dict[Path, bytes] = {}
+    loaded = release if isinstance(release, TableRelease) else None
+    if tables and loaded is not None:
+        is_csv = tables[0].suffix.lower() == ".csv"
+        found = {
+            file: as_csv(table) if is_csv else _as_parquet(table.to_arrow())
+            for file, table in zip(tables[:-1], loaded.tables, strict=True)
+        }
+        described = [{"url": name, "sha256": digest} for name, digest in digests(found).items()]
+        manifest = loaded.describe_files(described)
+        found[tables[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+    if pictures:
+        shown = release if isinstance(release, TableRelease) else release.load()
+        found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(pictures)}
     return found
 
 

@@ -74,6 +74,8 @@ MOST_IN_MEMORY = 50_000_000
 MOST_ON_EXECUTORS = 10**10
 # More could not be distinguished in 64-bit noise.
 MOST_ROWS = 10**12
+# Counts up to this are fitted to a total exactly.
+MOST_TOTAL = 2**53
 # Above these a publisher is warned.
 _LARGE_DELTA = 1e-5
 _LARGE_EPSILON = 10.0
@@ -964,6 +966,8 @@ def _check_total(request: TableRequest) -> None:
         )
     if said is not None:
         raise ArgumentError("total", request.total, said)
+    if (request.total or 0) > MOST_TOTAL:
+        raise ArgumentError("total", request.total, "must be at most 2^53")
 
 
 def _check_statistics(request: TableRequest) -> None:

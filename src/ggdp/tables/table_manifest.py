@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ggdp.releases import Release
+    from ggdp.releases.release_manifest import Described
     from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
     from ggdp.tables.units_over_limit import CutCount
@@ -50,7 +51,7 @@ _DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "dat
 
 def table_manifest(
     plan: TablePlan,
-    release: Release,
+    release: Release | Described,
     files: Sequence[dict[str, Any]] | None = None,
     cut: Sequence[CutCount] = (),
     error: Mapping[str, Any] | None = None,
@@ -59,7 +60,7 @@ def table_manifest(
     request = plan.request
     written = files or [{"url": None, "sha256": None}] * len(request.by)
     return {
-        **manifest_of(release, _wording(plan, cut), error),
+        **manifest_of(release, wording_of(plan, cut), error),
         "table": {
             "request": request.to_dict(),
             "unit": _unit(request),
@@ -80,7 +81,13 @@ def table_manifest(
     }
 
 
-def _wording(plan: TablePlan, cut: Sequence[CutCount]) -> Wording:
+def with_files(manifest: dict[str, Any], files: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return a manifest with the ``url`` and ``sha256`` of the files that were written."""
+    tables = [{**table, **file} for table, file in zip(manifest["table"]["tables"], files, strict=True)]
+    return {**manifest, "table": {**manifest["table"], "tables": tables}}
+
+
+def wording_of(plan: TablePlan, cut: Sequence[CutCount] = ()) -> Wording:
     """Return the wording of a statement: what a count is, what it may omit, and who is protected."""
     request = plan.request
     said = [_counted(request), *_left_out(request), *(_of_cut(request, count) for count in cut)]

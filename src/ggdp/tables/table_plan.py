@@ -15,10 +15,9 @@ import os
 import sys
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from ggdp import _validate
 from ggdp._records import options, takes, takes_data
@@ -29,14 +28,14 @@ from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
 from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
+from ggdp.releases.adjustments import Adjustment
 from ggdp.releases.mechanism_record import LEVEL, Threshold, thresholded
-from ggdp.releases.release import Release, released
+from ggdp.releases.release_manifest import Described, statement_of
 from ggdp.signatures import signature_file, signing_key
-from ggdp.tables.noisy_counts import adjusted_counts, release_counts, require_size
+from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.output_files import (
-    contents,
     digests,
-    picture,
+    files_of,
     picture_files,
     put,
     require_apart,
@@ -47,7 +46,7 @@ from ggdp.tables.output_files import (
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.margins import SIZES, count_half_width, half_width_rows, half_widths, split_described
 from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_mechanism
-from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_manifest, table_properties
+from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import LAPLACE, table_mechanism
 from ggdp.tables.table_release import TableRelease
 from ggdp.tables.thresholds import (
@@ -61,6 +60,8 @@ from ggdp.tables.thresholds import (
 from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.ledger import Ledger
@@ -137,28 +138,7 @@ def _table(request: TableRequest, table: int) -> str:
     return ", ".join(said) + ("" if covers is None else f"; intervals cover: {covers}")
 
 
-def table_charge_request(plan: TablePlan) -> ChargeRequest:
-    """Return what a run of a plan asks for."""
-    return ChargeRequest(
-        guarantee=plan.guarantee,
-        losses=plan.losses,
-        unit=plan.request.unit_name,
-        protects=plan.protected_unit,
-        request={"kind": "table", "regime": plan.request.regime, **plan.request.to_dict()},
-        statement=table_manifest(plan, release_of_zeros(plan))["statement"],
-    )
-
-
-def release_of_zeros(plan: TablePlan) -> Release:
-    """Return a release of a cell of each table, which is 0: its manifest is that of any counts, but for the shape."""
-    if plan.statistics is not None:
-        return released(np.zeros(plan.statistics.sums), plan.described_mechanism, plan.guarantee)
-    tables = len(plan.request.by)
-    zeros = released(np.zeros(tables, dtype=np.int64), plan.described_mechanism, plan.guarantee)
-    return adjusted_counts(zeros, plan.request, [slice(table, table + 1) for table in range(tables)])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TablePlan:
     """How a request will be answered, and its cost. Made by `ggdp.plan_table`, which reads no data.
 
@@ -192,13 +172,31 @@ class TablePlan:
     out: Path | None = None
     plot: Path | None = None
 
-    @property
+    @cached_property
     def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
         described = replace(self.mechanism.record, goal=self.request.goal, losses=self.losses)
         return described if self.threshold is None else thresholded(described, self.threshold)
 
-    @property
+    @cached_property
+    def described(self) -> Described:
+        """What a manifest says of every release of this plan: all but the number of values."""
+        request, tables, sums = self.request, len(self.request.by), self.statistics
+        steps: tuple[Adjustment, ...] = ()
+        if request.total is not None:
+            given = (("total", request.total), ("nonnegative", request.nonnegative), ("parts", tables))
+            steps = (Adjustment("fit_total", given),)
+        elif request.nonnegative and sums is None:
+            steps = (Adjustment("clip", (("lower", 0), ("upper", None))),)
+        return Described(
+            mechanism=self.described_mechanism,
+            guarantee=self.guarantee,
+            adjustments=steps,
+            shape=(tables if sums is None else sums.sums,),
+            kind="integer" if sums is None else "number",
+        )
+
+    @cached_property
     def losses(self) -> tuple[CountedLoss, ...]:
         """Losses that dominate a release in a composition: of the cells, the units cut, and keys that are shown.
 
@@ -235,7 +233,7 @@ class TablePlan:
         """The column of the units that are protected, or "row"."""
         return self.request.unit or "row"
 
-    @property
+    @cached_property
     def half_width(self) -> int:
         """Half-width of the 95 % interval of a count."""
         if self.statistics is not None:
@@ -292,23 +290,55 @@ class TablePlan:
             require_writable(self.out, tables, overwrite=overwrite)
         require_pictures(self.plot, tables, overwrite=overwrite)
         require_apart(data, (*written, *drawn))
+        name = str(self.out or self.plot)
+        return self._run(
+            data, bits, ledger, analyst, temp_dir, key, lambda found: put(found, name, overwrite=overwrite, key=key)
+        )
+
+    def run_in_memory(
+        self,
+        data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
+        *,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        analyst: str | None = None,
+    ) -> tuple[TableRelease, dict[str, bytes]]:
+        """Run the plan, and return the files that it names, by their names, instead of writing them."""
+        kept: dict[Path, bytes] = {}
+        release = self._run(data, checked_source(None), ledger, analyst, None, None, kept.update)
+        assert isinstance(release, TableRelease)
+        return release, {file.name: content for file, content in kept.items()}
+
+    def _run(
+        self,
+        data: object,
+        bits: Source,
+        ledger: Ledger | str | os.PathLike[str] | None,
+        analyst: str | None,
+        temp_dir: str | Path | None,
+        key: Ed25519PrivateKey | None,
+        write: Callable[[dict[Path, bytes]], None],
+    ) -> TableRelease | WrittenRelease:
+        """Charge the release, count, draw the noise, and write what was released; its digests go to the ledger."""
+        tables = len(self.request.by)
+        paths = () if self.out is None else self.files[: tables + 1]
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
             release = release_counts(self, data, bits, temp_dir, charge, key)
-            found: dict[Path, bytes] = {}
-            # What executors have drawn is written already.
-            if self.out is not None and isinstance(release, TableRelease):
-                found = contents(release, files[: tables + 1])
-            if self.plot is not None:
-                shown = release if isinstance(release, TableRelease) else release.load()
-                found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(drawn)}
-            put(found, str(self.out or self.plot), overwrite=overwrite, key=key)
+            found = files_of(release, paths, picture_files(self.plot, tables))
+            write(found)
             elsewhere = {} if isinstance(release, TableRelease) else release.digests
             charge.published(elsewhere | digests(found))
         return release
 
     def charge_request(self) -> ChargeRequest:
         """Return what a run asks a ledger for."""
-        return table_charge_request(self)
+        return ChargeRequest(
+            guarantee=self.guarantee,
+            losses=self.losses,
+            unit=self.request.unit_name,
+            protects=self.protected_unit,
+            request={"kind": "table", "regime": self.request.regime, **self.request.to_dict()},
+            statement=statement_of(self.described, wording_of(self)),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""

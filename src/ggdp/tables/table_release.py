@@ -24,7 +24,9 @@ follow from the request.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +43,7 @@ from ggdp.tables.statistics.released_statistics import (
     shown_estimate,
     sums_of_table,
 )
-from ggdp.tables.table_manifest import covered, number_of, table_manifest
+from ggdp.tables.table_manifest import covered, number_of, table_manifest, with_files
 from ggdp.tables.units_over_limit import CELL_LEVEL
 
 if TYPE_CHECKING:
@@ -170,7 +172,7 @@ class Table(ArrowViews):
         return int(self.count.size)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TableRelease(ArrowViews):
     """Private tables with their guarantee. Made by `ggdp.release_table`.
 
@@ -205,6 +207,7 @@ class TableRelease(ArrowViews):
     tables: tuple[Table, ...]
     cut: tuple[CutCount, ...] = ()
     charge: PendingCharge | None = None
+    _files: list[dict[str, Any]] = field(init=False, default_factory=list)
 
     @property
     def request(self) -> TableRequest:
@@ -232,6 +235,21 @@ class TableRelease(ArrowViews):
 
         It follows `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but through the mechanism.
         """
+        return deepcopy(self._manifest)
+
+    @property
+    def written_manifest(self) -> dict[str, Any] | None:
+        """The manifest as it was written first, with the digests of the files; None if nothing was written."""
+        return None if not self._files else with_files(self._manifest, self._files)
+
+    def describe_files(self, files: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the manifest of files with these names and digests, and keep that they are the first to be written."""
+        if not self._files:
+            self._files.extend(files)
+        return with_files(self._manifest, files)
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
         return table_manifest(self.plan, self.release, cut=self.cut)
 
     def to_arrow(self) -> pa.Table:
