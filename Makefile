@@ -7,7 +7,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 # The tests start hundreds of processes, and pytest rewrites every module of theirs: once, and not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: bench checks clean coverage demo dist docs help imports lint pages quick test test-all test-examples \
+.PHONY: bench checks clean coverage demo dist docs help imports lint pages quick shape test test-all test-examples \
 	test-minimums tests types
 
 help: ## list the targets
@@ -79,6 +79,9 @@ dist: ## build what is released, and check it, in dist/
 	.venv-dist/bin/python -m build --outdir dist .
 	$(if $(wildcard reproduction),.venv-dist/bin/python -m build --outdir dist reproduction)
 	.venv-dist/bin/python -m twine check --strict dist/*
+
+shape: $(VENV)/.all ## how large and how deep the library is, compared with the aims
+	$(BIN)/python benchmarks/shape.py
 
 bench: ## measure every part, beside other libraries
 	$(PYTHON) benchmarks/run.py
