@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import ggdp
-from ggdp.calibration.grid import GridCalibration
 from ggdp.mechanisms.exponential_mechanism import ExponentialMechanism
-from ggdp.noise import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
+from ggdp.noise.entropy import SECURE
 from ggdp.releases import clip, drop, normalise, project, round_values
 from ratios import extra, ratio, timed_in_turn
 from timing import calls_time, median_time
@@ -68,16 +67,11 @@ def true_values(support: str, count: int) -> NDArray[Any]:
 
 def alone(made: ggdp.Mechanism, values: NDArray[Any]) -> Callable[[], NDArray[np.int64]]:
     """Return a call that draws the noise of a release and does nothing else; bounded noise is around true values."""
-    calibration = made.calibration
-    steps = calibration.steps if isinstance(calibration, GridCalibration) else calibration
-    if steps.bounds is None:
-        noise = ggdp.IntegerNoise(order=steps.order, scale=steps.scale)
-        return lambda: noise.sample(values.shape)
-    law = TruncatedIntegerNoise if steps.bounding == "truncated" else BoundaryInflatedIntegerNoise
-    low, high = map(int, steps.bounds[0])
-    bounded = law(order=steps.order, scale=steps.scale, lower=low, upper=high)
-    indices = values if made.grid is None else made.grid.index(values)
-    return lambda: bounded.around(indices)
+    if made.calibration.bounding is None:
+        return lambda: made.noise.sample(values.size)
+    grid = made.calibration.grid
+    indices = (values if grid is None else grid.index(values)).reshape(-1, 1)
+    return lambda: made.noise.around(indices, SECURE)
 
 
 def plain_sum(made: ggdp.Mechanism, values: NDArray[Any]) -> Callable[[], object]:

@@ -32,11 +32,11 @@ def test_the_law_on_the_grid_keeps_the_goal_with_rounding_counted(order, d):
     goal = ggdp.ApproxDP(1.0, 1e-4)
     drawn = on_grid(ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(d), order=order))
     steps = -int(-d // drawn.grid.step)
-    assert drawn.steps.sensitivity.sizes == (steps,)
+    assert drawn.question.sensitivity.sizes == (steps,)
     # Rounding may turn d into the next lower or the next higher number of steps.
     for shift in (steps - 1, steps):
-        assert brute_force_delta(order, drawn.steps.scale, shift, 1.0) <= 1e-4 * (1 + 1e-9)
-    assert brute_force_delta(order, drawn.steps.scale * 0.999, steps, 1.0) > 1e-4
+        assert brute_force_delta(order, drawn.law.scale, shift, 1.0) <= 1e-4 * (1 + 1e-9)
+    assert brute_force_delta(order, drawn.law.scale * 0.999, steps, 1.0) > 1e-4
 
 
 @pytest.mark.parametrize("order", [1, 1.5, 2, 3, 8])
@@ -92,9 +92,9 @@ def drawn(request):
 def test_the_certificate_is_about_the_law_that_is_drawn_and_holds(drawn):
     drawn.verify()
     ggdp.verify(drawn.certificate)
-    assert drawn.certificate.law.scale == drawn.steps.scale
-    assert drawn.scale == drawn.steps.scale * drawn.grid.step
-    assert drawn.steps.support == "integer"
+    assert drawn.certificate.law.scale == drawn.law.scale
+    assert drawn.scale == drawn.law.scale * drawn.grid.step
+    assert drawn.law.support == "integer"
 
 
 def test_the_goal_is_reached(drawn):
@@ -111,32 +111,46 @@ def test_every_kind_costs_a_thousandth_at_most(drawn):
 
 
 def test_a_record_put_together_by_hand_is_refused(drawn):
-    with pytest.raises(CertificateError, match="not that of the calibration on the reals"):
-        dataclasses.replace(drawn, grid=Grid(step=drawn.grid.step / 4))
-    with pytest.raises(CertificateError, match="not about this calibration"):
-        dataclasses.replace(drawn.steps, scale=drawn.steps.scale * 0.9)
+    finer = Grid(step=drawn.grid.step / 4)
+    for change in ({"grid": finer}, {"scale": drawn.scale * 0.9}, {"grid": None}, {"support": "integer"}):
+        with pytest.raises(CertificateError):
+            dataclasses.replace(drawn, **change)
+    # The same noise in steps, but on finer ones, of which the query changes by more.
+    with pytest.raises(CertificateError):
+        dataclasses.replace(drawn, grid=finer, scale=drawn.scale / 4)
     changed = copy.copy(drawn)
-    object.__setattr__(changed, "grid", Grid(step=drawn.grid.step / 4))
+    object.__setattr__(changed, "grid", finer)
+    object.__setattr__(changed, "scale", drawn.scale / 4)
     for check in (changed.verify, changed.require_proof):
-        with pytest.raises(CertificateError, match="not that of the calibration on the reals"):
+        with pytest.raises(CertificateError):
             check()
 
 
 def test_the_guarantee_is_of_the_noisy_index():
     drawn = on_grid(CASES["probabilistic"]())
     assert isinstance(drawn.guarantee, ggdp.ProbabilisticDP)
-    assert drawn.guarantee == drawn.steps.guarantee
+    question = drawn.question
+    steps = ggdp.calibrate(question.goal, question.sensitivity, order=question.order, support="integer")
+    assert drawn.guarantee == steps.guarantee
+
+
+def test_the_scale_that_is_drawn_and_the_one_on_the_reals_are_on_one_line():
+    drawn = on_grid(CASES["pure"]())
+    (line,) = [line for line in repr(drawn).splitlines() if "scale" in line]
+    assert repr(drawn.scale) in line
+    assert f"on a grid of step {drawn.grid.step!r}" in line
+    assert f"on the reals the scale would be {drawn.ideal.scale!r}" in line
 
 
 def test_bounds_become_their_indices():
     drawn = on_grid(CASES["truncated"]())
-    assert drawn.steps.bounds == (tuple(drawn.grid.index([-0.1, 10.0]).tolist()),)
+    assert drawn.question.bounds == (tuple(drawn.grid.index([-0.1, 10.0]).tolist()),)
     assert drawn.bounds == ((-0.1, 10.0),)
     several = ggdp.calibrate(
         ggdp.PureDP(1.0), ggdp.Sensitivity.box([0.3, 0.1]), order=2, bounds=[(0, 1), (5, 7.3)], bounding="truncated"
     )
     grid = Grid.of(several.sensitivity)
-    assert on_grid(several).steps.bounds == (tuple(grid.index([0, 1])), tuple(grid.index([5, 7.3])))
+    assert on_grid(several).question.bounds == (tuple(grid.index([0, 1])), tuple(grid.index([5, 7.3])))
 
 
 @pytest.mark.parametrize("bounding", ["truncated", "boundary-inflated"])
@@ -146,7 +160,7 @@ def test_bounds_as_narrow_as_the_sensitivity_stay_wide_enough(bounding):
         ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(0.1), order=2, bounds=[(0, 0.1)], bounding=bounding
     )
     drawn = on_grid(ideal)
-    assert drawn.steps.bounds == ((0.0, 1639.0),)
+    assert drawn.question.bounds == ((0.0, 1639.0),)
     drawn.verify()
 
 
@@ -161,8 +175,8 @@ def exact_truncated_loss(order, scale, width, sensitivity):
 def test_truncated_noise_on_a_grid_keeps_epsilon_by_brute_force():
     ideal = ggdp.calibrate(ggdp.PureDP(1.0), TENTHS, order=2, bounds=[(0, 1)], bounding="truncated")
     drawn = on_grid(ideal, Grid(step=2.0**-8))
-    width = int(drawn.steps.bounds[0][1])
-    loss = exact_truncated_loss(2, drawn.steps.scale, width, int(drawn.steps.sensitivity.sizes[0]))
+    width = int(drawn.question.bounds[0][1])
+    loss = exact_truncated_loss(2, drawn.law.scale, width, int(drawn.question.sensitivity.sizes[0]))
     assert 1 - 1e-6 < loss <= 1 + 1e-9
 
 
@@ -170,13 +184,13 @@ def test_laplace_noise_on_a_grid_has_its_closed_form():
     drawn = on_grid(CASES["pure"]())
     with mp.workdps(30):
         exact = mp.ceil(mp.mpf(0.3) * 4096) / mp.mpf(0.5)
-    assert drawn.steps.scale == exact
+    assert drawn.law.scale == exact
 
 
 def test_the_paper_s_scales_stay_the_paper_s():
     for name in ("paper-laplace", "paper-gaussian", "paper-disjoint", "paper-truncated"):
         drawn = on_grid(CASES[name]())
-        assert drawn.steps.method == "paper"
+        assert drawn.method == "paper"
         assert drawn.scale >= drawn.ideal.scale * (1 - 1e-12)
 
 

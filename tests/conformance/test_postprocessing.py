@@ -87,7 +87,7 @@ def test_a_clipped_release_keeps_its_approximate_guarantee(kind):
 
 def test_a_clipped_release_does_not_keep_its_probabilistic_guarantee():
     kind = next(kind for kind in ADDITIVE if kind.name == "gaussian-tight-probabilistic")
-    claimed = kind.mechanism.calibration.steps.guarantee
+    claimed = kind.mechanism.calibration.guarantee
     assert claimed.notion == "probabilistic"
     broken = [high for high in range(1, 60) if worst_clipped(kind, "probabilistic", -200, high) > claimed.delta + ERROR]
     assert broken

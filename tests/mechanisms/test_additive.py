@@ -172,7 +172,7 @@ def test_bounds_off_the_grid_are_kept_all_the_same(bounding, law, monkeypatch):
     # In steps of 2^-6, 0.1 is 6.4 and 1.2 is 76.8: the ends of the grid, 6 and 77, lie outside.
     ideal = ggdp.calibrate(PURE, ggdp.Sensitivity.disjoint(1), order=2, bounds=[(0.1, 1.2)], bounding=bounding)
     mechanism = Mechanism(on_grid(ideal, Grid(step=2.0**-6)))
-    assert mechanism.calibration.steps.bounds == ((6.0, 77.0),)
+    assert mechanism.calibration.question.bounds == ((6.0, 77.0),)
     values = mechanism.release(np.tile([0.1, 1.2], 100)).values
     assert values.min() >= 0.1
     assert values.max() <= 1.2
@@ -294,9 +294,11 @@ def test_a_calibration_that_was_changed_with_its_certificate_is_refused(support)
 
 
 def test_a_calibration_on_a_grid_that_was_changed_is_refused(reals):
-    steps = reals.calibration.steps
+    drawn = reals.calibration
+    certificate = dataclasses.replace(drawn.certificate, law=drawn.law.with_scale(2.0**-10))
+    forged = dataclasses.replace(drawn, scale=2.0**-10 * drawn.grid.step, certificate=certificate)
     with pytest.raises(CertificateError, match="does not hold"):
-        Mechanism(dataclasses.replace(reals.calibration, steps=changed(steps, 1e-3)))
+        Mechanism(forged)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_every_moving_coordinate_is_counted_in_delta(moving):
     steps = SimpleNamespace(
         guarantee=ggdp.ProbabilisticDP(1.0, 0.2, "add-remove"),
         goal=ggdp.ProbabilisticDP(1.0, 0.3),
-        scale=1e14,
+        law=SimpleNamespace(scale=1e14),
         sensitivity=ggdp.Sensitivity.cells(moving, 1),
         bounding=None,
     )

@@ -183,7 +183,7 @@ def test_half_even_rounding_put_in_is_noticed(monkeypatch):
 def test_a_grid_that_depends_on_the_value_is_noticed(reals, monkeypatch):
     def own_grid(self, noisy):
         # The step of the output follows the value, as a float's own spacing does.
-        return noisy * (self.step if np.median(noisy) < self.noise.grid.index(0.35) else self.step / 3)
+        return noisy * (self.step if np.median(noisy) < self.calibration.grid.index(0.35) else self.step / 3)
 
     monkeypatch.setattr(Mechanism, "_in_unit", own_grid)
     assert "off the grid" in complaints(reals, 0.1, 0.1 + D)

@@ -93,12 +93,12 @@ def test_a_joint_l2_norm_beside_a_box_is_used_on_the_grid():
 def test_rounding_to_the_grid_is_in_the_proved_norm():
     # Five steps of 1/4 and the square root of 9 coordinates: nine of them can each move a step farther.
     ideal = ggdp.calibrate(GOAL, ggdp.Sensitivity.norm(2, 1.25, dimension=9), order=2)
-    steps = ggdp.calibration.on_grid(ideal, Grid(step=0.25)).steps
+    steps = ggdp.calibration.on_grid(ideal, Grid(step=0.25))
     assert 8.0 <= steps.certificate.bound.sensitivity <= 8.0 * (1 + 1e-12)
 
 
 def test_a_smaller_scale_or_a_smaller_norm_is_not_proved():
-    steps = ggdp.Mechanism(ggdp.calibrate(GOAL, ggdp.Sensitivity.norm(2, 1.0, dimension=10), order=2)).calibration.steps
+    steps = ggdp.Mechanism(ggdp.calibrate(GOAL, ggdp.Sensitivity.norm(2, 1.0, dimension=10), order=2)).calibration
     forged = steps.certificate.to_dict()
     forged["parameters"]["scale"] *= 1 - 1e-6
     with pytest.raises(CertificateError, match="does not hold"):

@@ -31,7 +31,6 @@ from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.accounting.totals import TotalLoss
 from ggdp.calibration import Calibration
-from ggdp.calibration.grid import GridCalibration
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss
@@ -155,10 +154,9 @@ def parts_of(given: Iterable[Any], signers: frozenset[bytes] | None = None) -> t
     return parts
 
 
-def calibrated_losses(calibration: Calibration | GridCalibration) -> tuple[CountedLoss, ...]:
+def calibrated_losses(calibration: Calibration) -> tuple[CountedLoss, ...]:
     """Return the losses that dominate the noise of a calibration; on a grid in its steps."""
-    steps = calibration.steps if isinstance(calibration, GridCalibration) else calibration
-    return dominating_losses(steps.law, steps.sensitivity, calibration.guarantee)
+    return dominating_losses(calibration.law, calibration.question.sensitivity, calibration.guarantee)
 
 
 def guarantee_from(plain: Mapping[str, Any]) -> Guarantee:
@@ -175,7 +173,7 @@ def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # n
         one, times = one
         count = _validate.integer(count=times, at_least=1, at_most=MOST_TIMES)
     name = f"part {number}"
-    if isinstance(one, Calibration | GridCalibration):
+    if isinstance(one, Calibration):
         one.require_proof()
         guarantee = one.guarantee
         return Part(name=name, losses=calibrated_losses(one), guarantee=guarantee, unit=None, count=count)

@@ -241,14 +241,14 @@ def delta_of(noise: Calibration, epsilon: float) -> Between:
     at = _validate.finite(epsilon=epsilon)
     if noise.bounding is not None:
         return delta_of_pure(_pure_loss(noise)[1], at)
-    return delta_between(NoisyQuery(noise.law, noise.sensitivity), at)
+    return delta_between(NoisyQuery(noise.law, noise.question.sensitivity), at)
 
 
 def epsilon_of(noise: Calibration, delta: float) -> Between:
     """Return two floats with the epsilon of calibrated noise between them; the body of `Calibration.epsilon`."""
     slack = _validate.probability(delta=delta)
     if noise.bounding is None:
-        return epsilon_between(NoisyQuery(noise.law, noise.sensitivity), slack, guess=noise.goal.epsilon)
+        return epsilon_between(NoisyQuery(noise.law, noise.question.sensitivity), slack, guess=noise.goal.epsilon)
     lower, upper = _pure_loss(noise)
     return (lower, upper) if slack == 0.0 else (0.0, epsilon_of_pure(upper, slack))
 
@@ -259,7 +259,7 @@ def renyi_of(noise: Calibration, alpha: float) -> Between:
         raise ArgumentError("alpha", alpha, "must be above 1")
     if noise.bounding is not None:
         return 0.0, renyi_of_pure(_pure_loss(noise)[1], alpha).upper
-    return renyi_between(NoisyQuery(noise.law, noise.sensitivity), float(alpha))
+    return renyi_between(NoisyQuery(noise.law, noise.question.sensitivity), float(alpha))
 
 
 def concentrated_of(noise: Calibration) -> Between:
@@ -267,21 +267,22 @@ def concentrated_of(noise: Calibration) -> Between:
     if noise.bounding is not None:
         pure = _pure_loss(noise)[1]
         return 0.0, math.nextafter(pure * pure / 2.0, math.inf)
-    return concentrated_between(NoisyQuery(noise.law, noise.sensitivity))
+    return concentrated_between(NoisyQuery(noise.law, noise.question.sensitivity))
 
 
 def _pure_loss(noise: Calibration) -> Between:
     """Return two floats with the pure loss of bounded noise between them, from its certificate."""
     bound = noise.certificate.bound
     loss = bound.enclose(noise.law)
-    if bound.exact and not joint_binds(noise.sensitivity):
+    if bound.exact and not joint_binds(noise.question.sensitivity):
         return loss.lower, loss.upper
     # The loss of one coordinate that changes alone is a lower bound.
-    assert noise.bounds is not None
+    sensitivity, bounds = noise.question.sensitivity, noise.question.bounds
+    assert bounds is not None
     least = 0.0
-    for width, size, _ in paired(noise.sensitivity, noise.bounds):
-        moved = min(size, noise.sensitivity.largest)
-        if noise.support == "integer":
+    for width, size, _ in paired(sensitivity, bounds):
+        moved = min(size, sensitivity.largest)
+        if noise.law.support == "integer":
             moved = float(math.floor(moved))
         if moved > 0.0:
             least = max(least, BoundedLoss(coordinates=((width, moved, 1),), moving=1).enclose(noise.law).lower)

@@ -2,7 +2,7 @@
 
 from ggdp.calibration.calibration import Calibration
 from ggdp.calibration.exponential_scale import exponential_calibration, utility_sensitivity
-from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.calibration.grid import on_grid
 from ggdp.calibration.least_scale import calibrate
 from ggdp.calibration.paper import classic_gaussian, disjoint_scale
 from ggdp.calibration.scale_for_bounds import truncated_scale
@@ -11,7 +11,6 @@ from ggdp.proofs.certificate import Certificate, verify
 __all__ = [
     "Calibration",
     "Certificate",
-    "GridCalibration",
     "calibrate",
     "classic_gaussian",
     "disjoint_scale",

@@ -1,6 +1,7 @@
-"""The record of a calibration: a law of noise, what it was asked for, and what is proved of it.
+"""The record of a calibration: a noise distribution, what it was asked for, and what is proved of it.
 
-Standard deviation and mean absolute error of a law of noise.
+A query on the reals gets integer noise in steps of a public grid. Its calibration is read in the unit of the data, and
+the certificate is about the integer noise: the law that is really drawn (`ggdp.calibration.on_grid`).
 
 Under bounding the error depends on the true value; what is reported is the largest over all true values in the bounds.
 """
@@ -8,10 +9,12 @@ Under bounding the error depends on the true value; what is reported is the larg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ggdp.errors import ArgumentError, CertificateError, UnattainableError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.privacy.grid import MOST_STEPS, Grid
 from ggdp.proofs.certificate import Certificate, certify, require_proved, verify
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
 from ggdp.proofs.norms import IntegerGaussianDelta
@@ -80,9 +83,9 @@ class Calibration:
     Attributes
     ----------
     order, scale : float
-        Order and scale of the noise.
+        Order and scale of the noise, in the unit of the data.
     support : {"real", "integer"}
-        Where the noise lives.
+        Where the values of the query live.
     bounding : {"truncated", "boundary-inflated"}, optional
         What keeps the output in `bounds`; None for unbounded noise.
     bounds : tuple of (lower, upper), optional
@@ -99,6 +102,11 @@ class Calibration:
         The proof, to be checked again with `verify`.
     notes : tuple of str
         What a reader should know, such as that a scale is an upper bound.
+    grid : Grid, optional
+        For a query on the reals the public grid that noise is drawn on; None for a distribution that is not drawn, and
+        on the integers.
+    ideal : Calibration, optional
+        With a grid, what was asked for on the reals, if that was calibrated; no noise is drawn from it.
 
     Examples
     --------
@@ -121,6 +129,8 @@ class Calibration:
     guarantee: Guarantee
     certificate: Certificate
     notes: tuple[str, ...] = ()
+    grid: Grid | None = None
+    ideal: Calibration | None = None
 
     def __post_init__(self) -> None:
         self.require_own_certificate()
@@ -137,7 +147,7 @@ class Calibration:
             isinstance(self.certificate, Certificate)
             and isinstance(self.goal, PureDP | ProbabilisticDP | ApproxDP)
             and isinstance(self.sensitivity, Sensitivity)
-            and self.support in SUPPORTS
+            and self.support in (SUPPORTS if self.grid is None else ("real",))
             and self.method in get_args(Formula)
             and (self.bounds is None) == (self.bounding is None)
             and (self.bounding is None or self.bounding in BOUNDINGS)
@@ -147,22 +157,27 @@ class Calibration:
                 "its goal, sensitivity, support, bounding, method or certificate is not one of ggdp; use ggdp.calibrate"
             )
             raise CertificateError(message)
-        if self.certificate.law != self.law:
+        law, support, step = self.certificate.law, self.support, 1.0
+        if self.grid is not None:
+            support, step = "integer", self.grid.step
+        if (law.order, law.scale * step, law.support, law.bounding) != (self.order, self.scale, support, self.bounding):
             message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
             raise CertificateError(message)
-        proved = proved_guarantee(self.question, self.certificate)
+        proved = _proved_guarantee(self.question, self.certificate)
         if self.guarantee != proved:
             message = f"the certificate does not prove {self.guarantee}, but {proved}"
             raise CertificateError(message)
 
     @property
     def law(self) -> NoiseLaw:
-        """The law of the noise."""
-        return NoiseLaw(order=self.order, scale=self.scale, support=self.support, bounding=self.bounding)
+        """The law that is proved: with a grid that of the integer noise, in steps."""
+        return self.certificate.law
 
     @property
     def question(self) -> Question:
-        """What was asked for."""
+        """What has to be proved: with a grid in its steps."""
+        if self.grid is not None:
+            return question_in_steps(self.goal, self.sensitivity, self.order, self.bounds, self.bounding, self.grid)
         return Question(
             goal=self.goal,
             sensitivity=self.sensitivity,
@@ -173,18 +188,18 @@ class Calibration:
         )
 
     @property
-    def _spread(self) -> Spread:
-        return spread(self.law, self.bounds)
-
-    @property
     def std(self) -> float:
-        """Standard deviation of the noise; under bounding the largest over the true value."""
-        return self._spread.std
+        """Standard deviation of the noise; under bounding the largest over the true value.
+
+        With a grid it is about the noise, from the rounded value on. Rounding itself changes a value by at most half a
+        step.
+        """
+        return spread(self.law, self.question.bounds).std * (1.0 if self.grid is None else self.grid.step)
 
     @property
     def mean_abs(self) -> float:
-        """Mean absolute error; under bounding the largest over the true value."""
-        return self._spread.mean_abs
+        """Mean absolute error, counted as `std` is; under bounding the largest over the true value."""
+        return spread(self.law, self.question.bounds).mean_abs * (1.0 if self.grid is None else self.grid.step)
 
     @property
     def caution(self) -> str | None:
@@ -301,8 +316,12 @@ class Calibration:
 
     def __repr__(self) -> str:
         bounded = "" if self.bounds is None else f", {self.bounding} on {list(self.bounds)}"
+        place = f"on the {self.support}s"
+        if self.grid is not None:
+            place = f"on a grid of step {self.grid.step!r}"
+            place += "" if self.ideal is None else f" (on the reals the scale would be {self.ideal.scale!r})"
         lines = [
-            f"Calibration: noise of order {self.order:.12g}, scale {self.scale!r}, on the {self.support}s{bounded}",
+            f"Calibration: noise of order {self.order:.12g}, scale {self.scale!r}, {place}{bounded}",
             f"  promises {self.guarantee}",
             f"  where {self.sensitivity}",
         ]
@@ -424,6 +443,56 @@ class Calibration:
         }
 
 
+# Derived once for each certificate, and looked up where a calibration is checked again.
+_proved_guarantee = lru_cache(maxsize=256)(proved_guarantee)
+
+
+@lru_cache(maxsize=64)
+def question_in_steps(
+    goal: Guarantee,
+    sensitivity: Sensitivity,
+    order: float,
+    bounds: tuple[tuple[float, float], ...] | None,
+    bounding: Bounding | None,
+    grid: Grid,
+) -> Question:
+    """Return what has to be proved in steps of a grid for a query on the reals."""
+    steps = grid.sensitivity(sensitivity)
+    return Question(
+        goal=goal,
+        sensitivity=steps,
+        order=order,
+        support="integer",
+        bounds=None if bounds is None else bounds_in_steps(grid, bounds, steps.sizes),
+        bounding=bounding,
+    )
+
+
+def bounds_in_steps(
+    grid: Grid, bounds: tuple[tuple[float, float], ...], sizes: tuple[float, ...]
+) -> tuple[tuple[float, float], ...]:
+    """Return bounds in steps of the grid, for coordinates that move by at most these steps.
+
+    The upper bound is raised where rounding leaves less than the sensitivity. A wider interval still holds every true
+    index; the output is clipped to the bounds themselves afterwards.
+    """
+    if len(sizes) != len(bounds):
+        sizes = (max(sizes),) * len(bounds)
+    found = []
+    for pair, size in zip(bounds, sizes, strict=True):
+        low, high = grid.index(list(pair)).tolist()
+        high = max(high, low + int(size))
+        if max(abs(low), abs(high)) > MOST_STEPS:
+            raise ArgumentError(
+                "bounds",
+                pair,
+                f"are more than 2^53 steps of {grid.step!r} away from 0; subtract a public number from the query, or "
+                "give a coarser Grid",
+            )
+        found.append((float(low), float(high)))
+    return tuple(found)
+
+
 def calibration_of(
     question: Question,
     requirement: Requirement,
@@ -474,7 +543,7 @@ def _calibration(question: Question, certificate: Certificate, method: Formula, 
         method=method,
         goal=question.goal,
         sensitivity=question.sensitivity,
-        guarantee=proved_guarantee(question, certificate),
+        guarantee=_proved_guarantee(question, certificate),
         certificate=certificate,
         notes=notes,
     )

@@ -41,7 +41,6 @@ import numpy as np
 from attrs import field, frozen
 
 from ggdp.accounting.composition import calibrated_losses
-from ggdp.calibration.grid import GridCalibration
 from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import PendingCharge
 from ggdp.mechanisms.certified_noise import CertifiedNoise, add_clamped, add_saturating
@@ -79,6 +78,9 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
     >>> kind_of(ggdp.calibrate(ggdp.ProbabilisticDP(0.5, 0.01), one, order=2, method="paper"))[1]
     'Liu, arXiv 1602.06028 v5, Lemma 10'
     """
+    if calibration.ideal is not None:
+        # Noise on a grid has the name of what was asked for.
+        return kind_of(calibration.ideal)
     family = {1.0: "Laplace", 2.0: "Gaussian"}.get(calibration.order, "generalized Gaussian")
     if calibration.order == 2.0 and calibration.support == "integer" and calibration.bounding is None:
         family = "discrete Gaussian"
@@ -90,14 +92,15 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
     bound, paper = calibration.certificate.bound.name, calibration.method == "paper"
     if bound == "laplace":
         return family, f"{_PAPER}, Claim 4"
-    one_shift = bound in ("shift", "integer-shift")
+    # On the reals Gaussian noise is rotation invariant: all coordinates together are one that moves by the l_2 norm.
+    one_shift = bound in ("shift", "integer-shift") or (calibration.order == 2.0 and calibration.grid is not None)
     if calibration.goal.notion == "probabilistic":
         item = "Lemma 10" if calibration.order == 2.0 and one_shift else _corollary(calibration)
         return family, f"{_PAPER}, {item}" + ("" if paper else f" ({_sharpness(calibration)})")
     if calibration.order == 2.0 and paper:
         return "classic Gaussian", f"{_PAPER}, Eqn privacybook; Dwork and Roth 2014, Theorem 3.22"
     if calibration.order == 2.0 and one_shift:
-        if bound == "integer-shift":
+        if calibration.support == "integer":
             return "discrete Gaussian", "Canonne, Kamath and Steinke, NeurIPS 2020 (the noise); least scale for aDP"
         return "analytic Gaussian", "Balle and Wang, ICML 2018, Theorem 8"
     if paper:
@@ -117,6 +120,8 @@ def _corollary(calibration: Calibration) -> str:
 
 def _sharpness(calibration: Calibration) -> str:
     """Return how sharp the scale of a calibration is, in words."""
+    if calibration.grid is not None and calibration.order == 2.0:
+        return "least scale"
     if any(note.startswith("upper bound") for note in calibration.notes):
         return "an upper bound"
     return "least scale, to within 1e-4" if calibration.certificate.bound.name == "corner" else "least scale"
@@ -134,7 +139,7 @@ class Mechanism:
 
     Parameters
     ----------
-    calibration : Calibration or GridCalibration
+    calibration : Calibration
         The scale and its proof. A calibration on the reals is recalibrated on its grid, once: `scale`, `std`,
         `guarantee` and `certificate` are of the noise that is really drawn. For a grid of your own pass
         ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`. A calibration that was changed after it was made (by
@@ -172,13 +177,13 @@ class Mechanism:
 
     @law.default
     def _law(self) -> ErrorLaw:
-        steps = self.noise.steps
+        law, bounds = self.calibration.law, self.calibration.question.bounds
         return ErrorLaw(
-            order=steps.order,
-            scale=steps.scale,
+            order=law.order,
+            scale=law.scale,
             step=self.step,
-            bounding=steps.bounding,
-            index_bounds=None if steps.bounds is None else tuple((int(low), int(high)) for low, high in steps.bounds),
+            bounding=law.bounding,
+            index_bounds=None if bounds is None else tuple((int(low), int(high)) for low, high in bounds),
             bounds=self.calibration.bounds,
             clamp=self.noise.clamp,
         )
@@ -186,8 +191,7 @@ class Mechanism:
     @record.default
     def _record(self) -> NoiseRecord:
         calibration = self.calibration
-        requested = calibration.ideal if isinstance(calibration, GridCalibration) else calibration
-        name, item = kind_of(requested)
+        name, item = kind_of(calibration)
         return NoiseRecord(
             name=name,
             item=item,
@@ -195,7 +199,7 @@ class Mechanism:
             neighbours=self.sensitivity.neighbours,
             sensitivity=str(self.sensitivity),
             scale=self.scale,
-            method=requested.method,
+            method=calibration.method,
             certificate=self.certificate,
             law=self.law,
             query_bounds=self.sensitivity.bounds,
@@ -204,14 +208,14 @@ class Mechanism:
         )
 
     @property
-    def calibration(self) -> Calibration | GridCalibration:
+    def calibration(self) -> Calibration:
         """The calibration of the noise that is drawn."""
         return self.noise.calibration
 
     @property
     def step(self) -> float | None:
         """Step of the grid of real values; None on the integers."""
-        return None if self.noise.grid is None else self.noise.grid.step
+        return None if self.calibration.grid is None else self.calibration.grid.step
 
     @property
     def order(self) -> float:
@@ -313,7 +317,7 @@ class Mechanism:
         # What a type tells without a look at the values costs nothing; a shape may depend on the data.
         if (
             ledger is not None
-            and self.noise.grid is None
+            and self.calibration.grid is None
             and isinstance(values, np.ndarray)
             and values.dtype.kind in "fcSUmM"
         ):
@@ -324,7 +328,7 @@ class Mechanism:
 
     def _released(self, values: ArrayLike, bits: Source) -> Release:
         given = exact_numbers(values)
-        if self.noise.grid is None and not _integers_by_type(given):
+        if self.calibration.grid is None and not _integers_by_type(given):
             raise refused_type(_INTEGERS_BY_TYPE)
         self._require_coordinates(given.shape)
         noisy = self._unbounded(given, bits) if self.law.bounding is None else self._bounded(given, bits)
@@ -333,7 +337,7 @@ class Mechanism:
     def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
         drawn = self.noise.sample(given.size, source)
         values = given.reshape(-1)
-        if self.noise.grid is None:
+        if self.calibration.grid is None:
             self._add(self._indices(values, slice(None)), drawn)
             return drawn.reshape(given.shape)
         # In parts that stay in the cache, and in the memory of the noise, which has the size of what is released.
@@ -353,8 +357,8 @@ class Mechanism:
 
     def _indices(self, values: NDArray[Any], part: slice) -> NDArray[np.int64]:
         """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""
-        grid, given = self.noise.grid or _INTEGERS, values[part]
-        indices = given if self.noise.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
+        grid, given = self.calibration.grid or _INTEGERS, values[part]
+        indices = given if self.calibration.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
         if self.sensitivity.bounds is None:
             return indices
         ends = grid.index(np.array(self.sensitivity.bounds)[part])
@@ -367,9 +371,9 @@ class Mechanism:
         return self._in_unit(noisy.reshape(given.shape))
 
     def _in_unit(self, noisy: NDArray[np.int64]) -> NDArray[np.int64] | NDArray[np.float64]:
-        if self.noise.grid is None:
+        if self.calibration.grid is None:
             return noisy
-        values = self.noise.grid.values_of_exact(noisy)
+        values = self.calibration.grid.values_of_exact(noisy)
         if self.calibration.bounds is None:
             return values
         # A bound that is not a point of the grid may lie inside the one it was rounded to.

@@ -37,7 +37,7 @@ from flint import arb
 
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp.calibration import Calibration
-from ggdp.calibration.grid import GridCalibration, on_grid
+from ggdp.calibration.grid import on_grid
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.noise import Binomial, BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
 from ggdp.noise.bounded_noise import FARTHEST
@@ -79,16 +79,23 @@ class Saturation:
     clamp: int | None
 
 
-def _certified(calibration: Calibration | GridCalibration) -> Calibration | GridCalibration:
+def _certified(calibration: Calibration) -> Calibration:
     """Return a calibration whose proof holds, on a grid if it is of real values."""
-    if not isinstance(calibration, Calibration | GridCalibration):
+    if not isinstance(calibration, Calibration):
         # It may be data: only its type is shown.
         raise ArgumentTypeError(
             "calibration", type(calibration).__name__, "must be a Calibration, as returned by ggdp.calibrate"
         )
     calibration.require_proof()
-    if isinstance(calibration, Calibration) and calibration.support == "real":
-        return on_grid(calibration)
+    if calibration.support == "real" and calibration.grid is None:
+        calibration = on_grid(calibration)
+    unit = "integers" if calibration.grid is None else "steps of the grid"
+    bounds, scale = calibration.question.bounds, calibration.law.scale
+    if bounds is None and scale > WIDEST:
+        raise ArgumentError("scale", scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid")
+    for pair in bounds or ():
+        if max(map(abs, pair)) > FARTHEST:
+            raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
     return calibration
 
 
@@ -122,46 +129,23 @@ class CertifiedNoise:
     dtype('int64')
     """
 
-    calibration: Calibration | GridCalibration = field(converter=_certified)
+    calibration: Calibration = field(converter=_certified)
     # What every draw needs and none changes is made once.
-    steps: Calibration = field(init=False, eq=False)
     _saturation: Saturation = field(init=False, eq=False)
     _sampler: IntegerNoise | None = field(init=False, eq=False)
 
-    @steps.default
-    def _in_steps(self) -> Calibration:
-        """Return the calibration of the integer noise, if draws of it fit in 64 bits."""
-        steps, unit = (
-            (self.calibration.steps, "steps of the grid")
-            if isinstance(self.calibration, GridCalibration)
-            else (self.calibration, "integers")
-        )
-        if steps.bounds is None and steps.scale > WIDEST:
-            raise ArgumentError(
-                "scale", steps.scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid"
-            )
-        for pair in steps.bounds or ():
-            if max(map(abs, pair)) > FARTHEST:
-                raise ArgumentError("bounds", pair, f"are too far from 0 for 64-bit draws, in {unit}")
-        return steps
-
     @_saturation.default
     def _saturated(self) -> Saturation:
-        return saturation_of(self.steps, self.grid)
+        return saturation_of(self.calibration, self.calibration.grid)
 
     @_sampler.default
     def _exact(self) -> IntegerNoise | None:
-        steps = self.steps
-        return IntegerNoise(order=steps.order, scale=steps.scale) if steps.bounds is None else None
+        law = self.calibration.law
+        return IntegerNoise(order=law.order, scale=law.scale) if law.bounding is None else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy is made like any other, so that it is proved where it is drawn from.
         return CertifiedNoise, (self.calibration,)
-
-    @property
-    def grid(self) -> Grid | None:
-        """The public grid of real values; None on the integers."""
-        return self.calibration.grid if isinstance(self.calibration, GridCalibration) else None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -189,15 +173,14 @@ class CertifiedNoise:
 
     def around(self, indices: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
         """Return draws of the bounded law around true indices, a column for each pair of bounds."""
-        steps = self.steps
-        assert steps.bounds is not None
-        truncated = steps.bounding == "truncated"
-        law = TruncatedIntegerNoise if truncated else BoundaryInflatedIntegerNoise
-        pairs = [(int(low), int(high)) for low, high in steps.bounds]
+        law, bounds = self.calibration.law, self.calibration.question.bounds
+        assert bounds is not None
+        sampler = TruncatedIntegerNoise if law.bounding == "truncated" else BoundaryInflatedIntegerNoise
+        pairs = [(int(low), int(high)) for low, high in bounds]
         noisy = np.empty_like(indices)
         for low, high in dict.fromkeys(pairs):
             columns = [k for k, pair in enumerate(pairs) if pair == (low, high)]
-            noise = law(order=steps.order, scale=steps.scale, lower=low, upper=high)
+            noise = sampler(order=law.order, scale=law.scale, lower=low, upper=high)
             noisy[:, columns] = noise.around(np.clip(indices[:, columns], low, high), source=source)
         return noisy
 
@@ -235,7 +218,7 @@ class CertifiedNoise:
 
     def _unbounded(self) -> IntegerNoise:
         if self._sampler is None:
-            raise ArgumentError("bounding", self.steps.bounding, "is drawn around true values")
+            raise ArgumentError("bounding", self.calibration.bounding, "is drawn around true values")
         return self._sampler
 
 
@@ -253,7 +236,7 @@ def saturation_of(steps: Calibration, grid: Grid | None) -> Saturation:
     clamp = (one_to_one + 1) // 2
     if grid is None or one_to_one * grid.step <= sys.float_info.max:
         delta = math.nextafter(
-            proved.delta + steps.sensitivity.moving * _most_beyond(steps.scale, one_to_one - clamp), math.inf
+            proved.delta + steps.sensitivity.moving * _most_beyond(steps.law.scale, one_to_one - clamp), math.inf
         )
         if delta <= steps.goal.delta:
             return Saturation(guarantee=ProbabilisticDP(proved.epsilon, delta, proved.neighbours), clamp=clamp)

@@ -377,7 +377,7 @@ def interval_ends(
     everywhere = np.pad(bounds, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1)))
     for i, q in enumerate(fractions):
         balance = below - float(q) * total
-        critical = critical_values(float(q), counts.shape[1], noise.steps.scale)
+        critical = critical_values(float(q), counts.shape[1], noise.calibration.law.scale)
         passed = np.logical_and.accumulate(balance < -critical, axis=1).sum(axis=1)
         lower[:, i] = np.take_along_axis(everywhere, passed[:, None], axis=1)[:, 0]
         passed = np.logical_and.accumulate((balance > critical)[:, ::-1], axis=1).sum(axis=1)

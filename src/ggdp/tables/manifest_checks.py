@@ -37,8 +37,8 @@ import numpy as np
 from ggdp import _validate
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.accounting.composition import calibrated_losses, guarantee_from
-from ggdp.calibration.calibration import calibration_from
-from ggdp.calibration.grid import GRID_NOTE, bounds_in_steps
+from ggdp.calibration.calibration import bounds_in_steps, calibration_from
+from ggdp.calibration.grid import GRID_NOTE
 from ggdp.errors import CertificateError, GgdpError
 from ggdp.ledger import EntryReference
 from ggdp.mechanisms.additive import kind_of

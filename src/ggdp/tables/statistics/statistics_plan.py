@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attrs import frozen
 
 from ggdp._rounding import rounded_up
-from ggdp.calibration import calibrate
-from ggdp.calibration.grid import GridCalibration
+from ggdp.calibration.grid import in_unit
 from ggdp.mechanisms import Mechanism
 from ggdp.mechanisms.quantiles import QuantilePlan
 from ggdp.privacy import Sensitivity
@@ -36,6 +35,7 @@ from ggdp.tables.table_noise import table_noise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ggdp.calibration import Calibration
     from ggdp.privacy import Guarantee
     from ggdp.tables.request import TableRequest
 
@@ -197,7 +197,7 @@ def statistics_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float
 
 
 @lru_cache(maxsize=64)
-def statistics_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> GridCalibration:
+def statistics_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
     """Return noise for sums of a sensitivity, of the best order if none is given, on the grid of all sums.
 
     Examples
@@ -207,9 +207,7 @@ def statistics_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | N
     >>> noise.order, noise.scale
     (1.0, 1.0)
     """
-    steps = table_noise(goal, GRID.sensitivity(sensitivity), order)
-    ideal = calibrate(steps.goal, sensitivity, order=steps.order)
-    return GridCalibration(ideal=ideal, grid=GRID, steps=steps)
+    return in_unit(table_noise(goal, GRID.sensitivity(sensitivity), order), sensitivity, GRID)
 
 
 def _weight(request: TableRequest, measure: Measure) -> Fraction:
