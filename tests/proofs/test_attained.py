@@ -9,7 +9,7 @@ from tests.flat import loss_of_bounded
 import ggdp
 from ggdp import PureDP, Sensitivity
 from ggdp.errors import CertificateError
-from ggdp.proofs.worst_case import attained_norm, is_reached, most_l1
+from ggdp.proofs.worst_case import WorstCase
 
 JOINT = Sensitivity.box([1] * 10, norm=(1, 1))
 
@@ -65,7 +65,7 @@ def test_a_scale_from_a_norm_that_no_move_is_known_to_reach_is_called_an_upper_b
         (Sensitivity.box([1, 1], norm=(1, 1.5)), 2, ggdp.ApproxDP(1, 1e-3)),
     ):
         noise = ggdp.calibrate(goal, query, order=order)
-        reached = is_reached(query, order, "real")
+        reached = WorstCase(sensitivity=query, order=order).is_reached(order)
         assert (noise.certificate.tight is None) == (not reached)
         assert any("upper bound" in note for note in noise.notes) == (not reached)
     assert not reached
@@ -94,6 +94,7 @@ def test_no_norm_is_said_to_be_attained_that_no_whole_move_has(query, p):
         if query.joint is None or sum(step ** query.joint[0] for step in move) <= query.joint[1] ** query.joint[0]
     ]
     largest = max(sum(step**p for step in move) ** (1 / p) for move in allowed)
-    assert attained_norm(query, p, "integer") <= largest * (1 + 1e-15)
+    case = WorstCase(sensitivity=query, order=p, support="integer")
+    assert case.attained_norm(p) <= largest * (1 + 1e-15)
     if p == 1.0:
-        assert largest <= most_l1(query, "integer") <= query.lp(1)
+        assert largest <= case.l1_norm <= query.lp(1)

@@ -34,7 +34,7 @@ from ggdp.calibration import Calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss
-from ggdp.proofs.worst_case import most_l1
+from ggdp.proofs.worst_case import WorstCase
 from ggdp.signatures import checked_signature, read_signers
 
 if TYPE_CHECKING:
@@ -49,21 +49,15 @@ if TYPE_CHECKING:
 
 def dominating_losses(law: NoiseLaw, query: Sensitivity, guarantee: Guarantee) -> tuple[CountedLoss, ...]:
     """Return losses that together dominate a query with noise; the guarantee is what is proved of it."""
-    if law.bounding is None:
-        if law.order == 2.0 and law.support == "real":
-            return (CountedLoss(CoordinateLoss(law, query.lp(2)), 1),)
-        if query.joint is not None and query.joint[0] == 1.0:
-            return _whole(law, ((most_l1(query, law.support), 1),))
-        if query.kind != "norm":
-            return _whole(law, query.corner)
-    return (CountedLoss(ResponseLoss(guarantee.epsilon, guarantee.delta), 1),)
-
-
-def _whole(law: NoiseLaw, corner: tuple[tuple[float, int], ...]) -> tuple[CountedLoss, ...]:
-    """Return the losses of a corner; on the integers only whole numbers move."""
+    case = WorstCase(sensitivity=query, order=law.order, support=law.support, bounding=law.bounding)
+    change = case.composed
+    if change is None:
+        return (CountedLoss(ResponseLoss(guarantee.epsilon, guarantee.delta), 1),)
+    sizes = change.sizes
     if law.support == "integer":
-        corner = tuple((float(math.floor(size)), count) for size, count in corner if size >= 1.0)
-    return tuple(CountedLoss(CoordinateLoss(law, size), count) for size, count in corner)
+        # Only whole numbers change.
+        sizes = tuple((float(math.floor(size)), count) for size, count in sizes if size >= 1.0)
+    return tuple(CountedLoss(CoordinateLoss(law, size), count) for size, count in sizes)
 
 
 _KINDS = (

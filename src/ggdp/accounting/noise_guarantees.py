@@ -30,12 +30,13 @@ from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.proofs.bounded import BoundedLoss
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.several_coordinates import CornerDelta
-from ggdp.proofs.worst_case import Question, joint_binds, paired, require_integers
+from ggdp.proofs.worst_case import Question, require_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ggdp.proofs.noise_law import Support
+    from ggdp.proofs.worst_case import Change
 
 
 MOST_EPSILON = 1e8
@@ -55,16 +56,17 @@ def epsilon_above(noisy: NoisyQuery, delta: float, *, guess: float = 1.0) -> flo
     if delta == 0.0:
         return pure_between(noisy)[1]
     tolerance = EXACT_TOLERANCE if noisy.is_exact else GRID_TOLERANCE
-    if not noisy.is_exact and noisy.sensitivity.kind != "norm":
-        guess = _estimate(noisy, delta, guess)
+    several = next((change for change in noisy.case.dominating_at_every_order if not change.is_single), None)
+    if not noisy.is_exact and several is not None:
+        guess = _estimate(noisy, several, delta, guess)
     return _crossing(lambda eps: upper_delta(noisy, eps, laid_out), delta, guess, tolerance)[1]
 
 
-def _estimate(noisy: NoisyQuery, delta: float, guess: float) -> float:
-    """Return about eps(delta) of a corner, in floats: each evaluation in balls takes a hundred times as long."""
+def _estimate(noisy: NoisyQuery, several: Change, delta: float, guess: float) -> float:
+    """Return about eps(delta) of a change, in floats: each evaluation in balls takes a hundred times as long."""
 
     def fails(epsilon: float) -> bool:
-        asked = CornerDelta(corner=noisy.sensitivity.corner, epsilon=epsilon)
+        asked = CornerDelta(corner=several.sizes, epsilon=epsilon)
         return corner_excess(asked, noisy.law, delta, rough=True) > 0.0
 
     low = high = guess
@@ -225,11 +227,11 @@ def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float)
     question = Question(goal=goal, sensitivity=sensitivity, order=law.order, support=law.support)
     for requirement in question.requirements():
         bound = requirement.bound
-        if isinstance(bound, CornerDelta):
-            laid, bits = laid_out(bound, law)
-            proposal = Proposal(laid, law, laid.at_precision(law, bits))
-        else:
+        if bound.layout_type is None:
             proposal = Proposal(bound, law, bound.enclose(law))
+        else:
+            laid, bits = laid_out(bound, law)  # type: ignore[arg-type]
+            proposal = Proposal(laid, law, laid.at_precision(law, bits))
         if proposal.bound.stated(proposal.found, requirement.target) is not None:
             return calibration_of(question, requirement, proposal, method="tight")
     message = f"nothing is proved of noise of order {law.order!r} and scale {law.scale!r} for this query"
@@ -274,14 +276,12 @@ def _pure_loss(noise: Calibration) -> Between:
     """Return two floats with the pure loss of bounded noise between them, from its certificate."""
     bound = noise.certificate.bound
     loss = bound.enclose(noise.law)
-    if bound.exact and not joint_binds(noise.question.sensitivity):
+    if bound.exact and not noise.question.joint_binds:
         return loss.lower, loss.upper
     # The loss of one coordinate that changes alone is a lower bound.
-    sensitivity, bounds = noise.question.sensitivity, noise.question.bounds
-    assert bounds is not None
     least = 0.0
-    for width, size, _ in paired(sensitivity, bounds):
-        moved = min(size, sensitivity.largest)
+    for width, size, _ in noise.question.coordinates:
+        moved = min(size, noise.question.sensitivity.largest)
         if noise.law.support == "integer":
             moved = float(math.floor(moved))
         if moved > 0.0:

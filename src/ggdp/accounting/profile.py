@@ -20,14 +20,6 @@ Claim (epsilon below 0). delta(-eps) = 1 - e^(-eps) + e^(-eps) delta(eps): take 
 the moves d and -d are both allowed. Claim (epsilon from 0 to a small e). delta falls with eps and is convex in e^eps
 with a slope of at least -1, so delta(e) <= delta(eps) <= delta(e) + e^e - e^eps.
 
-Claim (l_1 norm). A move of l_1 norm s is no easier to detect than a move of one coordinate by s, at every order p >= 1,
-on the reals and, for whole moves, on the integers. Proof: let psi_s(a) be the largest power of a test of level a
-against a shift of one coordinate by s. For a test phi(x, y) of level a, fixed x and a shift of y by t,
-E phi(x, y + t) <= psi_t(E phi(x, y)); averaged over x, since psi_t is concave, E phi(x, y + t) <= psi_t(a). For fixed y
-likewise with the shift s of x, so that the power is at most psi_s(psi_t(a)). Log-concave noise has monotone likelihood
-ratios: the best tests are half-lines, the same for all shifts, so psi_s(psi_t(a)) = psi_(s+t)(a). Induct over the
-coordinates.
-
 Claim (pure loss e). Of all pairs with losses within e the randomised response with that e has the largest delta,
 (e^e - e^eps) / (1 + e^e) (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.4).
 
@@ -40,16 +32,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import CertificateError
-from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
 from ggdp.proofs.several_coordinates import CornerDelta
-from ggdp.proofs.worst_case import ATTAINED, attained_norm, joint_binds, most_l1
+from ggdp.proofs.worst_case import ATTAINED, WorstCase
 
 if TYPE_CHECKING:
     from ggdp.privacy.sensitivity import Sensitivity
@@ -58,8 +49,8 @@ if TYPE_CHECKING:
 
 
 Between: TypeAlias = tuple[float, float]
-# Chooses a layout for a corner and the precision of its proof; nothing of it is trusted.
-LayOut: TypeAlias = Callable[[CornerDelta, "NoiseLaw"], tuple[CornerDelta, int]]
+# Chooses a layout for a bound that is proved by a convolution, and the precision; nothing of it is trusted.
+LayOut: TypeAlias = Callable[[Any, "NoiseLaw"], tuple[Any, int]]
 
 _PRECISION = 128
 # Below it delta at this epsilon stands in, with what it may differ by.
@@ -74,27 +65,21 @@ class NoisyQuery:
     sensitivity: Sensitivity
 
     @property
-    def is_exact(self) -> bool:
-        """Whether lower and upper bounds agree but for rounding."""
-        gaussian = self.law.order == 2.0 and self.law.support == "real"
-        return self.sensitivity.moving == 1 or (gaussian and self.is_attained)
+    def case(self) -> WorstCase:
+        """What is known of the changes that are easiest to detect."""
+        return WorstCase(sensitivity=self.sensitivity, order=self.law.order, support=self.law.support)
 
     @property
-    def is_attained(self) -> bool:
-        """Whether some move has every norm as large as the sensitivity says."""
-        query = self.sensitivity
-        alone = query.kind == "norm" and query.joint is not None and query.sizes[0] == query.joint[1]
-        return alone or not joint_binds(query)
+    def is_exact(self) -> bool:
+        """Whether lower and upper bounds agree but for rounding."""
+        return self.sensitivity.moving == 1 or (self.case.is_single and self.case.is_attained)
 
 
 def pure_between(noisy: NoisyQuery) -> Between:
     """Return two floats with the least pure epsilon between them."""
     if noisy.law.order != 1.0:
         return math.inf, math.inf
-    size, reached = (
-        most_l1(noisy.sensitivity, noisy.law.support),
-        attained_norm(noisy.sensitivity, 1.0, noisy.law.support),
-    )
+    size, reached = noisy.case.l1_norm, noisy.case.attained_norm(1.0)
     with BALLS, working_precision(_PRECISION):
         upper = upper_float(arb(size) / arb(noisy.law.scale))
         return lower_float(arb(reached) / arb(noisy.law.scale)), upper
@@ -147,58 +132,46 @@ def lower_delta(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
 
 def _most(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
     """Return the least proved upper bound of delta, for an epsilon above 0."""
-    query, law = noisy.sensitivity, noisy.law
-    if law.support == "integer" and query.lp(1) < 1.0:
-        # No whole number moves.
+    case, law, found = noisy.case, noisy.law, [1.0]
+    if law.support == "integer" and noisy.sensitivity.lp(1) < 1.0:
+        # No whole number changes.
         return 0.0
-    if law.order == 1.0 and Fraction(most_l1(query, law.support)) <= Fraction(epsilon) * Fraction(law.scale):
+    if law.order == 1.0 and Fraction(case.l1_norm) <= Fraction(epsilon) * Fraction(law.scale):
         return 0.0
-    if query.moving == 1:
-        return _scalar(law, query.largest, epsilon).upper
-    if law.order == 2.0 and law.support == "real":
-        return _scalar(law, query.lp(2), epsilon).upper
-    found = [1.0]
-    if query.kind != "norm":
-        corner, bits = _laid_out(noisy, epsilon, lay_out)
-        found.append(corner.at_precision(law, bits).upper)
-    if query.joint is not None:
-        found.append(_scalar(law, query.lp(1), epsilon).upper)
-        if law.support == "real" and law.order > 1.0:
-            radial = RadialDelta(sensitivity=query.lp(law.order), dimension=query.moving, epsilon=epsilon)
-            found.append(radial.enclose(law).upper)
-        if law.support == "integer" and law.order == 2.0:
-            gaussian = IntegerGaussianDelta(sensitivity=query.lp(2), dimension=query.moving, epsilon=epsilon)
-            found.append(gaussian.enclose(law).upper)
+    for one in case.applicable("approximate", epsilon):
+        if one.bound.layout_type is not None:
+            laid, bits = _laid_out(one.bound, law, lay_out)
+            found.append(laid.at_precision(law, bits).upper)
+        elif one.bound.quantity == "delta":
+            found.append(one.bound.enclose(law).upper)
     return min(found)
 
 
 def _least(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
     """Return the largest proved lower bound of delta, for an epsilon above 0."""
-    query, law = noisy.sensitivity, noisy.law
-    found = [0.0]
-    if law.support == "real" or query.largest >= 1.0:
-        found.append(_scalar(law, query.largest, epsilon).lower)
-    if query.moving > 1 and noisy.is_attained:
-        if law.order == 2.0 and law.support == "real":
-            found.append(_scalar(law, query.lp(2) * ATTAINED, epsilon).lower)
-        elif query.kind != "norm":
-            corner, bits = _laid_out(noisy, epsilon, lay_out)
-            found.append(corner.lower(law, bits))
+    case, law, found = noisy.case, noisy.law, [0.0]
+    for change in case.attained:
+        if change.is_single:
+            found.append(shift_delta(law, change.sizes[0][0], epsilon).lower)
+        elif not case.is_single:
+            laid, bits = _laid_out(CornerDelta(corner=change.sizes, epsilon=epsilon), law, lay_out)
+            found.append(laid.lower(law, bits))
+    if case.is_single and case.is_attained and noisy.sensitivity.moving > 1:
+        found.append(shift_delta(law, noisy.sensitivity.lp(2) * ATTAINED, epsilon).lower)
     return max(found)
 
 
-def _laid_out(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> tuple[CornerDelta, int]:
-    """Return the far corner of a query with a layout, and the precision of its proof."""
-    asked = CornerDelta(corner=noisy.sensitivity.corner, epsilon=epsilon)
-    corner, bits = lay_out(asked, noisy.law)
-    if corner.claim != asked:
+def _laid_out(asked: Any, law: NoiseLaw, lay_out: LayOut) -> tuple[Any, int]:  # noqa: ANN401 - any bound with a layout
+    """Return a bound with a layout, and the precision of its proof."""
+    laid, bits = lay_out(asked, law)
+    if laid.claim != asked:
         message = "the layout is of another corner"
         raise CertificateError(message)
-    return corner, bits
+    return laid, bits
 
 
-def _scalar(law: NoiseLaw, size: float, epsilon: float) -> Enclosure:
-    """Enclose the delta of one coordinate that moves by `size`, on the integers by the whole part of it."""
+def shift_delta(law: NoiseLaw, size: float, epsilon: float) -> Enclosure:
+    """Enclose the delta of one coordinate that changes by `size`, on the integers by the whole part of it."""
     if law.support == "integer":
         whole = math.floor(size)
         return IntegerShiftDelta(notion="approximate", sensitivity=whole, epsilon=epsilon).enclose(law)

@@ -101,6 +101,7 @@ if TYPE_CHECKING:
 
     from ggdp.accounting.profile import Between, NoisyQuery
     from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.worst_case import Change
 
 
 # rho is 2^3: each further coefficient adds three bits.
@@ -509,26 +510,26 @@ MOST_SPLITS = 60
 
 def renyi_between(noisy: NoisyQuery, alpha: float) -> Between:
     """Return two floats with the Renyi divergence of order alpha between them, for an alpha above 1."""
-    query = noisy.sensitivity
-    uppers, lowers = [], [0.0]
-    if noisy.law.order == 2.0:
-        most = _square(noisy, query.lp(2))
+    case, uppers, lowers = noisy.case, [], [0.0]
+    if case.order == 2.0:
+        most = _square(noisy, noisy.sensitivity.lp(2))
         with BALLS, working_precision(_PRECISION):
             uppers.append(upper_float(arb(alpha) * most))
-            if noisy.law.support == "real" and noisy.is_attained:
+            if case.support == "real" and case.is_attained:
                 lowers.append(lower_float(arb(alpha) * most * arb(ATTAINED) ** 2))
-    if query.kind != "norm":
-        parts = [(_scalar(noisy, size, alpha), count) for size, count in query.corner]
-        with BALLS, working_precision(_PRECISION):
-            uppers.append(upper_float(sum((arb(part[1]) * count for part, count in parts), arb(0))))
-            if noisy.is_attained:
-                lowers.append(lower_float(sum((arb(part[0]) * count for part, count in parts), arb(0))))
-    if query.joint is not None:
-        uppers.append(_scalar(noisy, query.lp(1), alpha)[1])
-    if noisy.law.support == "real" or query.largest >= 1.0:
-        lowers.append(_scalar(noisy, query.largest, alpha)[0])
+    known: dict[float, Between] = {}
+    uppers += [_divergence(noisy, change, alpha, known)[1] for change in case.dominating_at_every_order]
+    lowers += [_divergence(noisy, change, alpha, known)[0] for change in case.attained]
     upper = min(uppers)
     return min(max(lowers), upper), upper
+
+
+def _divergence(noisy: NoisyQuery, change: Change, alpha: float, known: dict[float, Between]) -> Between:
+    """Return two floats with the divergence of a change between them: coordinates are independent, and add up."""
+    known |= {size: _scalar(noisy, size, alpha) for size, _ in change.sizes if size not in known}
+    with BALLS, working_precision(_PRECISION):
+        low, high = (sum((arb(known[size][end]) * count for size, count in change.sizes), arb(0)) for end in (0, 1))
+        return lower_float(low), upper_float(high)
 
 
 def concentrated_between(noisy: NoisyQuery) -> Between:
@@ -539,7 +540,7 @@ def concentrated_between(noisy: NoisyQuery) -> Between:
         query = noisy.sensitivity
         with BALLS, working_precision(_PRECISION):
             square = _square(noisy, query.lp(2))
-            attained = noisy.is_attained and (noisy.law.support == "real" or query.kind != "norm")
+            attained = noisy.case.is_attained and (noisy.law.support == "real" or query.kind != "norm")
             least = square * arb(ATTAINED) ** 2 if attained else _square(noisy, _whole(noisy, query.largest))
             return lower_float(least), upper_float(square)
     return _largest_ratio(noisy)
@@ -601,14 +602,14 @@ def _largest_ratio(noisy: NoisyQuery) -> Between:
 
 def _beyond(noisy: NoisyQuery, start: float) -> float:
     """Bound D_alpha / alpha from above for all alpha >= start."""
-    query, p = noisy.sensitivity, arb(noisy.law.order)
+    p = arb(noisy.law.order)
     if noisy.law.order == 1.0:
         return math.nextafter(pure_between(noisy)[1] / start, math.inf)
-    corner = query.corner if query.kind != "norm" else ((query.lp(1), 1),)
+    sizes = noisy.case.dominating_at_every_order[0].sizes
     with BALLS, working_precision(_PRECISION):
         peak = max(start, 1.0 / (2.0 - noisy.law.order) * (1.0 + 1e-12))
-        powers = sum(count * (arb(size) / arb(noisy.law.scale)) ** p for size, count in corner)
-        coordinates = sum(count for _, count in corner)
+        powers = sum(count * (arb(size) / arb(noisy.law.scale)) ** p for size, count in sizes)
+        coordinates = sum(count for _, count in sizes)
         found = []
         for theta in THETAS:
             share = arb(theta)

@@ -17,7 +17,6 @@ from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivi
 from ggdp.privacy.grid import MOST_STEPS, Grid
 from ggdp.proofs.certificate import Certificate, certify, require_proved, verify
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
-from ggdp.proofs.norms import IntegerGaussianDelta
 from ggdp.proofs.worst_case import Question, proved_guarantee
 
 if TYPE_CHECKING:
@@ -213,7 +212,7 @@ class Calibration:
         True
         """
         wavy = self.support == "integer" and self.certificate.quantity == "delta" and self.order != 1.0
-        return AS_IT_IS if wavy and not isinstance(self.certificate.bound, IntegerGaussianDelta) else None
+        return AS_IT_IS if wavy and not self.certificate.bound.monotone else None
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return two proved floats with the delta of approximate DP of this noise at an epsilon between them.

@@ -28,9 +28,8 @@ from ggdp.calibration.paper import formula_calibration
 from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError, UnprovedError
 from ggdp.privacy.grid import Grid
-from ggdp.proofs.bounded import BoundedLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta
 
 if TYPE_CHECKING:
     from ggdp.privacy import Sensitivity
@@ -119,7 +118,7 @@ def in_unit(
         If the steps are not those of the sensitivity and the grid.
     """
     notes = steps.notes
-    if sensitivity.joint is not None and isinstance(steps.certificate.bound, CornerDelta | BoundedLoss):
+    if sensitivity.joint is not None and steps.certificate.bound.ignores_joint:
         notes = (*notes, GRID_NOTE)
     return replace(
         steps,

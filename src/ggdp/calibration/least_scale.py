@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
 from ggdp import _validate
 from ggdp._work import within
 from ggdp.calibration.calibration import Calibration, Method, calibration_of
-from ggdp.calibration.scale_for_absolute_losses import least_for_absolute_sum
+from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess, least_for_absolute_sum
 from ggdp.calibration.scale_for_bounds import least_for_bounded, least_for_bounded_joint
 from ggdp.calibration.scale_for_one_coordinate import (
     least_for_integer_gaussian,
@@ -19,7 +19,8 @@ from ggdp.calibration.scale_for_one_coordinate import (
     least_for_laplace,
     least_for_shift,
 )
-from ggdp.calibration.scale_for_several_coordinates import least_for_corner, least_for_radial
+from ggdp.calibration.scale_for_several_coordinates import corner_excess, least_for_corner, least_for_radial
+from ggdp.calibration.search import least_by_enclosures
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
@@ -38,17 +39,35 @@ if TYPE_CHECKING:
 
 # Units of work of a calibration in all, and of the search for one requirement.
 MOST_WORK, SEARCH_WORK = 6e6, 5e6
-SEARCHES: dict[type[Bound], Callable[[Any, NoiseLaw, float], Proposal]] = {
-    LaplaceLoss: least_for_laplace,
-    ShiftDelta: least_for_shift,
-    IntegerShiftDelta: least_for_integer_shift,
-    IntegerGaussianDelta: least_for_integer_gaussian,
-    CornerDelta: least_for_corner,
-    AbsoluteSumDelta: least_for_absolute_sum,
-    RadialDelta: least_for_radial,
-    BoundedLoss: least_for_bounded,
-    BoundedJointLoss: least_for_bounded_joint,
+
+
+class Search(NamedTuple):
+    """How the least scale of a bound is found."""
+
+    least: Callable[[Any, NoiseLaw, float], Proposal] = least_by_enclosures
+    # log(bound / target) in floats, for bounds whose proof takes long.
+    excess: Callable[..., float] | None = None
+    # Whether on the integers smaller scales may pass again.
+    wavy: bool = False
+
+
+# A bound that is not named here is searched by its enclosures.
+SEARCHES: dict[type[Bound], Search] = {
+    LaplaceLoss: Search(least_for_laplace),
+    ShiftDelta: Search(least_for_shift),
+    IntegerShiftDelta: Search(least_for_integer_shift),
+    IntegerGaussianDelta: Search(least_for_integer_gaussian),
+    CornerDelta: Search(least_for_corner, excess=corner_excess, wavy=True),
+    AbsoluteSumDelta: Search(least_for_absolute_sum, excess=absolute_sum_excess),
+    RadialDelta: Search(least_for_radial),
+    BoundedLoss: Search(least_for_bounded),
+    BoundedJointLoss: Search(least_for_bounded_joint),
 }
+
+
+def search_for(bound: Bound) -> Search:
+    """Return the search for the least scale of a bound."""
+    return SEARCHES.get(type(bound), Search())
 
 
 def calibrate(
@@ -145,7 +164,7 @@ def least_law(question: Question, requirement: Requirement) -> Proposal:
     # The scale is what is searched for.
     law = NoiseLaw(order=question.order, scale=1.0, support=question.support, bounding=question.bounding)
     with in_floats(requirement):
-        return SEARCHES[type(requirement.bound)](requirement.bound, law, requirement.target)
+        return search_for(requirement.bound).least(requirement.bound, law, requirement.target)
 
 
 @contextmanager

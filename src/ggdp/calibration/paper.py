@@ -36,7 +36,7 @@ from ggdp.proofs.bounded import BoundedJointLoss
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.one_coordinate import LaplaceLoss, ShiftDelta
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta
-from ggdp.proofs.worst_case import Question, Requirement, most_l1, paired
+from ggdp.proofs.worst_case import Question, Requirement
 
 if TYPE_CHECKING:
     from ggdp.calibration.calibration import Formula
@@ -108,7 +108,7 @@ def _laplace(question: Question) -> Calibration:
     """Return the scale of pure DP at order 1."""
     requirement = next(
         (one for one in question.requirements() if isinstance(one.bound, LaplaceLoss)),
-        Requirement(LaplaceLoss(sensitivity=most_l1(question.sensitivity, question.support)), question.goal.epsilon),
+        Requirement(LaplaceLoss(sensitivity=question.l1_norm), question.goal.epsilon),
     )
     return calibration_of(question, requirement, least_law(question, requirement), method="paper")
 
@@ -194,8 +194,7 @@ def _bounded(question: Question) -> Calibration:
     """
     # With a joint norm Eqn b1 is proved by itself; without one Eqn b2 is proved by the exact loss.
     requirement = question.requirements()[-1]
-    assert question.bounds is not None
-    coordinates = paired(question.sensitivity, question.bounds)
+    coordinates = question.coordinates
     joint = requirement.bound.joint if isinstance(requirement.bound, BoundedJointLoss) else None
     scale = truncated_scale(question.order, coordinates, question.sensitivity.moving, question.goal.epsilon, joint)
     return formula_calibration(question, requirement, scale)

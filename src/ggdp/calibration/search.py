@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MAXIMUM_STEPS = 400
 # Steps from a guess to a bracket, the longest by a factor of 4: enough for all floats.
 MOST_STRIDES = 1100
+# Of a scale that is found by enclosures alone.
+TOLERANCE = 1e-10
 # A search may end a few ulps short of what can be proved: the scale is then raised step by step, up to 5e-10.
 RAISES = (0.0, *(2.0**-k for k in range(52, 30, -2)))
 
@@ -68,6 +70,24 @@ def log_excess(bound: Bound, law: NoiseLaw, target: float) -> Callable[[float], 
         return math.log(upper / target) if upper > 0.0 else -math.inf
 
     return excess
+
+
+def least_by_enclosures(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law found at which any bound reaches a target, from its enclosures alone.
+
+    The bound should fall as the scale grows, about; whether the law reaches the target is proved in any case.
+
+    Examples
+    --------
+    >>> from ggdp.proofs import NoiseLaw
+    >>> from ggdp.proofs.one_coordinate import ShiftDelta
+    >>> bound = ShiftDelta(notion="approximate", sensitivity=1, epsilon=1)
+    >>> print(f"{least_by_enclosures(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale / 2**0.5:.6f}")
+    1.333304
+    """
+    excess = log_excess(bound, law, target)
+    scale = passing_end(excess, **bracketed(excess, law.scale)._asdict(), tolerance=TOLERANCE)
+    return proved_or_raised(bound, law.with_scale(scale), target)
 
 
 def bracketed(excess: Callable[[float], float], start: float, *, ratio: float = 1.1) -> Bracket:

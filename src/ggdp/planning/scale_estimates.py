@@ -14,13 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from ggdp.calibration.least_scale import least_law
+from ggdp.calibration.least_scale import least_law, search_for
 from ggdp.calibration.paper import disjoint_scale
-from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess
 from ggdp.calibration.scale_for_one_coordinate import least_for_integer_shift
-from ggdp.calibration.scale_for_several_coordinates import corner_excess, wavy_scale
+from ggdp.calibration.scale_for_several_coordinates import wavy_scale
 from ggdp.calibration.search import bracketed, passing_end
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
@@ -110,7 +109,7 @@ def estimate_scale(goal: ProbabilisticDP | ApproxDP, sensitivity: Sensitivity, *
 
 def is_convolved(question: Question) -> bool:
     """Return whether the delta of a question is a convolution."""
-    return any(isinstance(requirement.bound, Convolved) for requirement in question.requirements())
+    return any(search_for(requirement.bound).excess is not None for requirement in question.requirements())
 
 
 def scale_finder(goal: Guarantee, sensitivity: Sensitivity, support: Support) -> Scales:
@@ -125,10 +124,11 @@ def scale_finder(goal: Guarantee, sensitivity: Sensitivity, support: Support) ->
         law = NoiseLaw(order=order, scale=1.0, support=support)
         found = []
         for requirement in question.requirements():
-            if isinstance(requirement.bound, Convolved):
-                found.append(_convolved(requirement.bound, law, requirement.target, largest, known))
-            else:
+            if search_for(requirement.bound).excess is None:
                 found.append(least_law(question, requirement).law.scale)
+            else:
+                bound = cast("Convolved", requirement.bound)
+                found.append(_convolved(bound, law, requirement.target, largest, known))
         return min(found)
 
     return scale_of
@@ -138,12 +138,12 @@ def _convolved(
     bound: Convolved, law: NoiseLaw, delta: float, largest: Callable[[], float], known: dict[str, dict[float, float]]
 ) -> float:
     """Return the scale for a delta that is a convolution."""
-    if isinstance(bound, AbsoluteSumDelta):
+    if not search_for(bound).wavy:
         # The slowest of all, and its delta falls with the scale: one estimate shows whether an order is of interest.
         most = largest()
         if math.isfinite(most) and _excess(bound, law.with_scale(most), delta) > 0.0:
             return math.inf
-        return _smooth(bound, law, delta, known.setdefault("absolute-sum", {}))
+        return _smooth(bound, law, delta, known.setdefault(bound.name, {}))
     if law.support == "real":
         return _smooth(bound, law, delta, known.setdefault("corner", {}))
     near = _smooth(bound, replace(law, support="real"), delta, known.setdefault("corner on the reals", {}))
@@ -160,9 +160,9 @@ def _convolved(
 
 def _excess(bound: Convolved, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
     """Return log(delta(b) / delta), estimated in floats."""
-    if isinstance(bound, CornerDelta):
-        return corner_excess(bound, law, delta, rough=rough)
-    return absolute_sum_excess(bound, law, delta, rough=rough)
+    estimate = search_for(bound).excess
+    assert estimate is not None
+    return estimate(bound, law, delta, rough=rough)
 
 
 def _smooth(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, float]) -> float:
@@ -175,7 +175,7 @@ def _smooth(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, fl
     def excess(scale: float) -> float:
         return _excess(bound, law.with_scale(scale), delta, rough=True)
 
-    jumps = law.support == "integer" and isinstance(bound, AbsoluteSumDelta)
+    jumps = law.support == "integer" and not search_for(bound).wavy
     here = math.log(guess)
     value = excess(guess)
     ahead = here + math.copysign(0.01, value)

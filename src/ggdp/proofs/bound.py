@@ -20,10 +20,11 @@ from ggdp._work import spend
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from ggdp.proofs.layouts import AbsoluteSumLayout, CornerLayout
     from ggdp.proofs.noise_law import NoiseLaw, Support
+    from ggdp.proofs.worst_case import WorstCase
 
 
 # The precision of a comparison of rational numbers.
@@ -118,6 +119,12 @@ class Bound(ABC):
         the arithmetic proves the same statement.
     layout_type : type, optional
         Type of the field `layout`, where the bound is proved by a convolution.
+    most_moving : int, optional
+        The most coordinates that it is searched for; None without a limit.
+    monotone : bool
+        Whether it falls as the scale grows on the integers too, so that a larger scale is valid as well.
+    ignores_joint : bool
+        Whether it makes no use of a joint norm of the change.
     """
 
     __slots__ = ()
@@ -128,6 +135,14 @@ class Bound(ABC):
     exact: ClassVar[bool]
     margin: ClassVar[float] = 2.0**-40
     layout_type: ClassVar[type[CornerLayout] | type[AbsoluteSumLayout] | None] = None
+    most_moving: ClassVar[int | None] = None
+    monotone: ClassVar[bool] = False
+    ignores_joint: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the bounds of this kind that hold in a case, for "pure", "probabilistic" or "approximate" DP."""
 
     @abstractmethod
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
@@ -165,6 +180,32 @@ class Bound(ABC):
     def claim(self) -> Self:
         """The same bound without the choices of a proof, such as a grid: what it is about."""
         return self
+
+    @property
+    def known_sizes(self) -> tuple[tuple[float, int], ...]:
+        """The changes of single coordinates that it names: how far, and how many."""
+        return ()
+
+    @property
+    def known_bounds(self) -> tuple[tuple[float, float, int], ...]:
+        """The coordinates in bounds that it names: their width, how far they change, and how many."""
+        return ()
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The norms of whole changes that it names."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Applicable:
+    """A bound that holds for a query and a kind of noise."""
+
+    bound: Bound
+    # Why a scale that is found by it need not be the least; None where it is.
+    note: str | None = None
+    # Whether a scale is searched by it: another bound is known to be as good where it is not.
+    searched: bool = True
 
 
 def _plain(value: object) -> object:

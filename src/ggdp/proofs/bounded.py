@@ -87,11 +87,14 @@ from flint import arb
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import PRECISIONS, Bound, Enclosure, Quantity, enclosed
+from ggdp.proofs.bound import PRECISIONS, Applicable, Bound, Enclosure, Quantity, enclosed
 from ggdp.proofs.tails import log_tail_sum, survival, tail_sum, weights
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.worst_case import WorstCase
 
 
 # More than enough for a maximum to 1e-12 in every case tried; beyond it the wider enclosure holds all the same.
@@ -460,6 +463,7 @@ class TruncatedLosses:
         return (-float(bound), first, last, bound)
 
 
+ALONE = "upper bound: the joint norm is not used, each coordinate is taken to move as far as it can alone"
 # Width of the bounds, sensitivity, and how many coordinates share the two.
 Coordinate: TypeAlias = tuple[float, float, int]
 
@@ -487,12 +491,30 @@ class BoundedLoss(Bound):
     quantity: ClassVar[Quantity] = "epsilon"
     statement: ClassVar[str] = "bounded outputs: the largest loss over all true values and outputs"
     exact: ClassVar[bool] = True
+    ignores_joint: ClassVar[bool] = True
 
     coordinates: tuple[Coordinate, ...]
     moving: int
 
     def __post_init__(self) -> None:
         _require_coordinates(self.coordinates, self.moving)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:  # noqa: ARG003 - any epsilon
+        """Return the loss of noise that is kept in bounds."""
+        if case.bounding is not None and notion == "pure":
+            note = ALONE if case.joint_binds else None
+            yield Applicable(cls(coordinates=case.coordinates, moving=case.sensitivity.moving), note)
+
+    @property
+    def known_sizes(self) -> tuple[tuple[float, int], ...]:
+        """The sizes of all coordinates."""
+        return tuple((size, count) for _, size, count in self.coordinates)
+
+    @property
+    def known_bounds(self) -> tuple[Coordinate, ...]:
+        """All coordinates."""
+        return self.coordinates
 
     def precisions(self, law: NoiseLaw) -> tuple[int, ...]:
         """Return precisions at which powers of great widths do not cancel to nothing."""
@@ -557,6 +579,29 @@ class BoundedJointLoss(Bound):
     def __post_init__(self) -> None:
         _require_coordinates(self.coordinates, self.moving)
         _validate.positive(joint=self.joint)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:  # noqa: ARG003 - any epsilon
+        """Return the bound for truncated noise and a joint norm."""
+        query = case.sensitivity
+        if case.bounding == "truncated" and notion == "pure" and query.joint is not None:
+            bound = cls(coordinates=case.coordinates, moving=query.moving, joint=query.lp(case.order))
+            yield Applicable(bound, "upper bound: the paper's Eqn b1 for a joint norm, not the least scale")
+
+    @property
+    def known_sizes(self) -> tuple[tuple[float, int], ...]:
+        """The sizes of all coordinates."""
+        return tuple((size, count) for _, size, count in self.coordinates)
+
+    @property
+    def known_bounds(self) -> tuple[Coordinate, ...]:
+        """All coordinates."""
+        return self.coordinates
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The joint norm."""
+        return (self.joint,)
 
     def precisions(self, law: NoiseLaw) -> tuple[int, ...]:  # noqa: ARG002 - one precision for every law
         """Return the one precision: the bound is a sum of powers."""

@@ -63,17 +63,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
 from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import Bound, Enclosure, Quantity, enclosed, require_unbounded
+from ggdp.proofs.bound import Applicable, Bound, Enclosure, Quantity, enclosed, require_unbounded
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.one_coordinate import ShiftDelta, at_least, at_most, crossing_estimate, loss_estimate
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ggdp.proofs.worst_case import WorstCase
+
+NO_DIRECTION = (
+    "upper bound: with only an l_p norm of the change the worst direction at order {:.12g} is not known, so this is "
+    "the direction-free bound; per-coordinate sensitivities give a smaller scale"
+)
+BY_L2_NORM = (
+    "upper bound: only the l_2 norm of the change is used, by comparison with continuous Gaussian noise; where the "
+    "norm is many steps, the scale is larger than the least by a fraction of a percent"
+)
 # Roots beyond it are not looked for: the bound is then the trivial one, 1.
 _FARTHEST = 1e100
 
@@ -117,6 +130,21 @@ class RadialDelta(Bound):
         _validate.positive(sensitivity=self.sensitivity)
         _validate.integer(dimension=self.dimension, at_least=1)
         _validate.positive(epsilon=self.epsilon)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the bound of the l_p norm, on the reals."""
+        query = case.sensitivity
+        if query.joint is None or case.is_single or case.bounding is not None:
+            return
+        if notion != "pure" and case.support == "real" and case.order > 1.0:
+            bound = cls(sensitivity=query.lp(case.order), dimension=query.moving, epsilon=epsilon)
+            yield Applicable(bound, NO_DIRECTION.format(case.order))
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The norm."""
+        return (self.sensitivity,)
 
     def precisions(self, law: NoiseLaw) -> tuple[int, ...]:  # noqa: ARG002 - the same for every law
         """Return precisions that are enough for the gamma function at great dimensions."""
@@ -185,6 +213,7 @@ class IntegerGaussianDelta(Bound):
         "an upper bound from the l_2 norm: discrete Gaussian noise as continuous noise rounded at random"
     )
     exact: ClassVar[bool] = False
+    monotone: ClassVar[bool] = True
 
     sensitivity: float
     dimension: int
@@ -194,6 +223,21 @@ class IntegerGaussianDelta(Bound):
         _validate.positive(sensitivity=self.sensitivity)
         _validate.integer(dimension=self.dimension, at_least=1)
         _validate.positive(epsilon=self.epsilon)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the bound of the l_2 norm, on the integers."""
+        query = case.sensitivity
+        if query.joint is None or case.is_single or case.bounding is not None:
+            return
+        if notion == "approximate" and case.support == "integer" and case.order == 2.0:
+            bound = cls(sensitivity=query.lp(2), dimension=query.moving, epsilon=epsilon)
+            yield Applicable(bound, BY_L2_NORM)
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The norm."""
+        return (self.sensitivity,)
 
     def precisions(self, law: NoiseLaw) -> tuple[int, ...]:  # noqa: ARG002 - one precision for every law
         """Return the one precision, at which the factors are known to all digits of a float."""

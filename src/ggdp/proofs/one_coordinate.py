@@ -73,7 +73,7 @@ import heapq
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from flint import arb, ctx
 
@@ -81,13 +81,14 @@ from ggdp import _validate
 from ggdp._balls import BALLS, hull, power, upper_float, working_precision
 from ggdp._work import spend
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import EXACT, Bound, Enclosure, Quantity, enclosed, narrowest, require_unbounded
+from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, Quantity, enclosed, narrowest, require_unbounded
 from ggdp.proofs.tails import survival, tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.worst_case import WorstCase
 
 
 # Newton's method takes about five steps from a nearby start; bisection, where it is not taken, halves 60 times.
@@ -205,6 +206,19 @@ _LEAST_FLOAT = 5e-324
 # Newton's method needs about ten steps from the right asymptote; more means that it does not converge.
 
 
+def _of_one_coordinate(
+    kind: type[ShiftDelta] | type[IntegerShiftDelta], case: WorstCase, notion: str, epsilon: float
+) -> Iterator[Applicable]:
+    """Return the exact delta of each change of one coordinate that dominates, on the integers by its whole part."""
+    if notion == "approximate" or (notion == "probabilistic" and case.is_single):
+        for change in case.dominating:
+            if change.is_single:
+                size: Any = change.sizes[0][0]
+                size = max(int(size), 1) if case.support == "integer" else size
+                bound = kind(notion=notion, sensitivity=size, epsilon=epsilon)  # type: ignore[arg-type]
+                yield Applicable(bound, change.note, change.searched)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShiftDelta(Bound):
     """The exact delta of noise on the reals when one coordinate moves.
@@ -246,6 +260,16 @@ class ShiftDelta(Bound):
         _validate.choice(among=NOTIONS, notion=self.notion)
         _validate.positive(sensitivity=self.sensitivity)
         _validate.positive(epsilon=self.epsilon)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the delta of each change of one coordinate that dominates, on the reals."""
+        return _of_one_coordinate(cls, case, notion, epsilon) if case.support == "real" else iter(())
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The size of the change, which may be a norm."""
+        return (float(self.sensitivity),)
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
         """Enclose delta with so many bits."""
@@ -364,6 +388,16 @@ class IntegerShiftDelta(Bound):
         _validate.choice(among=NOTIONS, notion=self.notion)
         _validate.integer(sensitivity=self.sensitivity, at_least=1)
         _validate.positive(epsilon=self.epsilon)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the delta of each change of one coordinate that dominates, on the integers."""
+        return _of_one_coordinate(cls, case, notion, epsilon) if case.support == "integer" else iter(())
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The size of the change, which may be a norm."""
+        return (float(self.sensitivity),)
 
     def enclose(self, law: NoiseLaw) -> Enclosure:
         """Enclose delta at the first precision that makes it narrow; the threshold is found once."""
@@ -513,6 +547,12 @@ def _worst_shift(p: float, b: float, D: int, epsilon: float, bits: int) -> Enclo
     return Enclosure(lower=min(lower, 1.0), upper=min(upper, 1.0), precision=bits)
 
 
+MORE_THAN_ASKED = (
+    "upper bound: at order 1 this is the scale of pure DP, which is more than the goal asks for; with several moving "
+    "coordinates no smaller scale is known to be sound, or none is smaller by more than 1e-4"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceLoss(Bound):
     """The exact pure loss of noise of order 1.
@@ -538,6 +578,18 @@ class LaplaceLoss(Bound):
 
     def __post_init__(self) -> None:
         _validate.positive(sensitivity=self.sensitivity)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:  # noqa: ARG003 - any epsilon
+        """Return the loss of the l_1 norm, unless one coordinate has an exact delta."""
+        if case.bounding is None and case.order == 1.0 and (notion == "pure" or not case.is_single):
+            note = case.note_on_norm(1.0) if notion == "pure" else MORE_THAN_ASKED
+            yield Applicable(cls(sensitivity=case.l1_norm), note)
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The l_1 norm."""
+        return (self.sensitivity,)
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
         """Enclose the loss with so many bits."""

@@ -91,20 +91,21 @@ from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
 from ggdp._work import spend
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import EXACT, Bound, Enclosure, Quantity, require_unbounded
+from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, Quantity, require_unbounded
 from ggdp.proofs.discretized_loss import KNOT, integer_tail
-from ggdp.proofs.layouts import AbsoluteSumLayout, CornerLayout
+from ggdp.proofs.layouts import MOST_MOVING, AbsoluteSumLayout, CornerLayout
 from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
 from ggdp.proofs.losses import MOST_LOSSES, CoordinateLoss, LaidLoss, total_loss
 from ggdp.proofs.one_coordinate import POWERS, at_most, crossing_estimates
 from ggdp.proofs.tails import survivals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ggdp.proofs.layouts import Window
     from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.noise_law import NoiseLaw
+    from ggdp.proofs.worst_case import WorstCase
 
 
 # Distinct sizes, and how many coordinates move by each.
@@ -146,6 +147,8 @@ class CornerDelta(Bound):
     )
     exact: ClassVar[bool] = False
     layout_type: ClassVar[type[CornerLayout]] = CornerLayout
+    most_moving: ClassVar[int] = MOST_MOVING
+    ignores_joint: ClassVar[bool] = True
     # Thresholds are proposed in floats, whose last digits another machine may round differently.
     margin: ClassVar[float] = 2.0**-30
 
@@ -158,6 +161,19 @@ class CornerDelta(Bound):
         _validate.positive(epsilon=self.epsilon)
         if self.layout is not None:
             self._require_all(self.layout)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the delta of each change of several coordinates that dominates."""
+        if notion == "approximate":
+            for change in case.dominating:
+                if not change.is_single:
+                    yield Applicable(cls(corner=change.sizes, epsilon=epsilon), change.note, change.searched)
+
+    @property
+    def known_sizes(self) -> Corner:
+        """The sizes of the corner."""
+        return self.corner
 
     def _require_all(self, layout: CornerLayout) -> None:
         """Check that a layout has a grid for each size of the corner."""
@@ -290,6 +306,10 @@ def _log_moment(part: GridLaw, s: arb) -> arb:
     return total.log() + s * part.low * part.step
 
 
+BY_ABSOLUTE_LOSSES = (
+    "upper bound: for probabilistic DP with several moving coordinates the worst direction is not known, so this is "
+    "the paper's bound, not the least scale"
+)
 # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
 _FAR = 220.0
 # Steps from 0 to t, of which the knots of a grid are only the last ones.
@@ -339,6 +359,7 @@ class AbsoluteSumDelta(Bound):
     )
     exact: ClassVar[bool] = False
     layout_type: ClassVar[type[AbsoluteSumLayout]] = AbsoluteSumLayout
+    most_moving: ClassVar[int] = MOST_MOVING
     # Thresholds are proposed in floats, whose last digits another machine may round differently.
     margin: ClassVar[float] = 2.0**-30
 
@@ -359,6 +380,25 @@ class AbsoluteSumDelta(Bound):
     def main(self) -> float:
         """The size of the coordinate A, which stays continuous."""
         return max(size for size, _ in self.corner)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the bound where several coordinates change, each by a known size."""
+        query = case.sensitivity
+        several = case.bounding is None and not case.is_single and query.kind != "norm"
+        if notion == "probabilistic" and several and case.order > 1.0:
+            joint = None if query.joint is None else query.lp(case.order)
+            yield Applicable(cls(corner=query.corner, epsilon=epsilon, joint=joint), BY_ABSOLUTE_LOSSES)
+
+    @property
+    def known_sizes(self) -> Corner:
+        """The sizes of the corner."""
+        return self.corner
+
+    @property
+    def known_norms(self) -> tuple[float, ...]:
+        """The joint norm, where it has one."""
+        return () if self.joint is None else (self.joint,)
 
     def _require_all(self, layout: AbsoluteSumLayout) -> None:
         """Check that a layout has every coordinate of the corner once, but for one of the largest size."""

@@ -1,36 +1,54 @@
-"""How far some allowed move is known to go, beside how far all of them go at most.
+"""The worst case of a query under noise: the one place where it is decided what is known of it.
 
-`Sensitivity.lp` is an upper bound of the norms of all moves. Where a joint norm binds, or where only whole numbers
-move, no move may reach it; a lower bound of a loss must not use it then.
-
-What has to be proved for a goal: from goal, sensitivity and kind of noise to bounds with their parameters.
+The changes that one person can make to a query are a set of vectors, its `Sensitivity`. A change dominates the set if,
+under the noise, it is at least as easy to detect as every change in the set. Certificates, profiles, Renyi curves,
+totals, manifests and plans all follow from the changes that dominate, and from the bounds that apply:
 
 ==========================================  ================================================================
+bounds                                      pure loss of the bounded law
 pure, or delta = 0                          order 1: Laplace with the l_1 norm; above 1 it does not exist
-one coordinate moves                        the exact delta of the shift
+one coordinate changes                      the exact delta of its largest change
 order 2 on the reals                        the same with the l_2 norm: Gaussian noise is rotation invariant
 order 2 on the integers, a joint norm       the l_2 norm, by comparison with continuous noise: an upper bound
-several coordinates, approximate            the corner, by convolution; at order 1 pure DP where that is as good
+several coordinates, approximate            the largest change of all of them, by convolution; at order 1 pure DP where
+                                            that is as good
 several coordinates, probabilistic          the paper's sum of absolute losses, by convolution: an upper bound
-only an l_q norm, approximate               one coordinate that moves by the l_1 norm; exact for q = 1
+only an l_q norm, approximate               one coordinate that changes by the l_1 norm; exact for q = 1
 only an l_q norm                            order 1, 2 as above; on the reals also the direction-free bound
 several coordinates, no search ends         each coordinate alone, with its share of epsilon and delta: an upper bound
-bounds                                      pure loss of the bounded law
 ==========================================  ================================================================
+
+Claim (largest change). Among all changes with |d_k| <= D_k the largest, (D_1, ..., D_r), dominates: the trade-off
+function of a product is the tensor product of its factors', and each factor's falls as its shift grows, since the noise
+is log-concave.
+
+Claim (l_1 norm). A change of l_1 norm s is no easier to detect than a change of one coordinate by s, at every order
+p >= 1, on the reals and, for whole changes, on the integers. Proof: let psi_s(a) be the largest power of a test of
+level a against a shift of one coordinate by s. For a test phi(x, y) of level a, fixed x and a shift of y by t,
+E phi(x, y + t) <= psi_t(E phi(x, y)); averaged over x, since psi_t is concave, E phi(x, y + t) <= psi_t(a). For fixed y
+likewise with the shift s of x, so that the power is at most psi_s(psi_t(a)). Log-concave noise has monotone likelihood
+ratios: the best tests are half-lines, the same for all shifts, so psi_s(psi_t(a)) = psi_(s+t)(a). Induct over the
+coordinates.
+
+Both claims are about trade-off functions, hence about every epsilon and every Renyi order at once. Probabilistic DP
+does not follow from domination, only from equal losses: where one coordinate changes, and for Gaussian noise.
+
+`Sensitivity.lp` is an upper bound of the norms of all changes. Where a joint norm binds, or where only whole numbers
+change, no change may reach it; a lower bound of a loss must not use it then (`attained_norm`).
+
+A new bound is a class (`ggdp.proofs.bound.Bound`) and its line in `BOUNDS`.
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Claim 4 (no pure DP without bounds), Cor. GGMpDP. Corner for aDP: the trade-off function of a
-product is the tensor product of its factors', and each factor's is monotone in its shift since the noise is log-concave
-(Dong, Roth and Su, "Gaussian Differential Privacy", JRSS B 2022, Prop. D.1 and A.3).
-
-All bounds by which a scale can be proved, by the names in certificates.
+Liu, arXiv 1602.06028 v5, Claim 4 (no pure DP without bounds), Cor. GGMpDP. Dong, Roth and Su, "Gaussian Differential
+Privacy", JRSS B 2022, Prop. D.1 and A.3 (trade-off functions of products and of shifts).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -40,6 +58,7 @@ from flint import arb
 from ggdp._balls import upper_float
 from ggdp.errors import ArgumentError, CertificateError, UnattainableError, UnprovedError
 from ggdp.privacy.guarantees import ApproxDP, ProbabilisticDP, PureDP
+from ggdp.privacy.sensitivity import Sensitivity
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.layouts import MOST_MOVING
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
@@ -47,61 +66,26 @@ from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelt
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ggdp.privacy.guarantees import Guarantee
-    from ggdp.privacy.sensitivity import Sensitivity
-    from ggdp.proofs.bound import Bound
+    from ggdp.proofs.bound import Applicable, Bound
     from ggdp.proofs.bounded import Coordinate
     from ggdp.proofs.certificate import Certificate
     from ggdp.proofs.noise_law import Bounding, Support
+    from ggdp.proofs.several_coordinates import Corner
 
 
 # A norm that is rounded up by some ulps is attained to within this share.
 ATTAINED = 1.0 - 2.0**-40
-
-
-def joint_binds(query: Sensitivity) -> bool:
-    """Return whether a joint norm may exclude the far corner of the box."""
-    return query.joint is not None and (
-        query.kind == "norm" or replace(query, joint=None).lp(query.joint[0]) > query.joint[1]
-    )
-
-
-def most_l1(query: Sensitivity, support: str) -> float:
-    """Return a positive upper bound of the l_1 norm of all moves; that of whole moves is a whole number."""
-    size = query.lp(1)
-    return float(math.floor(size)) if support == "integer" and size >= 1.0 else size
-
-
-def attained_norm(query: Sensitivity, p: float, support: str) -> float:
-    """Return a float that the l_p norm of some allowed move is not below, rounded down.
-
-    Claim: without a binding joint norm the corner is a move. On the reals a joint norm of the same order is reached by
-    a multiple of the corner, and a norm alone by a move of one coordinate or of all of them equally. The l_1 norm of
-    whole moves grows in steps of 1, up to the least of the joint norm and the corner. Every coordinate can move alone.
-    """
-    if not joint_binds(query):
-        return query.lp(p) * ATTAINED
-    assert query.joint is not None
-    q, bound = query.joint
-    if support == "real" and (q == p if query.kind == "box" else query.sizes[0] == bound):
-        return query.lp(p) * ATTAINED
-    if support == "integer" and q == p == 1.0:
-        corner = sum((Fraction(math.floor(size)) * count for size, count in query.corner), Fraction(0))
-        reached = min(Fraction(math.floor(bound)), corner)
-        return float(reached) if Fraction(float(reached)) <= reached else math.nextafter(float(reached), 0.0)
-    return float(math.floor(query.largest)) if support == "integer" else query.largest
-
-
-def is_reached(query: Sensitivity, p: float, support: str) -> bool:
-    """Return whether some move reaches the upper bound of the l_p norm that proofs use, but for rounding."""
-    most = most_l1(query, support) if p == 1.0 else query.lp(p)
-    return attained_norm(query, p, support) >= most * ATTAINED
-
-
 # An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
 LARGEST_INTEGER = 2.0**53
 # The loss of wider bounds is not computed in a reasonable time.
 WIDEST = 1e25
+BY_L1_NORM = (
+    "upper bound: the move is taken as one of a single coordinate by its l_1 norm, and no change is known that is as "
+    "easy to detect"
+)
 # Below this relative distance a smaller scale than that of pure DP is not worth its convolution.
 LEAST_GAIN = 1e-4
 NOT_REACHED = (
@@ -111,29 +95,29 @@ NOT_REACHED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
-    """A bound and the target for its quantity: a scale at which the bound reaches the target keeps the goal.
+class Change:
+    """Coordinates that change together: distinct sizes, the largest first, and how many coordinates change by each."""
 
-    `note` says why the scale need not be the least; None where it is. Where the bound is about one of several
-    coordinates with its share of epsilon and delta, `shares` is their number.
-    """
-
-    bound: Bound
-    target: float
+    sizes: Corner
+    # Why no change of the query is known to be as easy to detect; None where one is.
     note: str | None = None
-    shares: int = 1
+    # Whether a scale is searched by way of this change.
+    searched: bool = True
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a change of one coordinate."""
+        return len(self.sizes) == 1 and self.sizes[0][1] == 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What a calibration is asked for: a goal for a query, and the kind of noise without its scale.
+class WorstCase:
+    """What is known of the changes of a query that are easiest to detect under noise of one kind, whatever its scale.
 
     Attributes
     ----------
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be kept.
     sensitivity : Sensitivity
-        How far one person can move the query.
+        How far one person can change the query.
     order : float
         Order of the noise.
     support : {"real", "integer"}
@@ -144,12 +128,155 @@ class Question:
         How the output is kept in `bounds`.
     """
 
-    goal: Guarantee
     sensitivity: Sensitivity
     order: float
     support: Support = "real"
     bounds: tuple[tuple[float, float], ...] | None = None
     bounding: Bounding | None = None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a change of one coordinate is the worst: only one can change, or the noise is rotation invariant."""
+        if self.bounding is not None:
+            return False
+        return self.sensitivity.moving == 1 or (self.order == 2.0 and self.support == "real")
+
+    @property
+    def dominating(self) -> tuple[Change, ...]:
+        """Changes that each dominate all changes of the query, the least ones known."""
+        query = self.sensitivity
+        if not self.is_single:
+            return self.dominating_at_every_order
+        if query.moving == 1:
+            return (Change(((query.largest, 1),)),)
+        return (Change(((query.lp(2), 1),), self.note_on_norm(2.0)),)
+
+    @property
+    def dominating_at_every_order(self) -> tuple[Change, ...]:
+        """All coordinates at once, and one coordinate by the l_1 norm, where these are known."""
+        query, found = self.sensitivity, []
+        if self.bounding is not None:
+            return ()
+        if query.kind != "norm":
+            found.append(Change(query.corner))
+        if query.joint is not None:
+            # One coordinate alone may be able to change by the whole norm.
+            alone = query.kind == "norm" and query.joint == (1.0, query.sizes[0])
+            note = None if alone and self.is_reached(1.0) else BY_L1_NORM
+            searched = self.order > 1.0 or query.kind == "norm"
+            found.append(Change(((self.l1_norm, 1),), note, searched))
+        return tuple(found)
+
+    @property
+    def composed(self) -> Change | None:
+        """The change whose losses are added up in totals; None where only the guarantee is known."""
+        query = self.sensitivity
+        if self.bounding is not None:
+            return None
+        if self.order == 2.0 and self.support == "real":
+            return Change(((query.lp(2), 1),))
+        if query.joint is not None and query.joint[0] == 1.0:
+            return Change(((self.l1_norm, 1),))
+        return None if query.kind == "norm" else Change(query.corner)
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether some change has every norm as large as the sensitivity says."""
+        query = self.sensitivity
+        alone = query.kind == "norm" and query.joint is not None and query.sizes[0] == query.joint[1]
+        return alone or not self.joint_binds
+
+    @property
+    def attained(self) -> tuple[Change, ...]:
+        """Changes that the sensitivity allows, for lower bounds."""
+        query, found = self.sensitivity, []
+        if self.support == "real" or query.largest >= 1.0:
+            found.append(Change(((query.largest, 1),)))
+        if query.kind != "norm" and query.moving > 1 and self.is_attained:
+            found.append(Change(query.corner))
+        return tuple(found)
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """(width, sensitivity, how many) of each kind of coordinate that is kept in bounds."""
+        if self.bounds is None:
+            message = "the bounds are missing that the noise is kept in"
+            raise CertificateError(message)
+        return paired(self.sensitivity, self.bounds)
+
+    @property
+    def joint_binds(self) -> bool:
+        """Whether a joint norm may exclude the largest change of all coordinates."""
+        query = self.sensitivity
+        return query.joint is not None and (
+            query.kind == "norm" or replace(query, joint=None).lp(query.joint[0]) > query.joint[1]
+        )
+
+    @property
+    def l1_norm(self) -> float:
+        """A positive upper bound of the l_1 norm of all changes; that of whole changes is a whole number."""
+        size = self.sensitivity.lp(1)
+        return float(math.floor(size)) if self.support == "integer" and size >= 1.0 else size
+
+    def attained_norm(self, p: float) -> float:
+        """Return a float that the l_p norm of some allowed change is not below, rounded down.
+
+        Claim: without a binding joint norm all coordinates can change at once. On the reals a joint norm of the same
+        order is reached by a multiple of that change, and a norm alone by a change of one coordinate or of all of them
+        equally. The l_1 norm of whole changes grows in steps of 1, up to the least of the joint norm and the largest
+        change. Every coordinate can change alone.
+        """
+        query = self.sensitivity
+        if not self.joint_binds:
+            return query.lp(p) * ATTAINED
+        assert query.joint is not None
+        q, bound = query.joint
+        if self.support == "real" and (q == p if query.kind == "box" else query.sizes[0] == bound):
+            return query.lp(p) * ATTAINED
+        if self.support == "integer" and q == p == 1.0:
+            largest = sum((Fraction(math.floor(size)) * count for size, count in query.corner), Fraction(0))
+            reached = min(Fraction(math.floor(bound)), largest)
+            return float(reached) if Fraction(float(reached)) <= reached else math.nextafter(float(reached), 0.0)
+        return float(math.floor(query.largest)) if self.support == "integer" else query.largest
+
+    def is_reached(self, p: float) -> bool:
+        """Return whether some change reaches the upper bound of the l_p norm that proofs use, but for rounding."""
+        most = self.l1_norm if p == 1.0 else self.sensitivity.lp(p)
+        return self.attained_norm(p) >= most * ATTAINED
+
+    def note_on_norm(self, p: float) -> str | None:
+        """Return the note that no change is known to reach the l_p norm; None where one is."""
+        return None if self.is_reached(p) else NOT_REACHED.format(f"l_{p:.0f}")
+
+    def applicable(self, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return all bounds that apply, for "pure", "probabilistic" or "approximate" DP with an epsilon."""
+        for bound in BOUNDS.values():
+            yield from bound.applicable(self, notion, epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A bound and the target for its quantity: a scale at which the bound reaches the target keeps the goal."""
+
+    bound: Bound
+    target: float
+    # Why the scale need not be the least; None where it is.
+    note: str | None = None
+    # How many coordinates have a share of epsilon and delta each, of which the bound is about one.
+    shares: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(WorstCase):
+    """What a calibration is asked for: a goal for a query, and the kind of noise without its scale.
+
+    Attributes
+    ----------
+    goal : PureDP, ProbabilisticDP or ApproxDP
+        What must be kept.
+    """
+
+    goal: Guarantee
 
     def requirements(self) -> list[Requirement]:
         """Return the bounds of which each would prove the goal; the one with the least scale wins.
@@ -161,204 +288,102 @@ class Question:
         UnprovedError
             If no bound for it is known.
         """
+        goal, query = self.goal, self.sensitivity
         if self.support == "integer":
-            require_integers(self.sensitivity)
-        if self.bounds is not None and self.bounding is not None:
-            return self._bounded(self.bounds, self.bounding)
-        if self.goal.delta == 0.0:
-            if self.order != 1.0:
-                message = (
-                    f"pure DP (delta = 0) does not exist for unbounded noise of order = {self.order!r} above 1: the "
-                    "loss grows without bound with the noise. Use order = 1 (Laplace), or a goal with delta above 0, "
-                    "or bounds with bounding = 'truncated' or 'boundary-inflated'"
-                )
-                raise UnattainableError(message)
-            return [self._laplace()]
-        if self.sensitivity.moving == 1 or (self.order == 2.0 and self.support == "real"):
-            return [self._shift()]
-        if self.order == 1.0:
-            if self.goal.notion == "probabilistic":
-                return [self._laplace()]
-            if self.sensitivity.kind == "norm":
-                return [self._l1_norm(), self._laplace()]
-            return [self._laplace()] if self._pure_is_least() else [self._corner(), self._laplace()]
-        return self._several()
+            require_integers(query)
+        if self.bounding is not None:
+            self._require_bounded()
+        notion = "pure" if goal.delta == 0.0 else goal.notion
+        found = [one for one in self.applicable(notion, goal.epsilon) if one.searched]
+        if notion == "approximate" and self._pure_is_least():
+            found = [one for one in found if one.bound.quantity == "epsilon"]
+        if any(query.moving > (one.bound.most_moving or query.moving) for one in found):
+            raise ArgumentError(
+                "sensitivity",
+                str(query),
+                f"more than {MOST_MOVING:,} coordinates that move at once are not convolved; use order = 2 on the "
+                "reals, where the l_2 norm is enough, or order = 1 with a pure goal",
+            )
+        if not found and notion == "pure":
+            message = (
+                f"pure DP (delta = 0) does not exist for unbounded noise of order = {self.order!r} above 1: the "
+                "loss grows without bound with the noise. Use order = 1 (Laplace), or a goal with delta above 0, "
+                "or bounds with bounding = 'truncated' or 'boundary-inflated'"
+            )
+            raise UnattainableError(message)
+        if not found:
+            message = (
+                f"on the integers no bound is known for {goal.notion} DP with noise of order = {self.order!r} "
+                "when only an l_p norm of the change is. Give per-coordinate sensitivities (Sensitivity.box or "
+                "Sensitivity.cells), or use order = 1, or an ApproxDP goal"
+            )
+            raise UnprovedError(message)
+        targets = {"delta": goal.delta, "epsilon": goal.epsilon}
+        return [Requirement(one.bound, targets[one.bound.quantity], one.note) for one in found]
 
     def fallbacks(self) -> list[Requirement]:
         """Return bounds that prove the goal with a larger scale, for when no search by `requirements` ends.
 
-        Claim. If each of m coordinates alone is (epsilon/m, delta/m)-DP for every move up to the largest size, all of
+        Claim. If each of m coordinates alone is (epsilon/m, delta/m)-DP for every change up to the largest size, all of
         them together are (epsilon, delta)-DP. Proof: basic composition of independent noises for approximate DP; for
         probabilistic DP the losses add up to more than epsilon only where one of them is above epsilon/m.
         """
-        sensitivity, many = self.sensitivity, self.sensitivity.moving
-        convolved = self.bounding is None and self.order > 1.0 and sensitivity.kind != "norm" and many > 1
+        query, many = self.sensitivity, self.sensitivity.moving
+        convolved = self.bounding is None and self.order > 1.0 and query.kind != "norm" and many > 1
         if not convolved or self.goal.delta == 0.0:
             return []
         epsilon, delta = (_share(value, many) for value in (self.goal.epsilon, self.goal.delta))
         if not (epsilon > 0.0 and delta > 0.0):
             return []
         notion = ProbabilisticDP if self.goal.notion == "probabilistic" else ApproxDP
-        alone = replace(self, goal=notion(epsilon, delta))
+        one = Sensitivity.cells(1, query.largest, neighbours=query.neighbours)
         note = (
             f"upper bound: each of the {many} coordinates keeps its share of epsilon and delta on its own, since no "
             "scale was found by adding up their losses"
         )
-        return [Requirement(alone._delta_of(sensitivity.largest), delta, note, many)]
+        alone = replace(self, goal=notion(epsilon, delta), sensitivity=one)
+        return [replace(found, note=note, shares=many) for found in alone.requirements()]
 
-    def accepted(self) -> list[Requirement]:
+    def accepted(self) -> Iterator[Requirement]:
         """Return all requirements that a certificate for the goal may be about, those of stronger goals included.
 
         Probabilistic DP implies approximate DP, and the paper's formulas go by it; pure DP implies both.
         """
-        found = [*self.requirements(), *self.fallbacks()]
+        yield from self.requirements()
+        yield from self.fallbacks()
         if self.bounding is not None:
-            return found
+            return
         stronger: list[Guarantee] = []
         if isinstance(self.goal, ApproxDP) and self.goal.delta > 0.0:
             stronger.append(ProbabilisticDP(self.goal.epsilon, self.goal.delta))
         if self.order == 1.0:
             stronger.append(PureDP(self.goal.epsilon))
         for goal in stronger:
-            try:
-                found += Question(
-                    goal=goal, sensitivity=self.sensitivity, order=self.order, support=self.support
-                ).requirements()
-            except UnprovedError:
-                continue
-        return found
-
-    def _several(self) -> list[Requirement]:
-        """Return the bounds for several moving coordinates at an order above 1, but for order 2 on the reals."""
-        sensitivity, approximate = self.sensitivity, self.goal.notion == "approximate"
-        found = []
-        if sensitivity.kind != "norm":
-            found.append(self._corner() if approximate else self._absolute_sum())
-        if sensitivity.joint is not None and approximate:
-            found.append(self._l1_norm())
-        if sensitivity.joint is not None and self.support == "real":
-            found.append(self._radial())
-        if sensitivity.joint is not None and self.support == "integer" and self.order == 2.0 and approximate:
-            found.append(self._integer_gaussian())
-        if not found:
-            message = (
-                f"on the integers no bound is known for {self.goal.notion} DP with noise of order = {self.order!r} "
-                "when only an l_p norm of the change is. Give per-coordinate sensitivities (Sensitivity.box or "
-                "Sensitivity.cells), or use order = 1, or an ApproxDP goal"
-            )
-            raise UnprovedError(message)
-        return found
+            with suppress(UnprovedError):
+                yield from replace(self, goal=goal).requirements()
 
     def _pure_is_least(self) -> bool:
         """Return whether at order 1 no scale 1e-4 below that of pure DP, Delta_1/eps, can keep an approximate goal.
 
         With probability 2^-r or more all r coordinates' noises are on the side where the loss is Delta_1/b, so delta is
-        at least 2^-r (1 - e^(eps - Delta_1/b)), which falls as b grows. The corner is then not worth its convolution.
+        at least 2^-r (1 - e^(eps - Delta_1/b)), which falls as b grows. A convolution is then not worth its time.
         """
+        if self.order != 1.0 or self.is_single or self.sensitivity.kind == "norm":
+            return False
         least = -math.expm1(-LEAST_GAIN * self.goal.epsilon) * 0.5**self.sensitivity.moving
         return least > self.goal.delta
 
-    def _laplace(self) -> Requirement:
-        note = None
+    def _require_bounded(self) -> None:
+        """Refuse goals and bounds of which nothing is proved for noise that is kept in bounds."""
         if self.goal.delta > 0.0:
-            note = (
-                "upper bound: at order 1 this is the scale of pure DP, which is more than the goal asks for; with "
-                "several moving coordinates no smaller scale is known to be sound, or none is smaller by more than 1e-4"
-            )
-        elif not is_reached(self.sensitivity, 1.0, self.support):
-            note = NOT_REACHED.format("l_1")
-        return Requirement(LaplaceLoss(sensitivity=most_l1(self.sensitivity, self.support)), self.goal.epsilon, note)
-
-    def _shift(self) -> Requirement:
-        sensitivity = self.sensitivity
-        size = sensitivity.largest if sensitivity.moving == 1 else sensitivity.lp(2)
-        reached = sensitivity.moving == 1 or is_reached(sensitivity, 2.0, self.support)
-        return Requirement(self._delta_of(size), self.goal.delta, None if reached else NOT_REACHED.format("l_2"))
-
-    def _delta_of(self, size: float) -> Bound:
-        """Return the exact delta of one coordinate that moves by `size`, on the integers by its whole part."""
-        notion, epsilon = self.goal.notion, self.goal.epsilon
-        if self.support == "integer":
-            return IntegerShiftDelta(notion=notion, sensitivity=max(int(size), 1), epsilon=epsilon)  # type: ignore[arg-type]
-        return ShiftDelta(notion=notion, sensitivity=size, epsilon=epsilon)  # type: ignore[arg-type]
-
-    def _l1_norm(self) -> Requirement:
-        """Return the delta of one coordinate that moves by the l_1 norm of the whole move."""
-        bound = self._delta_of(most_l1(self.sensitivity, self.support))
-        note = None
-        if self.sensitivity.kind != "norm" or not is_reached(self.sensitivity, 1.0, self.support) or not self._alone():
-            note = (
-                "upper bound: the move is taken as one of a single coordinate by its l_1 norm, and no change is known "
-                "that is as easy to detect"
-            )
-        return Requirement(bound, self.goal.delta, note)
-
-    def _alone(self) -> bool:
-        """Return whether one coordinate alone can move by the whole l_1 norm."""
-        joint = self.sensitivity.joint
-        return joint is not None and joint[0] == 1.0 and self.sensitivity.sizes[0] == joint[1]
-
-    def _integer_gaussian(self) -> Requirement:
-        bound = IntegerGaussianDelta(
-            sensitivity=self.sensitivity.lp(2), dimension=self.sensitivity.moving, epsilon=self.goal.epsilon
-        )
-        note = (
-            "upper bound: only the l_2 norm of the change is used, by comparison with continuous Gaussian noise; where "
-            "the norm is many steps, the scale is larger than the least by a fraction of a percent"
-        )
-        return Requirement(bound, self.goal.delta, note)
-
-    def _corner(self) -> Requirement:
-        _require_few(self.sensitivity)
-        return Requirement(CornerDelta(corner=self.sensitivity.corner, epsilon=self.goal.epsilon), self.goal.delta)
-
-    def _absolute_sum(self) -> Requirement:
-        _require_few(self.sensitivity)
-        bound = AbsoluteSumDelta(
-            corner=self.sensitivity.corner,
-            epsilon=self.goal.epsilon,
-            joint=None if self.sensitivity.joint is None else self.sensitivity.lp(self.order),
-        )
-        note = (
-            "upper bound: for probabilistic DP with several moving coordinates the worst direction is not known, so "
-            "this is the paper's bound, not the least scale"
-        )
-        return Requirement(bound, self.goal.delta, note)
-
-    def _radial(self) -> Requirement:
-        bound = RadialDelta(
-            sensitivity=self.sensitivity.lp(self.order), dimension=self.sensitivity.moving, epsilon=self.goal.epsilon
-        )
-        note = (
-            f"upper bound: with only an l_p norm of the change the worst direction at order {self.order:.12g} is not "
-            "known, so this is the direction-free bound; per-coordinate sensitivities give a smaller scale"
-        )
-        return Requirement(bound, self.goal.delta, note)
-
-    def _bounded(self, bounds: tuple[tuple[float, float], ...], bounding: Bounding) -> list[Requirement]:
-        """Return the bounds for noise kept in bounds: the exact loss, and with a joint norm the paper's Eqn b1 too."""
-        goal, sensitivity = self.goal, self.sensitivity
-        if goal.delta > 0.0:
             message = (
-                f"bounded noise is calibrated for pure DP, not for {goal}. Ask for PureDP({goal.epsilon!r}), which "
-                "implies it; or add unbounded noise for this goal and clip the result, which keeps approximate DP"
+                f"bounded noise is calibrated for pure DP, not for {self.goal}. Ask for PureDP({self.goal.epsilon!r}), "
+                "which implies it; or add unbounded noise for this goal and clip the result, which keeps approximate DP"
             )
             raise UnprovedError(message)
-        for low, high in bounds if self.support == "integer" else ():
+        for low, high in self.bounds or () if self.support == "integer" else ():
             if not (low.is_integer() and high.is_integer()):
                 raise ArgumentError("bounds", (low, high), "on the integers both ends must be whole numbers")
-        coordinates = paired(sensitivity, bounds)
-        note = None
-        if joint_binds(sensitivity):
-            note = "upper bound: the joint norm is not used, each coordinate is taken to move as far as it can alone"
-        found = [Requirement(BoundedLoss(coordinates=coordinates, moving=sensitivity.moving), goal.epsilon, note)]
-        if bounding == "truncated" and sensitivity.joint is not None:
-            joint = BoundedJointLoss(
-                coordinates=coordinates, moving=sensitivity.moving, joint=sensitivity.lp(self.order)
-            )
-            note = "upper bound: the paper's Eqn b1 for a joint norm, not the least scale"
-            found.append(Requirement(joint, goal.epsilon, note))
-        return found
 
 
 def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
@@ -371,18 +396,23 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
     CertificateError
         If the certificate is not about the question.
     """
-    shares = [
-        requirement.shares
-        for requirement in question.accepted()
-        if requirement.bound == certificate.bound.claim
-        and requirement.target == certificate.target
-        and (certificate.tight is None or requirement.note is None)
-    ]
-    if not shares:
+    claim = certificate.bound.claim
+    # A claim has one number of shares: that of a coordinate alone has another epsilon.
+    shares = next(
+        (
+            one.shares
+            for one in question.accepted()
+            if one.bound == claim
+            and one.target == certificate.target
+            and (certificate.tight is None or one.note is None)
+        ),
+        None,
+    )
+    if shares is None:
         message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
         raise CertificateError(message)
     goal, neighbours = question.goal, question.sensitivity.neighbours
-    if max(shares) > 1:
+    if shares > 1:
         # What is proved of one coordinate is a share of the goal.
         return goal.under(neighbours)
     if certificate.quantity == "epsilon":
@@ -408,16 +438,6 @@ def require_integers(sensitivity: Sensitivity) -> None:
                 size,
                 "on the integers it must be a whole number of at most 2^53; scale the query, or use support = 'real'",
             )
-
-
-def _require_few(sensitivity: Sensitivity) -> None:
-    if sensitivity.moving > MOST_MOVING:
-        raise ArgumentError(
-            "sensitivity",
-            str(sensitivity),
-            f"more than {MOST_MOVING:,} coordinates that move at once are not convolved; use order = 2 on the reals, "
-            "where the l_2 norm is enough, or order = 1 with a pure goal",
-        )
 
 
 def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) -> tuple[Coordinate, ...]:
@@ -458,16 +478,17 @@ def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) ->
     return tuple((width, size, copies * n) for (width, size), n in Counter(zip(widths, sizes, strict=True)).items())
 
 
+# In the order in which they are tried: of equal scales the first wins.
 BOUNDS: dict[str, type[Bound]] = {
     bound.name: bound
     for bound in (
-        LaplaceLoss,
-        ShiftDelta,
-        IntegerShiftDelta,
-        IntegerGaussianDelta,
         CornerDelta,
         AbsoluteSumDelta,
+        ShiftDelta,
+        IntegerShiftDelta,
         RadialDelta,
+        IntegerGaussianDelta,
+        LaplaceLoss,
         BoundedLoss,
         BoundedJointLoss,
     )

@@ -47,10 +47,8 @@ from ggdp.mechanisms.exponential_mechanism import SELECTION, UTILITY
 from ggdp.privacy import PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.bound import EXACT
-from ggdp.proofs.bounded import BoundedLoss
 from ggdp.proofs.certificate import Certificate, require_proved
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.several_coordinates import CornerDelta
 from ggdp.proofs.worst_case import Question
 from ggdp.releases.adjustments import Adjustment, clip, fit_total, normalise, project, round_values
 from ggdp.releases.error_law import ErrorLaw
@@ -366,7 +364,7 @@ def _noise(
         raise _ContradictionError(f"{where}.method is {steps.method!r}, but the certificate claims the least scale")
     found = [one for one in question.accepted() if one.bound == certificate.bound.claim]
     notes = [() if one.note is None else (one.note,) for one in found]
-    if grid is not None and query.ideal.joint is not None and isinstance(certificate.bound, CornerDelta | BoundedLoss):
+    if grid is not None and query.ideal.joint is not None and certificate.bound.ignores_joint:
         notes = [(*one, GRID_NOTE) for one in notes]
     # A scale of the paper has the note of the way by which it was proved.
     note = tuple(plain["notes"]) if tuple(plain["notes"]) in notes and steps.method != "tight" else notes[0]
@@ -419,15 +417,14 @@ def _bounds_in_steps(
     """Return bounds in steps; of cells that are left of more, the least widths of the certificate that hold them."""
     if query.kind == "cells" or len(bounds) in (1, len(query.sizes)):
         return bounds_in_steps(grid, bounds, query.sizes)
-    widths = sorted(width for width, _, _ in certificate.bound.coordinates)  # type: ignore[attr-defined]
+    widths = sorted(width for width, _, _ in certificate.bound.known_bounds)
     found = bounds_in_steps(grid, bounds, (1.0,))
     return tuple((low, low + next((one for one in widths if one >= high - low), high - low)) for low, high in found)
 
 
 def _all_bounds(certificate: Certificate) -> tuple[tuple[float, float], ...]:
     """Return bounds as wide as those of all coordinates of a certificate, where some cells were dropped."""
-    coordinates = certificate.bound.coordinates  # type: ignore[attr-defined]
-    return tuple(_copies(((0.0, width), count) for width, _, count in coordinates))
+    return tuple(_copies(((0.0, width), count) for width, _, count in certificate.bound.known_bounds))
 
 
 def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid | None) -> Iterator[_Query]:
@@ -489,10 +486,9 @@ def _number(text: str) -> float:
 def _known_sizes(certificate: Certificate, losses: Sequence[Mapping[str, Any]], moving: int) -> list[float]:
     """Return the whole sizes of coordinates that a certificate is about, then those of losses."""
     bound = certificate.bound
-    found = [size for size, _ in getattr(bound, "corner", ())]
-    found += [size for _, size, _ in getattr(bound, "coordinates", ())]
-    whole = float(getattr(bound, "sensitivity", 0.0))
-    found += [whole / moving, whole, *(float(loss["size"]) for loss in losses if loss["kind"] == "noise")]
+    found = [size for size, _ in bound.known_sizes]
+    found += [part for norm in bound.known_norms for part in (norm / moving, norm)]
+    found += [float(loss["size"]) for loss in losses if loss["kind"] == "noise"]
     return [size for size in found if size.is_integer()]
 
 
@@ -509,8 +505,8 @@ def _sizes_beyond(
 ) -> list[float]:
     """Return the sizes of a box that words do not show, which are in the certificate or in the losses."""
     bound = certificate.bound
-    if coordinates := getattr(bound, "coordinates", ()):
-        left = _copies(((width, size), count) for width, size, count in coordinates)
+    if bound.known_bounds:
+        left = _copies(((width, size), count) for width, size, count in bound.known_bounds)
         found: list[float] = []
         pairs = manifest["mechanism"]["bounds"]
         for low, high in pairs * len(left) if len(pairs) == 1 else pairs:
@@ -522,11 +518,11 @@ def _sizes_beyond(
             left.remove(fits)
             found.append(fits[1])
         return found[len(shown) :]
-    corner = getattr(bound, "corner", None) or [
+    sizes = bound.known_sizes or [
         (float(loss["size"]), loss["count"]) for loss in manifest["losses"] if loss["kind"] == "noise"
     ]
     rest = Counter[float]()
-    for size, count in corner:
+    for size, count in sizes:
         rest[size] += min(count, _MOST_SHOWN)
     return sorted((rest - Counter(shown)).elements(), reverse=True)
 
@@ -542,16 +538,13 @@ def _joint_steps(ideal: Sensitivity, bound: float, grid: Grid | None) -> float:
 
 def _joints(certificate: Certificate, query: Sensitivity, joint: float) -> Iterator[float]:
     """Return joint norms near that of a query from which the number of a certificate follows."""
-    for name in ("sensitivity", "joint"):
-        proved = getattr(certificate.bound, name, None)
-        if proved is None:
-            continue
-        yield float(proved)
+    for proved in certificate.bound.known_norms:
+        yield proved
         for order in (1.0, 2.0, certificate.law.order):
-            near = joint * (float(proved) / query.lp(order))
+            near = joint * (proved / query.lp(order))
             yield near
             # The norm was rounded up, and on the integers down to a whole number.
-            yield joint * ((float(proved) + 0.5) / query.lp(order))
+            yield joint * ((proved + 0.5) / query.lp(order))
             above = below = near
             for _ in range(_ROUNDED):
                 above, below = math.nextafter(above, math.inf), math.nextafter(below, 0.0)
