@@ -21,7 +21,7 @@ import typer
 from ggdp import _validate
 from ggdp._records import Flag, options
 from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, name_in_python
-from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP
+from ggdp.privacy import Neighbours, Notion
 from ggdp.tables.request import (
     AUTO,
     CheckArguments,
@@ -29,13 +29,13 @@ from ggdp.tables.request import (
     ReleaseArguments,
     TableRequest,
     TextOptions,
+    goal_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ggdp.domain.table_domain import Domain
-    from ggdp.privacy import Guarantee
     from ggdp.tables.statistics import Statistic
 
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
@@ -155,18 +155,6 @@ def marginals_of(by: Sequence[str]) -> list[list[str]]:
             said = Message("has an empty name; write columns without spaces between them: {by} a,b")
             raise ArgumentError("by", text, said)
     return found
-
-
-def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
-    """Return the goal that flags describe."""
-    notion = notion or ("pure" if delta is None else "approximate")
-    if notion == "pure":
-        if delta:
-            raise ArgumentError("delta", delta, "a pure goal has no delta; leave it out or choose another notion")
-        return PureDP(epsilon)
-    if delta is None:
-        raise ArgumentError("delta", delta, f"is required for {notion} DP")
-    return ProbabilisticDP(epsilon, delta) if notion == "probabilistic" else ApproxDP(epsilon, delta)
 
 
 def _order(given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the request says what it may be

@@ -22,12 +22,12 @@ from ggdp.cli.flags import (
     Epsilon,
     NeighboursFlag,
     NotionFlag,
-    goal_of,
     numbers_of,
 )
 from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import Neighbours, Sensitivity
+from ggdp.tables.request import goal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

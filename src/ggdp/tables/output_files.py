@@ -84,6 +84,11 @@ def numbered(file: Path, tables: int) -> tuple[Path, ...]:
     return tuple(file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, tables + 1))
 
 
+def unnumbered(file: Path, tables: int) -> Path:
+    """Return the file that `numbered` was given, from the first that it returned."""
+    return file if tables == 1 else file.with_name(f"{file.stem.removesuffix('-1')}{file.suffix}")
+
+
 def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bool) -> tuple[Path, ...]:
     """Return the files of a release, or raise if they cannot be written. Called before any data are read.
 

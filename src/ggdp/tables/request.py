@@ -30,6 +30,7 @@ that comes add to a cell, both in [0, R], the count changes by |f - g| <= R, in 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from difflib import get_close_matches
 from functools import cached_property
@@ -111,6 +112,18 @@ def _goal(goal: Guarantee) -> Guarantee:
     if not isinstance(goal, PureDP | ProbabilisticDP | ApproxDP):
         raise ArgumentTypeError("goal", goal, "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6)")
     return goal
+
+
+def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
+    """Return the goal of an epsilon and a delta: pure DP without a delta and approximate DP with one, by default."""
+    notion = notion or ("pure" if delta is None else "approximate")
+    if notion == "pure":
+        if delta:
+            raise ArgumentError("delta", delta, "a pure goal has no delta; leave it out or choose another notion")
+        return PureDP(epsilon)
+    if delta is None:
+        raise ArgumentError("delta", delta, f"is required for {notion} DP")
+    return ProbabilisticDP(epsilon, delta) if notion == "probabilistic" else ApproxDP(epsilon, delta)
 
 
 def _domain(domain: Domain | Mapping[str, Any] | str | Path | None) -> Domain:
@@ -628,8 +641,26 @@ class TableRequest(TableOptions):
         formulas = formula_warning({column.name: column for domain in self.domains for column in domain}.values())
         return tuple(found) if formulas is None else (*found, formulas)
 
+    @property
+    def dates(self) -> list[str]:
+        """The columns in use whose levels are dates, which JSON writes as text."""
+        return [column.name for column in self.domain if column.name in self.columns and column.kind == "date"]
+
     def _within_sizes(self, most: int) -> tuple[int, ...]:
         return tuple(most if size is None else min(most, size) for size in self.sizes)
+
+    def to_toml(self) -> str:
+        """Return the request as the text of a TOML file, which `from_toml` reads."""
+        from ggdp.tables.request_files import request_as_toml
+
+        return request_as_toml(self)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> TableRequest:
+        """Return the request of a TOML file (`ggdp.tables.request_files`)."""
+        from ggdp.tables.request_files import read_request
+
+        return read_request(path, cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, ready for JSON, with the columns of the domain that are used."""
@@ -681,7 +712,8 @@ class TableRequest(TableOptions):
             **{name: value for name, value in plain.items() if name not in ("impossible", "text")}
             | {
                 "by": None if plain["by"] == [[]] else plain["by"],
-                "goal": guarantee_from(plain["goal"]),
+                # Its neighbours are those of the request.
+                "goal": replace(guarantee_from(plain["goal"]), neighbours=None),
                 "domain": Domain(columns, patterns),
                 "statistics": tuple(map(statistic_from, plain["statistics"])),
             }

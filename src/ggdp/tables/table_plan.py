@@ -11,6 +11,7 @@ A release is a plan that is run, and nothing else: all that can be decided witho
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -34,6 +35,7 @@ from ggdp.releases.release_manifest import Described, statement_of
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.output_files import (
+    MANIFEST,
     digests,
     files_of,
     picture_files,
@@ -42,6 +44,7 @@ from ggdp.tables.output_files import (
     require_pictures,
     require_writable,
     targets,
+    unnumbered,
 )
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.margins import SIZES, count_half_width, half_width_rows, half_widths, split_described
@@ -60,7 +63,7 @@ from ggdp.tables.thresholds import (
 from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -365,7 +368,36 @@ class TablePlan:
             "sensitivity": str(self.mechanism.sensitivity),
             "warnings": list(self.request.warnings),
             "files": [str(file) for file in self.files],
+            # What JSON cannot tell: which texts are dates.
+            **({"dates": dates} if (dates := self.request.dates) else {}),
         }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> TablePlan:
+        """Return the plan that `to_dict` described; it is planned again, and must be the same.
+
+        Examples
+        --------
+        >>> import ggdp
+        >>> plan = ggdp.plan_table(by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
+        >>> TablePlan.from_dict(plan.to_dict()) == plan
+        True
+        """
+        request = TableRequest.from_dict(plain["request"], plain.get("dates", ()))
+        tables = len(request.by)
+        manifest = next((place for place, file in enumerate(plain["files"]) if file.endswith(MANIFEST)), None)
+        first = None if manifest is None else Path(plain["files"][0])
+        drawn = plain["files"][0 if manifest is None else manifest + 1 :]
+        found = plan_request(
+            request,
+            out=None if first is None else unnumbered(first, tables),
+            plot=unnumbered(Path(drawn[0]), tables) if drawn else None,
+        )
+        again = json.loads(json.dumps(found.to_dict()))
+        for name, value in json.loads(json.dumps(dict(plain))).items():
+            if again.get(name) != value:
+                raise ArgumentError("plain", name, "is not what this request is planned with now; plan it again")
+        return found
 
     def __repr__(self) -> str:
         return as_text(self)
