@@ -16,11 +16,16 @@ HEAVY = (
     "sqlalchemy",
     "matplotlib",
     "ggdp.proofs",
-    "ggdp.tables",
+    "ggdp.domain",
+    "ggdp.ledger",
+    "ggdp.sources",
 )
+# Of the tables, only the fields of a request, which flags are made from.
+LIGHT = ("ggdp.tables.request", "ggdp.tables.spreadsheet_formulas")
 SCRIPT = f"""
 import atexit, sys
-atexit.register(lambda: print("loaded", *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr))
+is_heavy = lambda name: name in {HEAVY!r} or (name.startswith("ggdp.tables.") and name not in {LIGHT!r})
+atexit.register(lambda: print("loaded", *[name for name in sys.modules if is_heavy(name)], file=sys.stderr))
 sys.argv = ["ggdp"]
 from ggdp.cli import main
 main()
