@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ggdp.accounting.renyi import renyi_of_shift as renyi_of_law
-from ggdp.calibration.scale_for_absolute_losses import absolute_sum_layout, least_for_absolute_sum
+from ggdp.calibration.scale_for_absolute_losses import least_for_absolute_sum, plan_absolute_sum
 from ggdp.calibration.scale_for_bounds import least_for_bounded
 from ggdp.calibration.scale_for_one_coordinate import least_for_integer_shift
-from ggdp.calibration.scale_for_several_coordinates import laid_out, least_for_corner, least_for_radial
+from ggdp.calibration.scale_for_several_coordinates import least_for_corner, least_for_radial, with_layout
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.bounded import BoundedLoss
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
@@ -41,21 +41,21 @@ def delta_of_radial(*, order, scale, **parameters):
 def delta_of_corner(*, order, scale, support, **parameters):
     """Bound the delta of a corner, on the grid that a search would choose."""
     law = NoiseLaw(order=order, scale=scale, support=support)
-    bound, bits = laid_out(CornerDelta(**parameters), law)
+    bound, bits = with_layout(CornerDelta(**parameters), law)
     return bound.at_precision(law, bits)
 
 
 def least_delta_of_corner(*, order, scale, support, **parameters):
     """Bound the delta of a corner from below, on the grid that a search would choose."""
     law = NoiseLaw(order=order, scale=scale, support=support)
-    bound, bits = laid_out(CornerDelta(**parameters), law)
+    bound, bits = with_layout(CornerDelta(**parameters), law)
     return bound.lower(law, bits)
 
 
 def delta_of_absolute_sum(*, order, scale, support, **parameters):
     """Bound the delta of the paper's sum, on the grid that a search would choose."""
     law, bound = NoiseLaw(order=order, scale=scale, support=support), AbsoluteSumDelta(**parameters)
-    planned = absolute_sum_layout(bound, law) if order > 1 else None
+    planned = plan_absolute_sum(bound, law) if order > 1 else None
     if planned is None:
         return bound.at_precision(law, 0)
     return replace(bound, layout=planned.layout).at_precision(law, planned.precision)

@@ -10,24 +10,15 @@ from collections.abc import Iterable
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 
-def _one(named: dict[str, object]) -> tuple[str, object]:
+def finite(**named: object) -> float:
+    """Return the one argument as a finite float."""
     ((name, value),) = named.items()
-    return name, value
-
-
-def _real(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(name, value, "must be a real number")
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         raise ArgumentError(name, value, "does not fit in a 64-bit float") from None
-
-
-def finite(**named: object) -> float:
-    """Return the one argument as a finite float."""
-    name, value = _one(named)
-    number = _real(name, value)
     if not math.isfinite(number):
         raise ArgumentError(name, value, "must be finite")
     return number
@@ -35,7 +26,7 @@ def finite(**named: object) -> float:
 
 def positive(**named: object) -> float:
     """Return the one argument as a finite float above 0."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     number = finite(**named)
     if number <= 0.0:
         raise ArgumentError(name, value, "must be greater than 0")
@@ -48,7 +39,7 @@ def covering(**named: object) -> float:
     A fraction, a large integer or a number of more than 64 bits may lie above its nearest float; a sensitivity must
     not be rounded down.
     """
-    _, value = _one(named)
+    ((_, value),) = named.items()
     number = positive(**named)
     if number < value:  # type: ignore[operator]  # compared exactly: `positive` has seen that it is a real number
         return finite(**{name: math.nextafter(number, math.inf) for name in named})
@@ -57,7 +48,7 @@ def covering(**named: object) -> float:
 
 def probability(**named: object) -> float:
     """Return the one argument as a float in [0, 1)."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     number = finite(**named)
     if not 0.0 <= number < 1.0:
         raise ArgumentError(name, value, "must be at least 0 and below 1")
@@ -66,7 +57,7 @@ def probability(**named: object) -> float:
 
 def order(**named: object) -> float:
     """Return the one argument as an order of generalized Gaussian noise, a finite float of at least 1."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     number = finite(**named)
     if number < 1.0:
         raise ArgumentError(
@@ -79,7 +70,7 @@ def order(**named: object) -> float:
 
 def integer(*, at_least: int, at_most: int | None = None, **named: object) -> int:
     """Return the one argument as an integer that is not below `at_least`, nor above `at_most`."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(name, value, "must be an integer")
     if value < at_least:
@@ -91,7 +82,7 @@ def integer(*, at_least: int, at_most: int | None = None, **named: object) -> in
 
 def boolean(**named: object) -> bool:
     """Return the one argument if it is True or False."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     if not isinstance(value, bool):
         raise ArgumentTypeError(name, value, "must be True or False")
     return value
@@ -99,7 +90,7 @@ def boolean(**named: object) -> bool:
 
 def choice(*, among: tuple[str, ...], **named: object) -> str:
     """Return the one argument if it is one of the words `among`."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     if not isinstance(value, str) or value not in among:
         refusal = ArgumentError if isinstance(value, str) else ArgumentTypeError
         raise refusal(name, value, "must be one of " + ", ".join(repr(word) for word in among))
@@ -108,7 +99,7 @@ def choice(*, among: tuple[str, ...], **named: object) -> str:
 
 def words(**named: object) -> str:
     """Return the one argument as text that is not blank and that any file or database can hold."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     if not isinstance(value, str) or not value.strip():
         raise ArgumentTypeError(name, value, "must be text that is not blank")
     # Control characters, a null one among them, and halves of a character.
@@ -119,7 +110,7 @@ def words(**named: object) -> str:
 
 def non_empty(**named: object) -> tuple[object, ...]:
     """Return the one argument, an iterable of at least one item, as a tuple."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ArgumentTypeError(name, value, "must be a sequence")
     try:
@@ -134,7 +125,7 @@ def non_empty(**named: object) -> tuple[object, ...]:
 
 def interval(**named: object) -> tuple[float, float]:
     """Return the one argument as a pair of finite floats, the lower end first and below the upper."""
-    name, value = _one(named)
+    ((name, value),) = named.items()
     ends = non_empty(**named)
     if len(ends) != 2:
         raise ArgumentError(name, value, "must be a pair (lower, upper)")

@@ -26,7 +26,7 @@ def test_the_smallest_delta_has_an_epsilon(order, support):
 
 
 def test_a_search_whose_excesses_underflow_still_halves_its_bracket():
-    root = passing_end(lambda x: math.ulp(0.0) if x < 1.25 else 0.0, failing=0.0, passing=8.0, tolerance=1e-12)
+    root = passing_end(lambda x: math.ulp(0.0) if x < 1.25 else 0.0, 0.0, 8.0, tolerance=1e-12)
     assert 1.25 <= root <= 1.25 * (1 + 1e-12)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cases import covering, some
 from tests.flat import delta_of_corner, delta_of_shift, least_delta_of_corner
 
-from ggdp.calibration.scale_for_several_coordinates import laid_out
+from ggdp.calibration.scale_for_several_coordinates import with_layout
 from ggdp.errors import ArgumentError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.several_coordinates import CornerDelta
@@ -123,13 +123,13 @@ def test_any_layout_gives_an_upper_bound() -> None:
     # A layout for another epsilon is a bad one, and still proves no more than is true.
     exact, law, corner = gaussian(math.sqrt(5.0), 6.0, 1.0), NoiseLaw(order=2, scale=6.0), ((1.0, 5),)
     for epsilon in (0.3, 2.0):
-        bad, _ = laid_out(CornerDelta(corner=corner, epsilon=epsilon), law)
+        bad, _ = with_layout(CornerDelta(corner=corner, epsilon=epsilon), law)
         bound = CornerDelta(corner=corner, epsilon=1.0, layout=bad.layout)
         assert bound.lower(law, 128) <= exact <= bound.at_precision(law, 128).upper
 
 
 def test_a_layout_with_fewer_grids_than_sizes_is_refused() -> None:
-    laid, _ = laid_out(CornerDelta(corner=((1.0, 2),), epsilon=1.0), NoiseLaw(order=2, scale=5.0))
+    laid, _ = with_layout(CornerDelta(corner=((1.0, 2),), epsilon=1.0), NoiseLaw(order=2, scale=5.0))
     with pytest.raises(ArgumentError, match="a grid for each of the 2 sizes"):
         CornerDelta(corner=((1.0, 2), (0.5, 1)), epsilon=1.0, layout=laid.layout)
 
@@ -137,7 +137,7 @@ def test_a_layout_with_fewer_grids_than_sizes_is_refused() -> None:
 @pytest.mark.parametrize("bits", [64, 96, 192, 400])
 def test_every_precision_gives_an_upper_bound(bits: int) -> None:
     law, corner = NoiseLaw(order=2, scale=6.0), ((1.0, 5),)
-    bound, _ = laid_out(CornerDelta(corner=corner, epsilon=1.0), law)
+    bound, _ = with_layout(CornerDelta(corner=corner, epsilon=1.0), law)
     assert gaussian(math.sqrt(5.0), 6.0, 1.0) <= bound.at_precision(law, bits).upper
 
 

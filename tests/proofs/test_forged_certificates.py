@@ -10,8 +10,8 @@ import flint
 import pytest
 
 import ggdp
-from ggdp.calibration.scale_for_absolute_losses import absolute_sum_layout
-from ggdp.calibration.scale_for_several_coordinates import laid_out
+from ggdp.calibration.scale_for_absolute_losses import plan_absolute_sum
+from ggdp.calibration.scale_for_several_coordinates import with_layout
 from ggdp.errors import CertificateError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.bound import Enclosure
@@ -29,13 +29,13 @@ def law(order, scale, support="real", bounding=None):
 
 def corner(noise, **parameters):
     """A corner with the layout that a search would choose."""
-    return laid_out(CornerDelta(**parameters), noise)[0]
+    return with_layout(CornerDelta(**parameters), noise)[0]
 
 
 def absolute_sum(noise, **parameters):
     """A sum with the layout that a search would choose."""
     bound = AbsoluteSumDelta(**parameters)
-    return dataclasses.replace(bound, layout=absolute_sum_layout(bound, noise).layout)
+    return dataclasses.replace(bound, layout=plan_absolute_sum(bound, noise).layout)
 
 
 LAPLACE, WIDE = law(1.0, 1.0), law(3.0, 4.0)

@@ -14,7 +14,7 @@ from flint import arb, ctx
 from ggdp._balls import lower_float, upper_float
 from ggdp.accounting.fourier_totals import laid_sum
 from ggdp.accounting.totals import planned_sum
-from ggdp.calibration.loss_grids import planned_total, samples_of
+from ggdp.calibration.loss_grids import plan_total, sample_losses
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
@@ -53,7 +53,7 @@ def exact_delta(epsilon: float) -> mpmath.mpf:
 
 
 def layout_for(losses: list[CountedLoss], epsilon: float) -> SumLayout:
-    samples = samples_of([(counted.loss, counted.count) for counted in losses])
+    samples = sample_losses([(counted.loss, counted.count) for counted in losses])
     assert samples is not None
     found = planned_sum(losses, samples, epsilon)
     assert found is not None
@@ -76,9 +76,9 @@ def test_the_exact_delta_lies_between_bounds_that_are_close(epsilon: float) -> N
 def added_one_by_one(losses: list[CountedLoss], epsilon: float) -> tuple[float, float]:
     """Bounds of delta by a sum of losses that are laid one by one."""
     pairs = [(counted.loss, counted.count) for counted in losses]
-    samples = samples_of(pairs)
+    samples = sample_losses(pairs)
     assert samples is not None
-    plan = planned_total(pairs, samples, epsilon, finer=0.3)
+    plan = plan_total(pairs, samples, epsilon, finer=0.3)
     total = total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
     lower = max(lower_float(delta_below(total, arb(epsilon), s)) for s in smoothings(total))
     return max(lower, 0.0), upper_float(delta_above(total, arb(epsilon)))
@@ -246,7 +246,7 @@ def test_the_weights_are_exact_up_to_their_excess() -> None:
 
 def test_a_sum_of_atoms_alone_has_no_plan() -> None:
     losses = [noise(1.0, 30.0, 1000), CountedLoss(ResponseLoss(0.1, 0.0), 1000)]
-    samples = samples_of([(counted.loss, counted.count) for counted in losses])
+    samples = sample_losses([(counted.loss, counted.count) for counted in losses])
     assert samples is not None
     assert planned_sum(losses, samples, 1.0) is None
 

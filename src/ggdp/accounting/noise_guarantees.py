@@ -23,7 +23,7 @@ from ggdp.accounting.profile import (
 )
 from ggdp.accounting.renyi import concentrated_between, renyi_between, renyi_of_pure
 from ggdp.calibration.calibration import Calibration, calibration_of
-from ggdp.calibration.scale_for_several_coordinates import corner_excess, laid_out
+from ggdp.calibration.scale_for_several_coordinates import corner_excess, with_layout
 from ggdp.calibration.search import Proposal, passing_end
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
@@ -48,7 +48,7 @@ SMALLEST = math.ulp(0.0)
 
 def delta_between(noisy: NoisyQuery, epsilon: float) -> Between:
     """Return two floats with delta(epsilon) between them, for any finite epsilon."""
-    return lower_delta(noisy, epsilon, laid_out), upper_delta(noisy, epsilon, laid_out)
+    return lower_delta(noisy, epsilon, with_layout), upper_delta(noisy, epsilon, with_layout)
 
 
 def epsilon_above(noisy: NoisyQuery, delta: float, *, guess: float = 1.0) -> float:
@@ -59,7 +59,7 @@ def epsilon_above(noisy: NoisyQuery, delta: float, *, guess: float = 1.0) -> flo
     several = next((change for change in noisy.case.dominating_at_every_order if not change.is_single), None)
     if not noisy.is_exact and several is not None:
         guess = _estimate(noisy, several, delta, guess)
-    return _crossing(lambda eps: upper_delta(noisy, eps, laid_out), delta, guess, tolerance)[1]
+    return _crossing(lambda eps: upper_delta(noisy, eps, with_layout), delta, guess, tolerance)[1]
 
 
 def _estimate(noisy: NoisyQuery, several: Change, delta: float, guess: float) -> float:
@@ -91,7 +91,7 @@ def epsilon_between(noisy: NoisyQuery, delta: float, *, guess: float = 1.0) -> B
     tolerance = EXACT_TOLERANCE if noisy.is_exact else GRID_TOLERANCE
     upper = epsilon_above(noisy, delta, guess=guess)
     near = upper if 0.0 < upper < math.inf else guess
-    lower, _ = _crossing(lambda eps: lower_delta(noisy, eps, laid_out), delta, near, tolerance)
+    lower, _ = _crossing(lambda eps: lower_delta(noisy, eps, with_layout), delta, near, tolerance)
     return min(lower, upper), upper
 
 
@@ -120,7 +120,7 @@ def _crossing(delta_at: Callable[[float], float], delta: float, guess: float, to
             if below < LEAST_EPSILON:
                 return (failed, below) if excess(0.0) > 0.0 else (0.0, 0.0)
         failing = below
-    passing = passing_end(excess, failing=failing, passing=passing, tolerance=tolerance, resolution=1e-15)
+    passing = passing_end(excess, failing, passing, tolerance=tolerance, resolution=1e-15)
     return failed, passing
 
 
@@ -230,7 +230,7 @@ def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float)
         if bound.layout_type is None:
             proposal = Proposal(bound, law, bound.enclose(law))
         else:
-            laid, bits = laid_out(bound, law)  # type: ignore[arg-type]
+            laid, bits = with_layout(bound, law)  # type: ignore[arg-type]
             proposal = Proposal(laid, law, laid.at_precision(law, bits))
         if proposal.bound.stated(proposal.found, requirement.target) is not None:
             return calibration_of(question, requirement, proposal, method="tight")

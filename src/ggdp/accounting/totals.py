@@ -28,8 +28,8 @@ from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.accounting.exact_totals import enumerated_between, largest_sum, left_to_finite, shift_between, with_infinite
 from ggdp.accounting.fourier_totals import high_frequencies, is_smooth, laid_sum
 from ggdp.accounting.profile import delta_of_pure
-from ggdp.calibration.loss_grids import PER_SPREAD, planned_total, saddle_tilt, samples_of, spread_out
-from ggdp.calibration.loss_samples import log_delta, log_moments, merged, saddle, summed
+from ggdp.calibration.loss_grids import PER_SPREAD, plan_total, saddle_tilt, sample_losses, spread_tilt
+from ggdp.calibration.loss_samples import log_delta, log_moments, merge_losses, saddle, total_cumulants
 from ggdp.calibration.search import passing_end
 from ggdp.errors import CertificateError, UnattainableError
 from ggdp.proofs.layouts import SumLayout
@@ -39,7 +39,7 @@ from ggdp.proofs.losses import MOST_ADDED, CoordinateLoss, CountedLoss, finite_l
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ggdp.calibration.loss_grids import PlannedTotal
+    from ggdp.calibration.loss_grids import TotalPlan
     from ggdp.calibration.loss_samples import Floats, Sample
     from ggdp.proofs.loss_distribution import LossDistribution
     from ggdp.proofs.losses import Loss
@@ -70,9 +70,9 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
     """Choose the grid for both bounds of delta at epsilon; None where the sum of the losses is not smooth enough."""
     if not any(is_smooth(counted.loss) for counted in losses):
         return None
-    theta = spread_out(samples, saddle_tilt(samples, epsilon))
+    theta = spread_tilt(samples, saddle_tilt(samples, epsilon))
     # Errors are the same on all knots: a tilt makes those far above epsilon small.
-    theta = _short(max(theta, 1.0 / math.sqrt(summed(samples, theta)[2])))
+    theta = _short(max(theta, 1.0 / math.sqrt(total_cumulants(samples, theta)[2])))
     moments = [_moments(sample, theta) for sample in samples]
     deviation = math.sqrt(sum(sample.count * moment[0] for sample, moment in zip(samples, moments, strict=True)))
     level, delta = float(log_moments(samples, np.array([theta]))[0]), log_delta(samples, theta, epsilon)
@@ -354,7 +354,7 @@ class TotalLoss:
     def _sampled(self) -> list[Sample]:
         """Return samples of the losses, made once."""
         if not self._samples:
-            found = samples_of([(counted.loss, counted.count) for counted in self.losses])
+            found = sample_losses([(counted.loss, counted.count) for counted in self.losses])
             if found is None:
                 message = "a loss of the total is beyond the floats: some noise is far too small for its sensitivity"
                 raise UnattainableError(message)
@@ -365,7 +365,7 @@ class TotalLoss:
         """Return the samples with fewer losses each where there are many, for estimates; made once."""
         if not self._fewer:
             most = max(MERGED // len(self.losses), LEAST_MERGED)
-            self._fewer.extend(merged(sample, most) for sample in self._sampled())
+            self._fewer.extend(merge_losses(sample, most) for sample in self._sampled())
         return self._fewer
 
     def _laid_at_once(self, epsilon: float) -> LossDistribution | None:
@@ -382,14 +382,14 @@ class TotalLoss:
         except (ArithmeticError, ValueError, CertificateError):
             return None
 
-    def _planned(self, epsilon: float, finer: float) -> PlannedTotal | None:
+    def _planned(self, epsilon: float, finer: float) -> TotalPlan | None:
         """Return a layout for an epsilon; None where no grid fits."""
         if not self._are_few():
             return None
         pairs = [(counted.loss, counted.count) for counted in self.losses]
         try:
             with np.errstate(all="ignore"):
-                return planned_total(pairs, self._sampled(), epsilon, finer=finer)
+                return plan_total(pairs, self._sampled(), epsilon, finer=finer)
         except (ArithmeticError, ValueError):
             # Losses that are almost certain, or beyond 1e-300 or 1e300.
             return None
@@ -483,7 +483,7 @@ def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, 
             high, low, stride = low, max(low * (1.0 - stride), 0.0), 8.0 * stride
             if low == 0.0 and excess(0.0) <= 0.0:
                 return 0.0
-    end = passing_end(excess, failing=low, passing=high, tolerance=TOLERANCE, resolution=1e-13)
+    end = passing_end(excess, low, high, tolerance=TOLERANCE, resolution=1e-13)
     if passing:
         return end
     # The bound is above delta a little below the crossing.

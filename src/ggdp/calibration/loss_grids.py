@@ -1,22 +1,16 @@
-"""Where a sum of losses is laid, chosen in floats. Nothing here is trusted.
+"""Where losses are discretized, chosen in floats, and delta estimated on such grids. Nothing here is trusted.
 
 ===========  ====================================================================================
 theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.loss_samples`
 V            variance of the tilted sum
 W            spread of all splits, the sum of gap^2 / 8: it adds about 2 W to V, and upper and lower
              bound are about 6 theta (1 + theta) W apart, relative to delta
+h            step of an estimate's grid; it adds about h^2/6 to the variance of each coordinate
 ===========  ====================================================================================
 
-Which grid and window an estimate of a corner's delta should use. Nothing here is trusted.
-
-===========  ====================================================================================
-theta        the tilt of the losses' cumulants, see `ggdp.calibration.loss_samples`
-h            step of the loss grid; a step of h adds about h^2/6 to the variance of each coordinate
-===========  ====================================================================================
-
-The delta of a corner in floats, by a convolution that is tilted so that small deltas keep digits.
-
-Nothing here is trusted in a proof; it makes the search for a scale fast.
+`plan_total` and `plan_upper` choose the grids of a proof, whose bounds are to be close to each other or to delta.
+`estimate_delta` chooses a coarser one and convolves on it in floats, tilted so that small deltas keep their digits: it
+makes the search for a scale fast.
 """
 
 from __future__ import annotations
@@ -28,21 +22,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ggdp._work import spend
 from ggdp.calibration.loss_samples import (
     FAR,
     SMALL_SCALE,
     Sample,
-    clipped_at,
+    clip_losses,
     crossings,
     ends_of,
     integer_tails_estimate,
     log_delta,
     log_moments,
     loss_estimates,
+    normalize,
     saddle,
     sample_of,
-    summed,
     survival_estimate,
+    total_cumulants,
 )
 from ggdp.proofs.layouts import MOST_KNOTS, LossLayout, Window
 from ggdp.proofs.losses import LaidLoss, ResponseLoss
@@ -57,7 +53,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.noise_law import NoiseLaw
     from ggdp.proofs.several_coordinates import Corner
 
-
 # Relative distance of the upper from the lower bound of delta that is aimed at.
 DISTANCE = 2.2e-5
 # Distance over theta (1 + theta) W.
@@ -66,8 +61,8 @@ PER_SPREAD = 6.0
 FAR_ABOVE = 10.0
 # The largest spread relative to the variance, where no loss near epsilon shows how much there may be.
 COARSEST = 1e-5
-# Few losses are laid on steps as fine as this, at which accountants that round losses up are at their best; with so
-# many knots at most. Atoms alone are laid in less time than densities.
+# Few losses get steps as fine as this, at which accountants that round losses up are at their best; with so many knots
+# at most. Atoms alone are discretized in less time than densities.
 FINE, MOST_FINE = 5e-5, 1 << 17
 FINE_ATOMS, MOST_FINE_ATOMS = 3.5e-5, 3 << 17
 # The part of the spread that single losses may have; the rest is that of coarser grids for sums.
@@ -93,9 +88,37 @@ MOST_UNITS = 4096
 # How much finer than wanted a grid may be for the sake of a common unit, as a power of two; how much steps may differ.
 FINER, FARTHEST = 3, 60
 
+# Of estimates: added variance relative to that of the sum; delta then rises by about 1e-4 of itself.
+ADDED_VARIANCE = 6e-5
+# How much more of it a rough grid adds; the scale is then about 1e-4 larger, at every order alike.
+ROUGHER = 5.0
+LARGEST_STEP = 0.02
+# What is cut off at the ends of a grid, relative to delta.
+NEGLIGIBLE = math.log(1e-8)
+# A transform of more knots takes long.
+MOST_ESTIMATE_KNOTS = 1 << 15
+# Up to so many coordinates the grid is finer: the transform is short.
+FEW_COORDINATES = 16
+# On the integers, below this scale, single losses carry much mass.
+LUMPY_SCALE, LUMPY_STEP = 200.0, 2e-4
+# Knots far from 0 lie apart by a 150th of their loss where a grid is sparse.
+SPARSENESS = 150
+# From so many coordinates of one size on, blocks of them are added first.
+STAGED = 1 << 14
+# Tilts of Chernoff bounds that are tried, in units of the spread of the sum.
+TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0])
+# Up to so many coordinates a far tail is made by few of them.
+TAILED = 100
+# A loss that is a level but for its rounding is not above it.
+ROUNDING = 1e-14
+# How many knots on either side of epsilon show the density.
+NEAR = 8
+# Units of work of an estimate: for each size, and for each point.
+GRID, POINT = 800, 0.15
+
 
 @dataclass(frozen=True, slots=True)
-class PlannedTotal:
+class TotalPlan:
     """A layout for the sum of all losses."""
 
     parts: tuple[LaidLoss, ...]
@@ -104,71 +127,65 @@ class PlannedTotal:
     points: int
 
 
-def samples_of(losses: Sequence[tuple[Loss, int]]) -> list[Sample] | None:
+def sample_losses(losses: Sequence[tuple[Loss, int]]) -> list[Sample] | None:
     """Return a sample of each loss; None where a loss is beyond the floats."""
-    samples = [_sample(loss, count) for loss, count in losses]
-    found = [sample for sample in samples if sample is not None]
-    return found if len(found) == len(samples) else None
+    found: list[Sample] = []
+    for loss, count in losses:
+        if isinstance(loss, ResponseLoss):
+            truth = -math.log1p(math.exp(-loss.epsilon))
+            masses = np.array([truth - loss.epsilon, truth])
+            found.append(Sample(np.array([-loss.epsilon, loss.epsilon]), masses, count))
+        elif (sample := sample_of(loss.law, loss.size, count)) is not None:
+            found.append(sample)
+    return found if len(found) == len(losses) else None
 
 
-def _sample(loss: Loss, count: int) -> Sample | None:
-    if isinstance(loss, ResponseLoss):
-        truth = -math.log1p(math.exp(-loss.epsilon))
-        masses = np.array([truth - loss.epsilon, truth])
-        return Sample(np.array([-loss.epsilon, loss.epsilon]), masses, count)
-    return sample_of(loss.law, loss.size, count)
-
-
-def planned_total(
+def plan_total(
     losses: Sequence[tuple[Loss, int]],
     samples: Sequence[Sample],
     epsilon: float,
     *,
     finer: float = 1.0,
     ratio: float = 0.0,
-) -> PlannedTotal:
+) -> TotalPlan:
     """Choose tilt, steps and windows for both bounds of delta at epsilon.
 
     `ratio` is the density of the sum at epsilon over delta, where it is known.
     """
-    samples = _clipped(samples, epsilon, FAR_ABOVE)
-    theta = spread_out(samples, saddle_tilt(samples, epsilon))
+    samples = _without_largest(samples, epsilon, FAR_ABOVE)
+    theta = spread_tilt(samples, saddle_tilt(samples, epsilon))
+    variances = [sample.cumulants(theta)[2] / sample.count for sample in samples]
     slope = max(theta, 1.0 / math.sqrt(sum(sample.cumulants(theta)[2] for sample in samples)))
     spread = DISTANCE / (PER_SPREAD * max(slope * (1.0 + slope), ratio)) / finer**2
-    number = sum(count for _, count in losses)
-    spread = min(spread, _affordable(losses, samples, theta) / finer**2)
-    return _planned(losses, samples, epsilon, theta, spread, OUTSIDE / number, ABOVE)
-
-
-def _affordable(losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], theta: float) -> float:
-    """Return the spread of fine steps, where they take few knots; else infinity."""
+    # Fine steps where they take few knots.
     atoms = all(isinstance(loss, ResponseLoss) or loss.law.support == "integer" for loss, _ in losses)
     fine, most = (FINE_ATOMS, MOST_FINE_ATOMS) if atoms else (FINE, MOST_FINE)
-    variances = [sample.cumulants(theta)[2] / sample.count for sample in samples]
     total = math.sqrt(sum(sample.count * variance for sample, variance in zip(samples, variances, strict=True)))
-    knots = WINDOW * (sum(map(math.sqrt, variances)) + total) / fine
-    return sum(sample.count for sample in samples) * fine**2 / 8.0 if knots <= most else math.inf
+    number = sum(count for _, count in losses)
+    if WINDOW * (sum(map(math.sqrt, variances)) + total) / fine <= most:
+        spread = min(spread, number * fine**2 / 8.0 / finer**2)
+    return _plan(losses, samples, epsilon, theta, spread, OUTSIDE / number, ABOVE)
 
 
-def planned_upper(
+def plan_upper(
     losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], epsilon: float, spread: float
-) -> PlannedTotal:
+) -> TotalPlan:
     """Choose tilt, steps and windows for the upper bound of delta at epsilon alone, with a given spread W.
 
     It is then above delta by about 2/3 W times the density of the sum at epsilon.
     """
-    samples = _clipped(samples, epsilon, 1.0)
+    samples = _without_largest(samples, epsilon, 1.0)
     theta = saddle_tilt(samples, epsilon)
     outside = OUTSIDE_OF_ONE / math.sqrt(sum(sample.count for sample in samples))
     most = COARSEST * sum(sample.cumulants(theta)[2] for sample in samples)
-    return _planned(losses, samples, epsilon, theta, min(spread, most), outside, ABOVE_UPPER)
+    return _plan(losses, samples, epsilon, theta, min(spread, most), outside, ABOVE_UPPER)
 
 
-def _clipped(samples: Sequence[Sample], epsilon: float, farther: float) -> list[Sample]:
+def _without_largest(samples: Sequence[Sample], epsilon: float, farther: float) -> list[Sample]:
     """Return samples without losses so large that they may as well be infinite, for the upper bound at least."""
     number = sum(sample.count for sample in samples)
     cap = epsilon - math.log(ABOVE / number) - log_delta(samples, saddle(samples, epsilon), epsilon)
-    return [clipped_at(sample, farther * cap)[0] or sample for sample in samples]
+    return [clip_losses(sample, farther * cap)[0] or sample for sample in samples]
 
 
 def saddle_tilt(samples: Sequence[Sample], epsilon: float) -> float:
@@ -176,19 +193,19 @@ def saddle_tilt(samples: Sequence[Sample], epsilon: float) -> float:
     return min(saddle(samples, epsilon), MOST_TILTED / max(float(np.abs(sample.losses).max()) for sample in samples))
 
 
-def spread_out(samples: Sequence[Sample], theta: float) -> float:
+def spread_tilt(samples: Sequence[Sample], theta: float) -> float:
     """Return a tilt that leaves some variance: near the largest possible sum the saddle point puts all mass on it."""
-    least = LEAST_VARIANCE * summed(samples, 0.0)[2]
-    if summed(samples, theta)[2] >= least:
+    least = LEAST_VARIANCE * total_cumulants(samples, 0.0)[2]
+    if total_cumulants(samples, theta)[2] >= least:
         return theta
     low, high = 0.0, theta
     while high - low > 0.01 * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if summed(samples, middle)[2] >= least else (low, middle)
+        low, high = (middle, high) if total_cumulants(samples, middle)[2] >= least else (low, middle)
     return low
 
 
-def _planned(
+def _plan(
     losses: Sequence[tuple[Loss, int]],
     samples: Sequence[Sample],
     epsilon: float,
@@ -196,22 +213,25 @@ def _planned(
     spread: float,
     outside: float,
     cut: float,
-) -> PlannedTotal:
-    level = log_delta(samples, theta, epsilon)
+) -> TotalPlan:
+    """Choose steps and windows for a tilt and a spread.
+
+    Each grid has so much tilted mass `outside` of its inner part, and a mass above it of the share `cut` of delta.
+    """
     number = sum(count for _, count in losses)
-    above = level + math.log(cut / number)
-    least = [_highest(sample, above) / MOST_STEPS for sample in samples]
-    steps = _steps(losses, samples, theta, spread, least)
-    laid = tuple(
-        LaidLoss(loss, count, _layout(sample, theta, step, outside, BELOW / number, above))
-        for (loss, count), sample, step in zip(losses, samples, steps, strict=True)
+    above = log_delta(samples, theta, epsilon) + math.log(cut / number)
+    highs = [_highest(sample, above) for sample in samples]
+    steps = _steps(losses, samples, theta, spread, [high / MOST_STEPS for high in highs])
+    parts = tuple(
+        LaidLoss(loss, count, _layout(sample, theta, step, outside, BELOW / number, high))
+        for (loss, count), sample, step, high in zip(losses, samples, steps, highs, strict=True)
     )
     variance = sum(sample.cumulants(theta)[2] for sample in samples)
     levels = max(math.log(number, 4.0), 1.0)
     points = WINDOW * math.sqrt(variance * levels / (8.0 * (1.0 - SINGLE) * spread))
     points = min(max(math.ceil(points), LEAST_POINTS), MOST_POINTS)
     # What is cut off a sum is multiplied by the number of such sums in the total.
-    return PlannedTotal(laid, theta, above - math.log(4.0), points)
+    return TotalPlan(parts, theta, above - math.log(4.0), points)
 
 
 def _steps(
@@ -230,8 +250,10 @@ def _steps(
     wanted = [max(height * share, floor) for share, floor in zip(shares, least, strict=True)]
     units = [_unit(loss, sample) for (loss, _), sample in zip(losses, samples, strict=True)]
     known = [unit for unit in units if unit is not None]
-    common = _common_unit([unit.value for unit in known]) if len(known) == len(units) else None
-    if common is not None and (len({unit.value for unit in known}) == 1 or common * 2.0**FINER >= min(wanted)):
+    values = {unit.value for unit in known}
+    divisor = _common_divisor([unit.value for unit in known]) if len(known) == len(units) else None
+    common = None if divisor is None else max(values) * float(divisor)
+    if common is not None and (len(values) == 1 or common * 2.0**FINER >= min(wanted)):
         powers = [round(math.log2(step / common)) for step in wanted]
         # On the unit itself nothing is split; a grid a little coarser would be worse. Atoms want a part of it.
         exact = all(unit.lattice for unit in known)
@@ -266,74 +288,44 @@ def _unit(loss: Loss, sample: Sample) -> _Unit | None:
     return None
 
 
-def _common_unit(units: Sequence[float]) -> float | None:
-    """Return the largest number of which all units are multiples; None where there is none that is of use."""
-    largest, divisor = max(units), Fraction(1)
-    for unit in units:
-        share = Fraction(unit / largest).limit_denominator(MOST_UNITS)
-        if not math.isclose(float(share), unit / largest, rel_tol=1e-9):
+def _common_divisor(values: Sequence[float]) -> Fraction | None:
+    """Return the largest share of the largest value of which all are multiples; None where none is of use."""
+    largest, divisor = max(values), Fraction(1)
+    for value in values:
+        share = Fraction(value / largest).limit_denominator(MOST_UNITS)
+        if not math.isclose(float(share), value / largest, rel_tol=1e-9):
             return None
         while share:
             divisor, share = share, divisor % share
-    return largest * float(divisor)
+    return divisor
 
 
 def _highest(sample: Sample, level: float) -> float:
     """Return a loss above which there is a mass of at most e^level."""
-    rank = np.argsort(sample.losses, kind="stable")
-    mass = np.cumsum(np.exp(sample.logs[rank])[::-1])[::-1]
+    losses, logs = sample.ranked()
+    mass = np.cumsum(np.exp(logs)[::-1])[::-1]
     last = min(int(np.searchsorted(-mass, -math.exp(max(level, -700.0)))) + 1, len(mass) - 1)
-    return float(sample.losses[rank][last])
+    return float(losses[last])
 
 
-def _layout(sample: Sample, theta: float, step: float, outside: float, least: float, level: float) -> LossLayout:
-    """Return a grid with so much tilted mass outside of its inner part, or below it, and a mass of e^level above."""
-    rank = np.argsort(sample.losses, kind="stable")
-    losses, logs = sample.losses[rank], sample.logs[rank]
+def _layout(sample: Sample, theta: float, step: float, outside: float, least: float, high: float) -> LossLayout:
+    """Return a grid up to `high` with so much tilted mass outside of its inner part, or below it."""
+    losses, logs = sample.ranked()
     with np.errstate(all="ignore"):
-        weights = np.exp(logs + theta * losses - np.max(logs + theta * losses))
-    weights /= weights.sum()
+        weights, _ = normalize(logs + theta * losses)
     below, above = np.cumsum(weights), np.cumsum(weights[::-1])[::-1]
     inner_low = losses[max(int(np.searchsorted(below, outside)) - 1, 0)]
     low = losses[max(int(np.searchsorted(below, least)) - 1, 0)]
     inner_high = losses[min(int(np.searchsorted(-above, -outside)) + 1, len(losses) - 1)]
-    high = _highest(sample, level)
     ends = [math.floor(low / step) - 1, math.floor(inner_low / step) - 1, math.ceil(inner_high / step) + 1]
     ends.append(max(math.ceil(high / step) + 1, ends[2]))
     first, inner_first, inner_last, last = (min(max(end, -MOST_KNOTS), MOST_KNOTS) for end in ends)
     return LossLayout(step=step, low=first, inner_low=inner_first, inner_high=inner_last, high=last)
 
 
-# Added variance relative to that of the sum: delta then rises by about 1e-4 of itself.
-ADDED_VARIANCE = 6e-5
-# How much more of it a rough layout adds; the scale is then about 1e-4 larger, at every order alike.
-ROUGHER = 5.0
-LARGEST_STEP = 0.02
-# What is cut off at the ends of a grid, relative to delta.
-NEGLIGIBLE = math.log(1e-8)
-# A transform of more knots takes a second or more in balls.
-MOST_CORNER_KNOTS = 1 << 15
-# Up to so many coordinates the grid is finer: the transform is short.
-FEW_COORDINATES = 16
-# On the integers, below this scale, single losses carry much mass.
-LUMPY_SCALE = 200.0
-LUMPY_STEP = 2e-4
-# Below this order the largest losses of a coordinate are almost one atom.
-
-
-# Knots far from 0 lie apart by a 150th of their loss where a grid is sparse.
-SPARSENESS = 150
-# From so many coordinates of one size on, blocks of them are added first.
-STAGED = 1 << 14
-# Tilts of Chernoff bounds that are tried, in units of the spread of the sum.
-TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0])
-# Up to so many coordinates a far tail is made by few of them.
-TAILED = 100
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SizeGrid:
-    """How the coordinates of one size are laid on a grid.
+class _SizeGrid:
+    """How the coordinates of one size are put on a grid.
 
     Attributes
     ----------
@@ -364,64 +356,116 @@ class SizeGrid:
         """Return the indices of the knots in use, from low to high."""
         if not self.sparse:
             return list(range(self.low, self.high + 1))
-        below, above = ([*_sparse(end)] for end in (-self.low, self.high))
-        return [-index for index in reversed(below)] + [0] + above
-
-
-def _sparse(end: int) -> list[int]:
-    """Return indices from 1 to `end` that lie apart by one, or by a 150th of their distance from 0."""
-    index, side = 0, []
-    while index < end:
-        index = min(index + max(index // SPARSENESS, 1), end)
-        side.append(index)
-    return side
+        sides = []
+        for end in (-self.low, self.high):
+            index, side = 0, []
+            while index < end:
+                index = min(index + max(index // SPARSENESS, 1), end)
+                side.append(index)
+            sides.append(side)
+        return [-index for index in reversed(sides[0])] + [0] + sides[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CornerGrid:
-    """The common grid of a corner: its step, a grid for each size, the window of the sum, and its tilt."""
+class _Grid:
+    """The common grid of an estimate: its step, a grid for each size, the window of the sum, and its tilt."""
 
     step: float
-    sizes: tuple[SizeGrid, ...]
+    sizes: tuple[_SizeGrid, ...]
     window: Window
     tilt: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Losses:
-    """Samples of the losses of each size, cut off where they do not matter, and what is known of their sum."""
+class Estimate(NamedTuple):
+    """Delta, and the density of the sum of all losses at epsilon."""
 
-    samples: tuple[Sample, ...]
-    theta: float
-    level: float
-
-    @property
-    def budget(self) -> float:
-        """The logarithm of the mass that may be cut off."""
-        return self.level + NEGLIGIBLE
+    delta: float
+    density: float
 
 
-def corner_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool = False) -> CornerGrid | None:
-    """Choose grids and windows; None where no finite grid can show a delta below 1. A rough grid is a quick one."""
-    losses = _losses(law, corner, epsilon)
-    if losses is None:
-        return None
-    cumulants = [sample.cumulants(losses.theta) for sample in losses.samples]
-    variance = sum(part[2] for part in cumulants)
+@np.errstate(all="ignore")
+def estimate_delta(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool = False) -> Estimate:
+    """Estimate delta at epsilon, of coordinates that all move at once; a rough estimate is a quick one."""
+    spend(GRID * len(corner))
+    grid = _estimate_grid(law, corner, epsilon, rough=rough)
+    if grid is None:
+        return Estimate(1.0, 1.0)
+    points, theta = grid.window.points, grid.tilt
+    spend(POINT * (points + sum(size.high - size.low for size in grid.sizes)))
+    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
+    level, infinite = -theta * epsilon, 0.0
+    for size in grid.sizes:
+        step = grid.step * 0.5**size.halvings
+        masses, beyond = _masses(law, size, step)
+        infinite += size.count * size.copies * math.log1p(-min(beyond, 1.0 - 1e-16))
+        weights, log_total = normalize(np.log(masses) + theta * step * np.arange(size.low, size.high + 1))
+        level += size.count * size.copies * log_total
+        if size.window is None:
+            spectrum *= spectrum_of(weights, size.low, points) ** size.count
+            continue
+        window = size.window
+        block = np.fft.irfft(spectrum_of(weights, size.low, window.points) ** size.count, window.points)
+        indices = np.arange(window.top - window.points + 1, window.top + 1, dtype=np.int64)
+        block = np.maximum(block[indices % window.points], 0.0)
+        weights, low = _coarsen(block, indices, size.halvings, step, theta)
+        spectrum *= spectrum_of(weights, low, points) ** size.copies
+    composed = np.fft.irfft(spectrum, points)
+    first = math.floor(epsilon / grid.step) + 1
+    indices = np.arange(first, grid.window.top + 1)
+    above = indices * grid.step - epsilon
+    terms = -np.expm1(-above) * composed[indices % points] * np.exp(-theta * above)
+    height = math.exp(min(level, 0.0))
+    near = composed[np.arange(first - NEAR, first + NEAR) % points].mean() / grid.step
+    return Estimate(height * max(float(terms.sum()), 0.0) - math.expm1(infinite), height * max(float(near), 0.0))
+
+
+def _estimate_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool) -> _Grid | None:
+    """Choose grids and windows of an estimate; None where no finite grid can show a delta below 1."""
     coordinates, groups = sum(count for _, count in corner), len(corner)
+    found = [sample_of(law, size, count) for size, count in corner]
+    kept = [sample for sample in found if sample is not None]
+    if len(kept) < len(found):
+        return None
+    # Losses so large that they may as well be infinite are left out.
+    cap = epsilon + math.log(coordinates) - NEGLIGIBLE - log_delta(kept, saddle(kept, epsilon), epsilon)
+    clipped, infinite = zip(*(clip_losses(sample, cap) for sample in kept), strict=True)
+    samples = [sample for sample in clipped if sample is not None]
+    if len(samples) < len(clipped):
+        return None
+    theta = saddle(samples, epsilon)
+    level = min(max(log_delta(samples, theta, epsilon), math.log(sum(infinite) + 1e-300)), 0.0)
+    # The logarithm of the mass that may be cut off.
+    budget = level + NEGLIGIBLE
+    cumulants = [sample.cumulants(theta) for sample in samples]
+    variance = sum(part[2] for part in cumulants)
     # Very many coordinates of one size are added in blocks: two short transforms take the place of a long one.
     staged = groups == 1 and coordinates >= STAGED
     blocks = math.isqrt(coordinates) if staged else 1
     added = ADDED_VARIANCE * (1.0 if coordinates > FEW_COORDINATES else 0.125) * (ROUGHER if rough else 1.0)
     share = added * variance / (1 if groups == 1 and not staged else 2 * groups)
-    ends = [ends_of(sample, losses.budget) for sample in losses.samples]
+    ends = [ends_of(sample, budget) for sample in samples]
     lumpy = law.support == "integer" and law.scale < LUMPY_SCALE
     base = _base_step(corner if not staged else ((corner[0][0], blocks + 1),), ends, share, epsilon, law.order)
     if not rough:
-        base = _finer(base, losses, ends, corner, epsilon, variance, law.order, lumpy=lumpy)
-    step = rounded_step(_aligned(base, corner, ends, law))
-    sizes, highest = [], 0
-    for sample, part, (low, high), (size, count) in zip(losses.samples, cumulants, ends, corner, strict=True):
+        if theta > 0.0 and coordinates <= TAILED and law.order >= ATOMIC:
+            # A far tail that is made by few coordinates falls by e^(-theta h) from knot to knot.
+            span = max(high - low for low, high in ends)
+            base = min(base, max(math.sqrt(1e-4 * epsilon / theta), span / MOST_ESTIMATE_KNOTS))
+        if lumpy:
+            # A loss next to epsilon shows how far the grid has spread it.
+            reach = sum(count * (high - low) for (low, high), (_, count) in zip(ends, corner, strict=True))
+            reach = min(reach, 16.0 * math.sqrt(variance) + epsilon)
+            base = min(base, max(LUMPY_STEP * epsilon, reach / MOST_ESTIMATE_KNOTS))
+    if law.order < ATOMIC:
+        # The atoms at the largest losses, which are D/b at order 1 and nearly proportional to D near it, are put on
+        # knots: a sum of atoms that are off the grid spreads above epsilon although none of it is there.
+        sizes = [size for size, _ in corner]
+        unit = max(sizes) / law.scale if law.order == 1.0 else max(high for _, high in ends)
+        unit *= float(_common_divisor(sizes) or 1)
+        base = unit / math.ceil(unit / base)
+    step = round_step(base)
+    grids, highest = [], 0
+    for sample, part, (low, high), (size, count) in zip(samples, cumulants, ends, corner, strict=True):
         halvings = _halvings(step, part, count, high - low, share) if groups > 1 or staged else 0
         fine = step * 0.5**halvings
         first, last = min(math.floor(low / fine) - 1, 0), max(math.ceil(high / fine) + 1, 0)
@@ -431,63 +475,37 @@ def corner_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool = 
             if not many:
                 continue
             block, centre = replace(sample, count=many), part[1] * many / count
-            lost = losses.budget - math.log(copies)
+            lost = budget - math.log(copies)
             window = _window([block], fine, lost, 0.0, centre, many * last) if halvings else None
             highest += copies * (many * last if window is None else (window.top >> halvings) + 1)
-            sizes.append(
-                SizeGrid(
+            sparse = coordinates > TAILED and not lumpy
+            grids.append(
+                _SizeGrid(
                     size=size,
                     count=many,
                     copies=copies,
                     halvings=halvings,
                     low=first,
                     high=last,
-                    sparse=coordinates > TAILED and not lumpy,
+                    sparse=sparse,
                     window=window,
                 )
             )
-    window = _window(losses.samples, step, losses.budget, losses.theta, epsilon, highest)
-    return CornerGrid(step=step, sizes=tuple(sizes), window=window, tilt=losses.theta)
+    window = _window(samples, step, budget, theta, epsilon, highest)
+    return _Grid(step=step, sizes=tuple(grids), window=window, tilt=theta)
 
 
-def _losses(law: NoiseLaw, corner: Corner, epsilon: float) -> _Losses | None:
-    """Sample the losses of each size, without those so large that they may as well be infinite."""
-    samples = [sample_of(law, size, count) for size, count in corner]
-    kept = [sample for sample in samples if sample is not None]
-    if len(kept) < len(samples):
-        return None
-    coordinates = sum(count for _, count in corner)
-    cap = epsilon + math.log(coordinates) - NEGLIGIBLE - log_delta(kept, saddle(kept, epsilon), epsilon)
-    clipped, infinite = zip(*(clipped_at(sample, cap) for sample in kept), strict=True)
-    if any(sample is None for sample in clipped):
-        return None
-    theta = saddle(clipped, epsilon)
-    level = min(max(log_delta(clipped, theta, epsilon), math.log(sum(infinite) + 1e-300)), 0.0)
-    return _Losses(clipped, theta, level)
-
-
-def _finer(
-    base: float,
-    losses: _Losses,
-    ends: Sequence[tuple[float, float]],
-    corner: Corner,
-    epsilon: float,
-    variance: float,
-    order: float,
-    *,
-    lumpy: bool,
+def _base_step(
+    corner: Corner, ends: Sequence[tuple[float, float]], share: float, epsilon: float, order: float
 ) -> float:
-    """Return a step that is fine enough for far tails made by few coordinates, and for single losses of much mass."""
-    if losses.theta > 0.0 and sum(count for _, count in corner) <= TAILED and order >= ATOMIC:
-        # A far tail that is made by few coordinates falls by e^(-theta h) from knot to knot.
-        span = max(high - low for low, high in ends)
-        base = min(base, max(math.sqrt(1e-4 * epsilon / losses.theta), span / MOST_CORNER_KNOTS))
-    if lumpy:
-        # A loss next to epsilon shows how far the grid has spread it.
-        reach = sum(count * (high - low) for (low, high), (_, count) in zip(ends, corner, strict=True))
-        reach = min(reach, 16.0 * math.sqrt(variance) + epsilon)
-        base = min(base, max(LUMPY_STEP * epsilon, reach / MOST_CORNER_KNOTS))
-    return base
+    """Return the step whose added variance is `share`, within what a transform can bear."""
+    # Sizes of many coordinates get a finer grid of their own where there are several sizes.
+    spreads = corner[0][1] if len(corner) == 1 else max([1, *(n for _, n in corner if n <= FEW_COORDINATES)])
+    span = max(high - low for low, high in ends)
+    # Losses that hardly vary need no finer grid than those that just reach epsilon; near order 1 they are almost atoms.
+    near = 1e-4 if order < ATOMIC else 1e-3
+    floor = max(span / MOST_ESTIMATE_KNOTS, near * epsilon / math.sqrt(spreads * len(corner)))
+    return min(max(math.sqrt(6.0 * share / spreads), floor), LARGEST_STEP)
 
 
 def _halvings(step: float, cumulants: tuple[float, float, float], count: int, span: float, share: float) -> int:
@@ -497,69 +515,27 @@ def _halvings(step: float, cumulants: tuple[float, float, float], count: int, sp
     while (
         halvings < 40
         and count > FEW_COORDINATES
-        and span < MOST_CORNER_KNOTS * step * 0.5**halvings
+        and span < MOST_ESTIMATE_KNOTS * step * 0.5**halvings
         and count * min((fine := step * 0.5**halvings) ** 2 / 6.0, fine * spread) > share * 1.0001
     ):
         halvings += 1
     return halvings
 
 
-def _base_step(
-    corner: Corner, ends: Sequence[tuple[float, float]], share: float, epsilon: float, order: float
-) -> float:
-    """The step whose added variance is `share`, within what a transform can bear."""
-    # Sizes of many coordinates get a finer grid of their own where there are several sizes.
-    spreads = (
-        corner[0][1] if len(corner) == 1 else max([1, *(count for _, count in corner if count <= FEW_COORDINATES)])
-    )
-    span = max(high - low for low, high in ends)
-    # Losses that hardly vary need no finer grid than those that just reach epsilon; near order 1 they are almost atoms.
-    near = 1e-4 if order < ATOMIC else 1e-3
-    floor = max(span / MOST_CORNER_KNOTS, near * epsilon / math.sqrt(spreads * len(corner)))
-    return min(max(math.sqrt(6.0 * share / spreads), floor), LARGEST_STEP)
-
-
-def _aligned(base: float, corner: Corner, ends: Sequence[tuple[float, float]], law: NoiseLaw) -> float:
-    """The step, made smaller so that the atoms at the largest losses of order 1, or almost atoms near it, are on knots.
-
-    A sum of atoms that are off the grid spreads above epsilon although none of it is there.
-    """
-    if law.order >= ATOMIC:
-        return base
-    largest, divisor = max(size for size, _ in corner), Fraction(1)
-    for size, _ in corner:
-        share = Fraction(size / largest).limit_denominator(MOST_UNITS)
-        if not math.isclose(float(share), size / largest, rel_tol=1e-9):
-            divisor = Fraction(1)
-            break
-        divisor = _common_divisor(share, divisor)
-    # The largest loss of a coordinate is D/b at order 1, and nearly proportional to D near it.
-    unit = float(divisor) * (largest / law.scale if law.order == 1.0 else max(high for _, high in ends))
-    return unit / math.ceil(unit / base)
-
-
-def _common_divisor(a: Fraction, b: Fraction) -> Fraction:
-    while b:
-        a, b = b, a % b
-    return a
-
-
 def _window(samples: Sequence[Sample], step: float, budget: float, theta: float, centre: float, highest: int) -> Window:
-    """A window outside of which the sum has a mass of at most e^budget on either side; no knot is above `highest`."""
-    spread = math.sqrt(summed(samples, theta)[2]) + 1e-300
-    plain = math.sqrt(summed(samples, 0.0)[2]) + 1e-300
+    """Return a window outside of which the sum has at most e^budget on either side; no knot is above `highest`."""
     least = sum(s.count * float(s.losses.min()) for s in samples)
-    top, tilt, bottom = chernoff_ends(samples, theta, spread, plain, budget)
+    top, tilt, bottom = chernoff_ends(samples, theta, budget)
     last = min(math.ceil(max(top, centre) / step) + 2, max(highest, math.floor(centre / step) + 2))
     bottom = min(max(bottom, least), last * step)
     wanted = last - math.floor(bottom / step) + 3
     return Window(top=last, points=smooth_length(wanted), tilt=tilt)
 
 
-def chernoff_ends(
-    samples: Sequence[Sample], theta: float, spread: float, plain: float, budget: float
-) -> tuple[float, float, float]:
+def chernoff_ends(samples: Sequence[Sample], theta: float, budget: float) -> tuple[float, float, float]:
     """Return the top above which a sum has a mass of at most e^budget, the tilt that shows it, and the bottom."""
+    spread = math.sqrt(total_cumulants(samples, theta)[2]) + 1e-300
+    plain = math.sqrt(total_cumulants(samples, 0.0)[2]) + 1e-300
     above, below = theta + TILTS / spread, TILTS / plain
     tops = (log_moments(samples, above) - budget) / above
     best = int(np.argmin(tops))
@@ -573,59 +549,10 @@ def smooth_length(wanted: int) -> int:
     return min(n for n in (5 << exponent - 3, 3 << exponent - 2, 1 << exponent) if n >= wanted)
 
 
-def rounded_step(step: float) -> float:
-    """Return the step with 24 bits only, so that multiples of it by indices are exact floats."""
+def round_step(step: float) -> float:
+    """Return the step rounded up to 24 bits, so that multiples of it by indices are exact floats."""
     mantissa, exponent = math.frexp(step)
     return math.ldexp(math.ceil(mantissa * 2.0**24), exponent - 24)
-
-
-# A loss that is a level but for its rounding is not above it.
-ROUNDING = 1e-14
-# How many knots on either side of epsilon show the density.
-NEAR = 8
-
-
-class Estimate(NamedTuple):
-    """Delta, and the density of the sum of all losses at epsilon."""
-
-    delta: float
-    density: float
-
-
-def estimate(grid: CornerGrid, law: NoiseLaw, epsilon: float) -> Estimate:
-    """Estimate delta at epsilon on a grid."""
-    points, theta = grid.window.points, grid.tilt
-    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
-    level, infinite = -theta * epsilon, 0.0
-    for size in grid.sizes:
-        step = grid.step * 0.5**size.halvings
-        masses, beyond = _masses(law, size, step)
-        infinite += size.count * size.copies * math.log1p(-min(beyond, 1.0 - 1e-16))
-        indices = np.arange(size.low, size.high + 1)
-        with np.errstate(divide="ignore"):
-            logs = np.log(masses) + theta * step * indices
-        peak = float(logs.max())
-        weights = np.exp(logs - peak)
-        total = float(weights.sum())
-        level += size.count * size.copies * (peak + math.log(total))
-        weights /= total
-        if size.window is None:
-            spectrum *= spectrum_of(weights, size.low, points) ** size.count
-            continue
-        window = size.window
-        block = np.fft.irfft(spectrum_of(weights, size.low, window.points) ** size.count, window.points)
-        indices = np.arange(window.top - window.points + 1, window.top + 1, dtype=np.int64)
-        block = np.maximum(block[indices % window.points], 0.0)
-        weights, low = _coarsened(block, indices, size.halvings, step, theta)
-        spectrum *= spectrum_of(weights, low, points) ** size.copies
-    composed = np.fft.irfft(spectrum, points)
-    first = math.floor(epsilon / grid.step) + 1
-    indices = np.arange(first, grid.window.top + 1)
-    above = indices * grid.step - epsilon
-    terms = -np.expm1(-above) * composed[indices % points] * np.exp(-theta * above)
-    height = math.exp(min(level, 0.0))
-    near = composed[np.arange(first - NEAR, first + NEAR) % points].mean() / grid.step
-    return Estimate(height * max(float(terms.sum()), 0.0) - math.expm1(infinite), height * max(float(near), 0.0))
 
 
 def _thresholds(law: NoiseLaw, size: float, levels: Floats) -> Floats:
@@ -650,7 +577,7 @@ def first_above(law: NoiseLaw, size: float, levels: Floats) -> Floats:
     )
 
 
-def _masses(law: NoiseLaw, size: SizeGrid, step: float) -> tuple[Floats, float]:
+def _masses(law: NoiseLaw, size: _SizeGrid, step: float) -> tuple[Floats, float]:
     """Return masses on the knots by connecting the dots, and the mass above the highest knot."""
     knots = np.array(size.knots(), dtype=np.int64)
     levels = step * knots.astype(np.float64)
@@ -661,8 +588,7 @@ def _masses(law: NoiseLaw, size: SizeGrid, step: float) -> tuple[Floats, float]:
         z = _thresholds(law, size.size, levels)
         first, second = (survival_estimate(law.order, at) for at in (z, z + size.size / law.scale))
     here, there = first[:-1] - first[1:], second[:-1] - second[1:]
-    with np.errstate(all="ignore"):
-        up = (here - np.exp(levels[:-1]) * there) / -np.expm1(-np.diff(levels))
+    up = (here - np.exp(levels[:-1]) * there) / -np.expm1(-np.diff(levels))
     up = np.clip(np.nan_to_num(up), 0.0, here)
     masses = np.zeros(size.high - size.low + 1)
     masses[knots[:-1] - size.low] += here - up
@@ -672,13 +598,13 @@ def _masses(law: NoiseLaw, size: SizeGrid, step: float) -> tuple[Floats, float]:
 
 
 def spectrum_of(weights: Floats, low: int, points: int) -> NDArray[np.complex128]:
-    """Return the transform of masses laid on a circle from the index `low` on."""
+    """Return the transform of masses that are put on a circle from the index `low` on."""
     circular = np.zeros(points)
     np.add.at(circular, (low + np.arange(len(weights))) % points, weights)
     return np.fft.rfft(circular)
 
 
-def _coarsened(
+def _coarsen(
     weights: Floats, indices: NDArray[np.int64], halvings: int, step: float, theta: float
 ) -> tuple[Floats, int]:
     """Split tilted masses on the fine grid between their neighbours on the coarse one."""

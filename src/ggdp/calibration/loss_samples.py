@@ -1,22 +1,14 @@
-"""Where the loss of a shift crosses many levels at once, in floats.
-
-=====  ==========================================================================
-p      order, at least 1
-d      shift in units of the scale, D / b
-L(z)   (|z + d|^p - |z|^p), the privacy loss of the standard law at z; it rises with z
-=====  ==========================================================================
-
-Nothing here is used as evidence: a proof decides in balls (`ggdp.proofs.one_coordinate`).
-
-Floats that summarise the loss of a coordinate: a sample of losses with their masses, and its cumulants.
-
-Nothing here is trusted in a proof.
+"""The loss of a coordinate in floats: where it crosses levels, a sample of it with masses, and its cumulants.
 
 ===========  ====================================================================================
-L            loss of one coordinate, |x + d|^p - |x|^p with d = D/b and x standard noise
+p            order, at least 1
+d            shift in units of the scale, D / b
+L(z)         |z + d|^p - |z|^p, the privacy loss at standard noise z; it rises with z
 K(s)         log E e^(s L), summed over all coordinates
 theta        the tilt: root of K'(theta) = epsilon, or 0 where the mean loss is above epsilon
 ===========  ====================================================================================
+
+Nothing here is used as evidence: a proof decides in balls (`ggdp.proofs.one_coordinate`).
 """
 
 from __future__ import annotations
@@ -122,6 +114,11 @@ class Sample:
         variance = float(weights @ (self.losses - mean) ** 2) / total
         return self.count * (peak + math.log(total)), self.count * mean, self.count * variance
 
+    def ranked(self) -> tuple[Floats, Floats]:
+        """Losses in increasing order, with their log masses."""
+        rank = np.argsort(self.losses, kind="stable")
+        return self.losses[rank], self.logs[rank]
+
     def log_moments(self, tilts: Floats) -> Floats:
         """K of all `count` coordinates at several tilts."""
         tilted = self.logs + tilts[:, None] * self.losses
@@ -138,7 +135,7 @@ def sample_of(law: NoiseLaw, size: float, count: int) -> Sample | None:
         if law.support == "integer" and 2.0 * far * scale <= MOST_INTEGERS:
             k = np.arange(-math.ceil(far * scale) - 1, math.ceil(far * scale) + 2, dtype=np.float64)
             logs = -((np.abs(k) / scale) ** order)
-            z, logs = k / scale, logs - _log_sum(logs)
+            z, logs = k / scale, logs - normalize(logs)[1]
         else:
             z, logs = _standard_sample(order)
         losses = loss_estimates(order, z, size / scale)
@@ -161,30 +158,32 @@ def _standard_sample(order: float) -> tuple[Floats, Floats]:
     return z, logs
 
 
-def clipped_at(sample: Sample, cap: float) -> tuple[Sample | None, float]:
+def clip_losses(sample: Sample, cap: float) -> tuple[Sample | None, float]:
     """Return the part of a sample with losses from -cap to cap, and the mass of all coordinates above it."""
     keep = (sample.losses <= cap) & (sample.losses >= -cap)
     beyond = float(np.exp(sample.logs[sample.losses > cap]).sum()) * sample.count
     return (Sample(sample.losses[keep], sample.logs[keep], sample.count) if keep.any() else None), beyond
 
 
-def merged(sample: Sample, nodes: int) -> Sample:
+def merge_losses(sample: Sample, nodes: int) -> Sample:
     """Return a sample with at most so many losses: neighbouring ones are replaced by their mean."""
     each = -(-len(sample.losses) // nodes)
     if each == 1:
         return sample
-    rank = np.argsort(sample.losses, kind="stable")
-    starts = np.arange(0, len(rank), each)
-    peaks = np.maximum.reduceat(sample.logs[rank], starts)
-    weights = np.exp(sample.logs[rank] - np.repeat(peaks, each)[: len(rank)])
+    losses, logs = sample.ranked()
+    starts = np.arange(0, len(logs), each)
+    peaks = np.maximum.reduceat(logs, starts)
+    weights = np.exp(logs - np.repeat(peaks, each)[: len(logs)])
     masses = np.add.reduceat(weights, starts)
-    losses = np.add.reduceat(weights * sample.losses[rank], starts) / masses
-    return Sample(losses, peaks + np.log(masses), sample.count)
+    return Sample(np.add.reduceat(weights * losses, starts) / masses, peaks + np.log(masses), sample.count)
 
 
-def _log_sum(logs: Floats) -> float:
+def normalize(logs: Floats) -> tuple[Floats, float]:
+    """Return masses that are given by their logarithms with a sum of 1, and the logarithm of their sum."""
     peak = float(logs.max())
-    return peak + math.log(float(np.exp(logs - peak).sum()))
+    weights = np.exp(logs - peak)
+    total = float(weights.sum())
+    return weights / total, peak + math.log(total)
 
 
 def survival_estimate(order: float, z: Floats) -> Floats:
@@ -213,7 +212,7 @@ def integer_tails_estimate(order: float, scale: float, k: Floats) -> Floats:
     return np.asarray(np.where(k > 0, right, left))
 
 
-def summed(samples: Sequence[Sample], s: float) -> tuple[float, float, float]:
+def total_cumulants(samples: Sequence[Sample], s: float) -> tuple[float, float, float]:
     """Return K, K' and K'' of all coordinates together at s."""
     parts = [sample.cumulants(s) for sample in samples]
     return sum(q[0] for q in parts), sum(q[1] for q in parts), sum(q[2] for q in parts)
@@ -228,7 +227,7 @@ def log_delta(samples: Sequence[Sample], theta: float, epsilon: float) -> float:
     """The logarithm of delta as if the tilted sum were normal around epsilon, up to a small factor."""
     if _most(samples) <= epsilon:
         return -FAR
-    moment, _, variance = summed(samples, theta)
+    moment, _, variance = total_cumulants(samples, theta)
     spread = math.sqrt(variance) + 1e-300
     a = theta + 1.0 / spread
     return min(moment - theta * epsilon + math.log(0.3) - math.log(spread * a) - math.log1p(a), 0.0)
@@ -237,7 +236,7 @@ def log_delta(samples: Sequence[Sample], theta: float, epsilon: float) -> float:
 def saddle(samples: Sequence[Sample], epsilon: float) -> float:
     """Return theta."""
     low, high = 0.0, math.inf
-    _, mean, variance = summed(samples, 0.0)
+    _, mean, variance = total_cumulants(samples, 0.0)
     if mean >= epsilon or _most(samples) <= epsilon:
         return 0.0
     s = 0.0
@@ -249,7 +248,7 @@ def saddle(samples: Sequence[Sample], epsilon: float) -> float:
         if not low < step < high or not math.isfinite(step):
             step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low + 1.0
         s = min(step, 3.0 * low + 1.0 + 1.0 / math.sqrt(variance + 1e-300)) if math.isinf(high) else step
-        _, mean, variance = summed(samples, s)
+        _, mean, variance = total_cumulants(samples, s)
         if s > 1e12:
             break
     return s
@@ -262,8 +261,8 @@ def _most(samples: Sequence[Sample]) -> float:
 
 def ends_of(sample: Sample, budget: float) -> tuple[float, float]:
     """The losses outside of which all coordinates of the sample together have a negligible mass."""
-    rank = np.argsort(sample.losses, kind="stable")
-    losses, masses = sample.losses[rank], np.exp(sample.logs[rank]) * sample.count
+    losses, logs = sample.ranked()
+    masses = np.exp(logs) * sample.count
     enough = math.exp(max(budget, -700.0))
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
     low = losses[max(int(np.searchsorted(below, enough)) - 1, 0)]

@@ -29,7 +29,7 @@ from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp.calibration.calibration import Calibration, calibration_of
 from ggdp.calibration.least_scale import in_floats, least_law
 from ggdp.calibration.scale_for_bounds import truncated_scale
-from ggdp.calibration.search import proved_or_raised
+from ggdp.calibration.search import raise_until_proved
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
 from ggdp.proofs.bounded import BoundedJointLoss
@@ -94,7 +94,7 @@ def formula_calibration(
     law = NoiseLaw(order=question.order, scale=scale, support=question.support, bounding=question.bounding)
     try:
         with in_floats(requirement):
-            proposal = proved_or_raised(requirement.bound, law, requirement.target)
+            proposal = raise_until_proved(requirement.bound, law, requirement.target)
     except SearchError:
         message = (
             f"the paper's scale {scale!r} of order {question.order!r} does not keep {question.goal}; use "

@@ -1,8 +1,7 @@
-"""Floats around the paper's bound for several coordinates: which grid a proof should use, and what it will find.
+"""The scale of the paper's bound for several coordinates: a search in floats, then one proof in balls.
 
-Nothing here is trusted. Symbols are those of `ggdp.proofs.several_coordinates`.
-
-The scale of the paper's bound for several coordinates: a search in floats, then one proof in balls.
+The floats choose the grid of a proof and estimate what it will find; nothing of them is trusted. Symbols are those of
+`ggdp.proofs.several_coordinates`.
 
 References
 ----------
@@ -21,22 +20,36 @@ import numpy as np
 
 from ggdp._rounding import rounded_up
 from ggdp._work import spend
-from ggdp.calibration.loss_grids import chernoff_ends, first_above, rounded_step, smooth_length, spectrum_of
-from ggdp.calibration.loss_samples import FAR, Sample, crossings, integer_tails_estimate, loss_estimates, saddle, summed
-from ggdp.calibration.scale_for_several_coordinates import GRID, POINT
-from ggdp.calibration.search import Bracket, Proposal, bracketed, passing_end, proved_or_raised
+from ggdp.calibration.loss_grids import (
+    GRID,
+    POINT,
+    chernoff_ends,
+    first_above,
+    round_step,
+    smooth_length,
+    spectrum_of,
+)
+from ggdp.calibration.loss_samples import (
+    FAR,
+    Sample,
+    crossings,
+    integer_tails_estimate,
+    loss_estimates,
+    normalize,
+    saddle,
+    total_cumulants,
+)
+from ggdp.calibration.search import Proposal, passing_end, passing_from, raise_until_proved
 from ggdp.errors import SearchError
 from ggdp.proofs.layouts import AbsoluteSumLayout, OtherLayout, Window
 from ggdp.proofs.several_coordinates import inner_points, is_halved, spread_of_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from ggdp.calibration.loss_samples import Floats
     from ggdp.proofs.noise_law import NoiseLaw
-    from ggdp.proofs.several_coordinates import AbsoluteSumDelta, Corner
+    from ggdp.proofs.several_coordinates import AbsoluteSumDelta
 
 
 # What is cut off at the ends of a grid, relative to delta.
@@ -58,10 +71,29 @@ LEAST_POINTS = 4096
 ROUGHER = 16
 # A step of a normal float, where all losses are almost 0.
 LEAST_STEP = 1e-290
+TOLERANCE = 1e-6
+# The scale on the fine grid is found to about this relative distance, by so many steps at most.
+CLOSE = 2e-9
+POLISHES = 8
+FARTHEST = 0.3
+PROBE = 1e-3
+# What a proof may add to an estimate, relative to it: the estimate is brought so far below the target.
+ADDED = 4e-9
+# How often a proof that misses its target is tried again with a larger scale.
+CORRECTIONS = 12
+LEAST_MOVE = 1e-9
+LONGEST_MOVE = 0.1
+# After this number of proofs that each exceed the last, the scale moves this far, then eight times as far each time.
+RISES, STRIDE = 2, 1e-3
+# Points of the transforms of all proofs, times their bits, after which there is no further one: five seconds or so.
+MOST_WORK = 3e7
+# A proof that is farther below the target, in logarithms, means that floats have misled the search.
+LOOSE = 0.01
+LEAST_DELTA = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedSum:
+class AbsoluteSumPlan:
     """A layout, with what an estimate of its bound needs, and the precision for a proof."""
 
     layout: AbsoluteSumLayout
@@ -72,9 +104,13 @@ class PlannedSum:
     precision: int
 
 
-def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool = False) -> PlannedSum | None:
+def plan_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool = False) -> AbsoluteSumPlan | None:
     """Choose a grid; None where the bound is 1. A rough grid is a quick one."""
-    t = _threshold(bound, law)
+    with np.errstate(all="ignore"):
+        # NumPy's power, since Python's raises where it overflows.
+        own = sum(count * float(np.float64(size / law.scale) ** law.order) for size, count in bound.corner)
+        known = own if bound.joint is None else min(float(np.float64(bound.joint / law.scale) ** law.order), own)
+    t = bound.epsilon - known
     if not t > 0.0:
         return None
     main = bound.main
@@ -82,21 +118,31 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool =
     lone, samples = _excesses(law, main, 1), [_excesses(law, size, count) for size, count in rest]
     both = [lone, *samples]
     theta = saddle(both, t)
-    level = min(summed(both, theta)[0] - theta * t, 0.0)
+    level = min(total_cumulants(both, theta)[0] - theta * t, 0.0)
     if sum(sample.count * float(sample.losses.max()) for sample in both) <= t:
         level = -FAR
     budget = level + NEGLIGIBLE
     # A coordinate above t exceeds it whatever the rest, so it may as well be infinite.
     main_end, *ends = (min(_high_end(sample, budget), t) for sample in both)
     many = sum(count for _, count in rest)
-    top, bottom, tilt = _ends_of_sum(samples, theta, budget)
+    # Values outside of which the sum of the other coordinates is negligible, and the tilt that shows it.
+    top, tilt, bottom = chernoff_ends(samples, theta, budget) if samples else (0.0, 1.0, 0.0)
+    bottom = max(min(bottom, top), 0.0)
+    halved = is_halved(law)
+    # The step at which the grid adds a negligible share to delta.
+    if halved:
+        # Where the mean is above t there is no tilt: the sum then varies on the scale of its own spread.
+        steepness = max(theta, 1.0 / (math.sqrt(total_cumulants(both, theta)[2]) + 1e-300))
+        step = min(math.sqrt(12.0 * RELATIVE_ERROR * t / (steepness * many)) if many else t / 64.0, t / 64.0)
+    else:
+        step = 2.0 * ROUNDED_ERROR * t / max(many, 1)
     coarser = ROUGHER if rough else 1
-    step = _step(law, t, many, both, theta) * coarser
+    step *= coarser
     if not (math.isfinite(step) and math.isfinite(top - bottom)):
         return None
     share = coarser if many <= FEW else 2 * coarser
     knots, points = MOST_KNOTS // share, max(MOST_POINTS // share, LEAST_POINTS)
-    step = rounded_step(
+    step = round_step(
         max(step, LEAST_STEP, (top - bottom) / (points - 64), *(end / knots for end in (main_end, *ends)))
     )
     others = tuple(
@@ -104,22 +150,17 @@ def absolute_sum_layout(bound: AbsoluteSumDelta, law: NoiseLaw, *, rough: bool =
         for (size, count), end in zip(rest, ends, strict=True)
     )
     last = min(math.ceil(top / step) + 2, sum(other.count * other.high for other in others))
-    halved = is_halved(law)
-    steep = _steepest(law, main)
     layout = AbsoluteSumLayout(
         step=step,
         others=others,
         refined=halved and many <= FEW and not rough,
-        chord=math.ceil(math.sqrt(many / 2.0)) + 1 if halved and steep * step > GENTLE else 0,
+        chord=math.ceil(math.sqrt(many / 2.0)) + 1 if halved and _steepest(law, main) * step > GENTLE else 0,
         depth=math.ceil(main_end / step) + 1,
         window=Window(top=last, points=smooth_length(last - math.floor(bottom / step) + 3), tilt=tilt),
     )
-    return PlannedSum(layout=layout, main=main, threshold=t, tilt=theta, level=level, precision=_precision_for(level))
-
-
-def _precision_for(level: float) -> int:
-    """Return bits for a proof of a delta of e^level: a transform is accurate relative to masses of about 1."""
-    return max(96, 32 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 32.0))
+    # A transform is accurate relative to masses of about 1, and delta is about e^level.
+    bits = max(96, 32 * math.ceil((64.0 - 2.0 * level / math.log(2.0)) / 32.0))
+    return AbsoluteSumPlan(layout=layout, main=main, threshold=t, tilt=theta, level=level, precision=bits)
 
 
 def _steepest(law: NoiseLaw, main: float) -> float:
@@ -127,37 +168,7 @@ def _steepest(law: NoiseLaw, main: float) -> float:
     return math.exp(min((1.0 - law.order) * math.log(main / law.scale) - math.lgamma(1.0 / law.order), 700.0))
 
 
-def _threshold(bound: AbsoluteSumDelta, law: NoiseLaw) -> float:
-    """Return about t."""
-    with np.errstate(all="ignore"):
-        # NumPy's power, since Python's raises where it overflows.
-        own = sum(count * float(np.float64(size / law.scale) ** law.order) for size, count in bound.corner)
-        known = own if bound.joint is None else min(float(np.float64(bound.joint / law.scale) ** law.order), own)
-    return bound.epsilon - known
-
-
-def _ends_of_sum(samples: list[Sample], theta: float, budget: float) -> tuple[float, float, float]:
-    """Return values outside of which the sum of the other coordinates is negligible, and the tilt that shows it."""
-    if not samples:
-        return 0.0, 0.0, 1.0
-    spread = math.sqrt(summed(samples, theta)[2]) + 1e-300
-    plain = math.sqrt(summed(samples, 0.0)[2]) + 1e-300
-    top, tilt, bottom = chernoff_ends(samples, theta, spread, plain, budget)
-    # Beyond t all counts the same, so nothing much above it needs a place; at least t itself does.
-    return top, max(min(bottom, top), 0.0), tilt
-
-
-def _step(law: NoiseLaw, t: float, many: int, samples: list[Sample], theta: float) -> float:
-    """Return the step at which the grid adds a negligible share to delta."""
-    if not is_halved(law):
-        return 2.0 * ROUNDED_ERROR * t / max(many, 1)
-    # Where the mean is above t there is no tilt: the sum then varies on the scale of its own spread.
-    steepness = max(theta, 1.0 / (math.sqrt(summed(samples, theta)[2]) + 1e-300))
-    step = math.sqrt(12.0 * RELATIVE_ERROR * t / (steepness * many)) if many else t / 64.0
-    return min(step, t / 64.0)
-
-
-def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
+def estimate(planned: AbsoluteSumPlan, law: NoiseLaw) -> float:
     """Estimate in floats the bound that a proof with this layout will give."""
     if planned.level < HOPELESS:
         return math.exp(max(planned.level, -700.0))
@@ -181,7 +192,7 @@ def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
     low = max(layout.window.top - layout.window.points + 1, math.floor(t / layout.step) - layout.depth, 0)
     indices = np.arange(low, layout.window.top + 1)
     values = layout.step * indices.astype(np.float64)
-    masses = _summed(laid, planned, indices)
+    masses = _sum_masses(laid, planned, indices)
     below = values <= t
     reach = np.ones(len(indices))
     reach[below] = _tails(law, planned.main, t - values[below])
@@ -197,7 +208,7 @@ def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
         # What putting cells on their ends costs near t: the mass of the sum there, for each coordinate.
         many = sum(other.count for other in layout.others)
         if layout.refined:
-            near = float(_summed(cells, planned, indices)[max(last - many - 1, 0) : last + 3].sum())
+            near = float(_sum_masses(cells, planned, indices)[max(last - many - 1, 0) : last + 3].sum())
         else:
             x = spread_of_shares(many, planned.precision)
             near = float(masses[max(last - x - 2, 0) : last + x + 3].max(initial=0.0))
@@ -205,19 +216,16 @@ def estimate(planned: PlannedSum, law: NoiseLaw) -> float:
     return min(total, 1.0)
 
 
-def _summed(parts: list[tuple[Floats, int]], planned: PlannedSum, indices: NDArray[np.int64]) -> Floats:
+def _sum_masses(parts: list[tuple[Floats, int]], planned: AbsoluteSumPlan, indices: NDArray[np.int64]) -> Floats:
     """Return the masses, at some indices, of a sum of independent coordinates, by a transform of tilted laws."""
     points, tilt = planned.layout.window.points, planned.tilt * planned.layout.step
     spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
     level = 0.0
     for masses, count in parts:
         with np.errstate(divide="ignore"):
-            logs = np.log(masses) + tilt * np.arange(len(masses))
-        peak = float(logs.max())
-        weights = np.exp(logs - peak)
-        total = float(weights.sum())
-        level += count * (math.log(total) + peak)
-        spectrum *= spectrum_of(weights / total, 0, points) ** count
+            weights, log_total = normalize(np.log(masses) + tilt * np.arange(len(masses)))
+        level += count * log_total
+        spectrum *= spectrum_of(weights, 0, points) ** count
     composed: Floats = np.fft.irfft(spectrum, points)[indices % points]
     composed *= np.exp(np.minimum(level - tilt * indices, 700.0))
     return composed
@@ -273,27 +281,6 @@ def _high_end(sample: Sample, budget: float) -> float:
     return float(sample.losses[min(int(over[-1]) + 1, len(above) - 1)]) if len(over) else float(sample.losses[0])
 
 
-TOLERANCE = 1e-6
-# The scale on the fine grid is found to about this relative distance, by so many steps at most.
-CLOSE = 2e-9
-POLISHES = 8
-FARTHEST = 0.3
-PROBE = 1e-3
-# What a proof may add to an estimate, relative to it: the estimate is brought so far below the target.
-ADDED = 4e-9
-# How often a proof that misses its target is tried again with a larger scale.
-CORRECTIONS = 12
-LEAST_MOVE = 1e-9
-LONGEST_MOVE = 0.1
-# After this number of proofs that each exceed the last, the scale moves this far, then eight times as far each time.
-RISES, STRIDE = 2, 1e-3
-# Points of the transforms of all proofs, times their bits, after which there is no further one: five seconds or so.
-MOST_WORK = 3e7
-# A proof that is farther below the target, in logarithms, means that floats have misled the search.
-LOOSE = 0.01
-LEAST_DELTA = 1e-300
-
-
 class _TooMuchWork(Exception):  # noqa: N818 - not an error: what is proved by then is enough
     """The proofs of a search have taken long enough."""
 
@@ -310,15 +297,17 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
     3.25827
     """
     if law.order == 1.0:
-        return proved_or_raised(bound, law.with_scale(_pure_scale(bound.corner, bound.epsilon, bound.joint)), target)
+        # The loss is at most the l_1 norm over the scale.
+        norm = sum((count * Fraction(size) for size, count in bound.corner), Fraction(0))
+        norm = norm if bound.joint is None else min(norm, Fraction(bound.joint))
+        return raise_until_proved(bound, law.with_scale(rounded_up(norm / Fraction(bound.epsilon), of="scale")), target)
     delta = target * (1.0 - 2.0 * bound.margin)
 
     def rough(scale: float) -> float:
         return absolute_sum_excess(bound, law.with_scale(scale), delta, rough=True)
 
     mean = law.order * sum(size * count for size, count in bound.corner)
-    found = bracketed(rough, mean / (math.gamma(1.0 / law.order) * bound.epsilon))
-    scale = passing_end(rough, **found._asdict(), tolerance=TOLERANCE)
+    scale = passing_from(rough, mean / (math.gamma(1.0 / law.order) * bound.epsilon), tolerance=TOLERANCE)
     slope = max((rough(scale) - rough(scale * (1.0 + PROBE))) / PROBE, 1.0)
     # Secants on the fine grid, from the scale and the slope of the rough one.
     last: tuple[float, float] | None = None
@@ -334,12 +323,17 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
         scale *= math.exp(move + 0.5 * CLOSE)
     # The proof adds what the estimate leaves out, so the scale is moved by what the proof is found to miss.
     proofs: dict[float, Proposal] = {}
+    work = 0
 
     def missed(scale: float) -> float:
         if scale not in proofs:
-            if sum(_work(proof) for proof in proofs.values()) > MOST_WORK:
+            nonlocal work
+            if work > MOST_WORK:
                 raise _TooMuchWork
-            proofs[scale] = _proof(bound, law.with_scale(scale))
+            plan, scaled = plan_absolute_sum(bound, law.with_scale(scale)), law.with_scale(scale)
+            planned = bound if plan is None else replace(bound, layout=plan.layout)
+            proofs[scale] = Proposal(planned, scaled, planned.at_precision(scaled, plan.precision if plan else 0))
+            work += 0 if plan is None else plan.layout.window.points * proofs[scale].found.precision
         return math.log(max(proofs[scale].found.upper, LEAST_DELTA)) - math.log(delta)
 
     failing: tuple[float, float] | None = None
@@ -347,8 +341,13 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
     with suppress(_TooMuchWork):
         for _ in range(CORRECTIONS):
             excess = missed(scale)
+            if excess < -LOOSE:
+                # Floats have led to a scale whose delta is far below the target: a smaller one is proved too.
+                if failing is None:
+                    return proofs[passing_from(missed, scale, tolerance=TOLERANCE, enough=LOOSE)]
+                return proofs[passing_end(missed, failing[0], scale, tolerance=TOLERANCE, enough=LOOSE)]
             if excess <= 0.0:
-                return proofs[scale if excess >= -LOOSE else _tightened(missed, scale, excess, failing)]
+                return proofs[scale]
             # On the integers the bound may rise with the scale for a while: then the slope says nothing.
             rises = rises + 1 if failing is not None and excess >= failing[1] else 0
             least_move = STRIDE * 8.0 ** (rises - RISES) if rises >= RISES else LEAST_MOVE
@@ -361,41 +360,13 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
     raise SearchError(message)
 
 
-def _tightened(
-    missed: Callable[[float], float], passing: float, excess: float, failing: tuple[float, float] | None
-) -> float:
-    """Return a smaller scale that is proved too, where floats have led to one whose delta is far below the target."""
-    found = bracketed(missed, passing) if failing is None else Bracket(failing[0], passing, failing[1], excess)
-    return passing_end(missed, **found._asdict(), tolerance=TOLERANCE, enough=LOOSE)
-
-
 @np.errstate(all="ignore")
 def absolute_sum_excess(bound: AbsoluteSumDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
     """Return log(bound(b) / delta), estimated in floats."""
     spend(GRID * len(bound.corner))
-    planned = absolute_sum_layout(bound, law, rough=rough)
+    planned = plan_absolute_sum(bound, law, rough=rough)
     if planned is not None:
         layout = planned.layout
         spend(POINT * (layout.window.points + layout.depth + sum(other.high for other in layout.others)))
     value = 1.0 if planned is None else estimate(planned, law)
     return math.log(max(value, LEAST_DELTA)) - math.log(delta)
-
-
-def _proof(bound: AbsoluteSumDelta, law: NoiseLaw) -> Proposal:
-    """Return what is proved of a law, with a layout of its own."""
-    planned = absolute_sum_layout(bound, law)
-    laid = bound if planned is None else replace(bound, layout=planned.layout)
-    return Proposal(laid, law, laid.at_precision(law, planned.precision if planned else 0))
-
-
-def _work(proof: Proposal) -> int:
-    layout = proof.bound.layout  # type: ignore[attr-defined]
-    return 0 if layout is None else layout.window.points * proof.found.precision
-
-
-def _pure_scale(corner: Corner, epsilon: float, joint: float | None) -> float:
-    """At p = 1 the loss is at most the l_1 norm over the scale: the least float with that at most epsilon."""
-    norm = sum((count * Fraction(size) for size, count in corner), Fraction(0))
-    if joint is not None:
-        norm = min(norm, Fraction(joint))
-    return rounded_up(norm / Fraction(epsilon), of="scale")

@@ -23,7 +23,7 @@ The least scale of truncated and boundary-inflated noise for pure DP.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -31,7 +31,7 @@ from flint import arb
 from ggdp import _validate
 from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp.calibration.scale_for_one_coordinate import laplace_scale
-from ggdp.calibration.search import Proposal, bracketed, log_excess, passing_end, proved_or_raised
+from ggdp.calibration.search import Proposal, find_bracket, log_excess, passing_end, passing_from, raise_until_proved
 from ggdp.proofs.bounded import TruncatedLosses, slope_precision
 from ggdp.proofs.tails import log_tail_sum
 
@@ -131,8 +131,7 @@ def _boundary_inflated(p: float, w: int, D: int, epsilon: float) -> float:
         with BALLS, working_precision(_PRECISION):
             return _log_excess(log_tail_sum(p, b, w - D) - log_tail_sum(p, b, w), epsilon)
 
-    found = bracketed(excess, _exponential_bound(p, w, D, epsilon), ratio=2.0)
-    return passing_end(excess, **found._asdict(), tolerance=_INTEGER_TOLERANCE)
+    return passing_from(excess, _exponential_bound(p, w, D, epsilon), ratio=2.0, tolerance=_INTEGER_TOLERANCE)
 
 
 def _truncated(p: float, w: int, D: int, epsilon: float) -> float:
@@ -147,12 +146,12 @@ def _truncated(p: float, w: int, D: int, epsilon: float) -> float:
         with BALLS, working_precision(slope_precision(w)):
             return _log_excess(TruncatedLosses(p, b, w, D).loss(s), epsilon)
 
-    found = bracketed(lambda b: greatest(b)[0], _exponential_bound(p, w, D, epsilon), ratio=2.0)
-    failing, passing = found.failing, found.passing
+    start = _exponential_bound(p, w, D, epsilon)
+    failing, passing, *_ = find_bracket(lambda b: greatest(b)[0], start, ratio=2.0)
     _, s = greatest(failing)
     for _ in range(_MOST_ROUNDS):
         # The crossing of one h is not above that of the greatest.
-        b = passing_end(lambda b, s=s: excess(s, b), failing=failing, passing=passing, tolerance=_INTEGER_TOLERANCE)  # type: ignore[misc]
+        b = passing_end(partial(excess, s), failing, passing, tolerance=_INTEGER_TOLERANCE)
         above, worst = greatest(b)
         if above <= 0.0 or worst == s or b >= passing:
             return b
@@ -166,7 +165,7 @@ _TOLERANCE = 1e-13
 def least_for_bounded_joint(bound: BoundedJointLoss, law: NoiseLaw, target: float) -> Proposal:
     """Return the law of the paper's Eqn b1."""
     scale = truncated_scale(law.order, bound.coordinates, bound.moving, target, bound.joint)
-    return proved_or_raised(bound, law.with_scale(scale), target)
+    return raise_until_proved(bound, law.with_scale(scale), target)
 
 
 def least_for_bounded(bound: BoundedLoss, law: NoiseLaw, target: float) -> Proposal:
@@ -183,12 +182,12 @@ def least_for_bounded(bound: BoundedLoss, law: NoiseLaw, target: float) -> Propo
     if law.support == "integer" and len(bound.coordinates) == 1 and bound.moving == 1:
         width, sensitivity, _ = bound.coordinates[0]
         scale = scale_for_integer_bounded(law, int(width), int(sensitivity), target)
-        return proved_or_raised(bound, law.with_scale(scale), target)
+        return raise_until_proved(bound, law.with_scale(scale), target)
 
     excess = lru_cache(maxsize=256)(log_excess(bound, law, target))
-    found = bracketed(excess, _start(law.order, bound.coordinates, bound.moving, target), ratio=2.0)
-    scale = passing_end(excess, **found._asdict(), tolerance=_TOLERANCE)
-    return proved_or_raised(bound, law.with_scale(scale), target)
+    start = _start(law.order, bound.coordinates, bound.moving, target)
+    scale = passing_from(excess, start, ratio=2.0, tolerance=_TOLERANCE)
+    return raise_until_proved(bound, law.with_scale(scale), target)
 
 
 def _start(order: float, coordinates: tuple[Coordinate, ...], moving: int, epsilon: float) -> float:

@@ -1,9 +1,10 @@
-"""The least scale for one moving coordinate on the reals, for probabilistic and approximate DP.
+"""The least scale for one moving coordinate, for pure, probabilistic and approximate DP.
 
-One unknown z, the noise (in units of the scale) at which the loss passes epsilon: W = (|z|^p + epsilon)^(1/p) and
-b = D / (W - z). Delta falls strictly as z rises, and b rises with z, so the least scale is at the least z that passes.
+On the reals there is one unknown z, the noise (in units of the scale) at which the loss passes epsilon: with
+W = (|z|^p + epsilon)^(1/p) it is b = D / (W - z). Delta falls strictly as z rises, and b rises with z, so the least scale is at the least z that passes.
+Discrete Gaussian noise on a vector of known l_2 norm is compared with that case.
 
-The least scale found for one moving coordinate on the integers, for probabilistic and approximate DP.
+On the integers:
 
 =======  ============================================================================
 L(k)     |k + D|^p - |k|^p, the loss at noise k times b^p
@@ -21,14 +22,13 @@ proof; that the scale itself is valid is proved by `ggdp.proofs.one_coordinate`.
 References
 ----------
 Liu, arXiv 1602.06028 v5, Cor. disjoint (the bound on the reals, which is not valid here).
-
-The least scale found of discrete Gaussian noise on a vector of known l_2 norm.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +36,7 @@ from flint import arb
 
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
-from ggdp.calibration.search import Proposal, log_excess, passing_end, proved_or_raised
+from ggdp.calibration.search import Proposal, log_excess, passing_end, raise_until_proved
 from ggdp.errors import SearchError
 from ggdp.proofs.bound import accurate
 from ggdp.proofs.norms import ROUNDINGS, comparison
@@ -79,12 +79,12 @@ def laplace_scale(sensitivity: float, epsilon: float) -> float:
 
 def least_for_laplace(bound: LaplaceLoss, law: NoiseLaw, target: float) -> Proposal:
     """Return the least law of order 1 whose pure loss is at most the target."""
-    return proved_or_raised(bound, law.with_scale(laplace_scale(bound.sensitivity, target)), target)
+    return raise_until_proved(bound, law.with_scale(laplace_scale(bound.sensitivity, target)), target)
 
 
 def least_for_shift(bound: ShiftDelta, law: NoiseLaw, target: float) -> Proposal:
     """Return the least law found whose delta is at most the target."""
-    return proved_or_raised(bound, law.with_scale(scale_for_shift(bound, law.order, target)), target)
+    return raise_until_proved(bound, law.with_scale(scale_for_shift(bound, law.order, target)), target)
 
 
 def scale_for_shift(bound: ShiftDelta, order: float, delta: float) -> float:
@@ -102,40 +102,30 @@ def scale_for_shift(bound: ShiftDelta, order: float, delta: float) -> float:
     with BALLS, working_precision(_PRECISION):
         p, eps = arb(order), arb(epsilon)
 
-        def excess_at(z: arb) -> float:
+        def excess(x: float, *, powered: bool) -> float:
+            """Return log(delta(z) / delta) at z = x^(1/p), or at z = x."""
+            z = (arb(x) ** (1 / p)).mid() if powered else arb(x)
             # Near p = 1 the two terms of delta nearly cancel.
-            value = accurate(lambda: delta_at_threshold(notion, p, eps, z))
+            value = accurate(partial(delta_at_threshold, notion, p, eps, z))
             return float((value / arb(delta)).log().mid())
 
-        def least(failing: float, passing: float) -> arb:
-            # W is at least epsilon^(1/p): a finer z than an ulp of that leaves W - z as it is.
-            resolution = 1e-16 * epsilon ** (1.0 / order)
-            found = passing_end(
-                lambda z: excess_at(arb(z)),
-                failing=failing,
-                passing=passing,
-                tolerance=_TOLERANCE,
-                resolution=resolution,
-            )
-            return arb(found)
-
-        turn = (arb(_TURN) ** (1 / p)).mid()
-        if excess_at(turn) > 0.0:
+        above = excess(_TURN, powered=True)
+        if above > 0.0:
             # log delta is nearly linear in t = z^p, and Q(a, t) <= e^-t for a <= 1 gives a passing end.
             passing = -math.log(2.0 * delta if notion == "approximate" else delta) + 1e-9
-            t = passing_end(
-                lambda t: excess_at((arb(t) ** (1 / p)).mid()),
-                failing=_TURN,
-                passing=passing,
-                tolerance=_TOLERANCE,
-            )
+            by_power = partial(excess, powered=True)
+            t = passing_end(by_power, _TURN, passing, tolerance=_TOLERANCE, failing_excess=above)
             z = arb(t) ** (1 / p)
             gap = z * ((eps / arb(t)).log1p() / p).expm1()
         else:
             failing = -1.0
-            while excess_at(arb(failing)) <= 0.0:
+            while excess(failing, powered=False) <= 0.0:
                 failing *= 2.0
-            z = least(failing, float(turn))
+            # W is at least epsilon^(1/p): a finer z than an ulp of that leaves W - z as it is.
+            resolution = 1e-16 * epsilon ** (1.0 / order)
+            passing = float((arb(_TURN) ** (1 / p)).mid())
+            by_noise = partial(excess, powered=False)
+            z = arb(passing_end(by_noise, failing, passing, tolerance=_TOLERANCE, resolution=resolution))
             gap = upper_threshold(p, eps, z) - z
         return upper_float(arb(sensitivity) / gap)
 
@@ -199,7 +189,7 @@ def least_for_integer_shift(bound: IntegerShiftDelta, law: NoiseLaw, target: flo
         return quick <= 0.0 if abs(quick) > _CLEAR else excess(k + 1, b) <= 0.0
 
     k = _least_passing(passes, least_threshold(D))
-    return proved_or_raised(bound, law.with_scale(_crossing(p, D, eps, k, excess)), target)
+    return raise_until_proved(bound, law.with_scale(_crossing(p, D, eps, k, excess)), target)
 
 
 def _breakpoint(p: float, D: int, epsilon: float, k: int) -> float:
@@ -283,14 +273,8 @@ def _crossing(p: float, D: int, epsilon: float, k: int, excess: Callable[[int, f
     at_failing = excess(k, failing)
     if not (failing < end and at_failing > 0.0):
         return end
-    return passing_end(
-        lambda b: excess(k, b),
-        failing=failing,
-        passing=end,
-        failing_excess=at_failing,
-        passing_excess=at_end,
-        tolerance=_TOLERANCE,
-    )
+    ends = {"failing_excess": at_failing, "passing_excess": at_end}
+    return passing_end(partial(excess, k), failing, end, tolerance=_TOLERANCE, **ends)
 
 
 def least_for_integer_gaussian(bound: IntegerGaussianDelta, law: NoiseLaw, target: float) -> Proposal:
@@ -320,4 +304,4 @@ def least_for_integer_gaussian(bound: IntegerGaussianDelta, law: NoiseLaw, targe
             "coordinates; use a larger epsilon"
         )
         raise SearchError(message)
-    return proved_or_raised(bound, law.with_scale(least), target)
+    return raise_until_proved(bound, law.with_scale(least), target)

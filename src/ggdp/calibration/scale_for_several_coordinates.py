@@ -1,22 +1,17 @@
 """The scale for several coordinates that move at once: a search in floats, then one proof in balls.
 
-On the reals delta falls as the scale grows, so a bracket is enough. On the integers it does not: at small scales
-smaller ones may pass again, so the scales below the bracket are scanned too. That the scale is the smallest is a
-search result; that it passes is proved.
+Where the size of each coordinate is known (the change is a corner of a box), delta comes from a convolution. On the
+reals it falls as the scale grows, so a bracket is enough. On the integers it does not: at small scales smaller ones may
+pass again, so the scales below the bracket are scanned too. That the scale is the smallest is a search result; that it
+passes is proved.
+
+Where only the l_p norm Delta_p of the change is known, the direction-free bound holds with equality at
+
+    b = Delta_p / ((g + epsilon)^(1/p) - g^(1/p)), g = Q^-1(r/p, delta).
 
 References
 ----------
-`ggdp.proofs.several_coordinates` has the claims and their proofs.
-
-The scale when only the l_p norm of the move is known: the direction-free bound, solved for b.
-
-With g = Q^-1(r/p, delta) the bound of `ggdp.proofs.norms` holds with equality at
-
-    b = Delta_p / ((g + epsilon)^(1/p) - g^(1/p)).
-
-References
-----------
-`ggdp.proofs.norms` has the claim and its proof.
+`ggdp.proofs.several_coordinates` and `ggdp.proofs.norms` have the claims and their proofs.
 """
 
 from __future__ import annotations
@@ -28,9 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp._work import spend
-from ggdp.calibration.loss_grids import Estimate, corner_grid, estimate, planned_total, planned_upper, samples_of
-from ggdp.calibration.search import Proposal, bracketed, log_excess, passing_end, proved_or_raised
+from ggdp.calibration.loss_grids import estimate_delta, plan_total, plan_upper, sample_losses
+from ggdp.calibration.search import Proposal, log_excess, passing_end, passing_from, raise_until_proved
 from ggdp.errors import SearchError
 from ggdp.proofs.bound import EXACT
 from ggdp.proofs.layouts import CornerLayout
@@ -72,8 +66,8 @@ REFINEMENTS = 12
 NEAR_MISS = 0.5
 MOST_VALLEYS = 8
 LEAST_DELTA = 1e-300
-# Units of work of an estimate: for each size, and for each point.
-GRID, POINT = 800, 0.15
+# Where only a norm is known, the closed form in floats is as close as `WIDEST` in every case tried.
+NORM_TOLERANCE, WIDEST = 1e-10, 1e-3
 
 
 def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Proposal:
@@ -96,8 +90,7 @@ def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Propos
         return corner_excess(bound, law.with_scale(scale * unit), delta, rough=rough)
 
     relative = tuple((size / unit, count) for size, count in bound.corner)
-    found = bracketed(excess, _guess(law.order, relative, bound.epsilon, delta))
-    scale = passing_end(excess, **found._asdict(), tolerance=TOLERANCE)
+    scale = passing_from(excess, _guess(law.order, relative, bound.epsilon, delta), tolerance=TOLERANCE)
     if law.order == 1.0:
         # Pure DP is never far away at p = 1, and near it the grid is the looser of the two.
         pure = float(sum(count * Fraction(size) for size, count in bound.corner) / Fraction(bound.epsilon)) / unit
@@ -107,7 +100,7 @@ def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Propos
         candidates = [*_passing_below(excess, scale), scale]
     for candidate in candidates:
         slope = (excess(candidate) - excess(candidate * (1.0 + PROBE))) / PROBE
-        proposal = proved_near(bound, law.with_scale(candidate * unit), delta, max(slope, 1.0))
+        proposal = _prove_near(bound, law.with_scale(candidate * unit), delta, max(slope, 1.0))
         if proposal is not None:
             return proposal
     message = f"no scale near {scale * unit!r} could be proved for this corner at order {law.order!r}"
@@ -125,48 +118,39 @@ def wavy_scale(order: float) -> float:
 
 def corner_excess(bound: CornerDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
     """Return log(delta(b) / delta), estimated in floats."""
-    return math.log(max(_estimate(bound, law, rough=rough).delta, LEAST_DELTA)) - math.log(delta)
+    found = estimate_delta(law, bound.corner, bound.epsilon, rough=rough)
+    return math.log(max(found.delta, LEAST_DELTA)) - math.log(delta)
 
 
 @np.errstate(all="ignore")
-def _estimate(bound: CornerDelta, law: NoiseLaw, *, rough: bool = False) -> Estimate:
-    spend(GRID * len(bound.corner))
-    grid = corner_grid(law, bound.corner, bound.epsilon, rough=rough)
-    if grid is None:
-        return Estimate(1.0, 1.0)
-    spend(POINT * (grid.window.points + sum(size.high - size.low for size in grid.sizes)))
-    return estimate(grid, law, bound.epsilon)
-
-
-@np.errstate(all="ignore")
-def laid_out(bound: CornerDelta, law: NoiseLaw, *, spread: float | None = None) -> tuple[CornerDelta, int]:
+def with_layout(bound: CornerDelta, law: NoiseLaw, *, spread: float | None = None) -> tuple[CornerDelta, int]:
     """Return the bound with a layout for a law, and the precision for a proof.
 
     With a spread, the layout is for an upper bound that is looser by about that much, else for both bounds.
     """
     losses = [(CoordinateLoss(law, size), count) for size, count in bound.corner]
-    samples = samples_of(losses)
+    samples = sample_losses(losses)
     if samples is None or any(sample.losses.min() > MOST_LOSS for sample in samples):
         return bound, EXACT
     if spread is None:
-        found = _estimate(bound, law)
+        found = estimate_delta(law, bound.corner, bound.epsilon)
         ratio = found.density / max(found.delta, LEAST_DELTA)
-        planned = planned_total(losses, samples, bound.epsilon, ratio=ratio)
+        planned = plan_total(losses, samples, bound.epsilon, ratio=ratio)
     else:
-        planned = planned_upper(losses, samples, bound.epsilon, spread)
+        planned = plan_upper(losses, samples, bound.epsilon, spread)
     sizes = tuple(part.layout for part in planned.parts)
     layout = CornerLayout(sizes=sizes, tilt=planned.tilt, tail=planned.tail, points=planned.points)
     finest = min(size.step for size in sizes)
     return replace(bound, layout=layout), PRECISION + max(-math.frexp(finest)[1] - COARSE, 0)
 
 
-def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -> Proposal | None:
+def _prove_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -> Proposal | None:
     """Prove a law, or one with a scale that is larger by what the proof is found to miss.
 
     `slope` is that of log delta against log b, without its sign. A proof that misses its target is first repeated on a
     finer grid, and then with a larger scale.
     """
-    found = _estimate(bound, law)
+    found = estimate_delta(law, bound.corner, bound.epsilon)
     # A grid with a spread W raises log delta by about 2/3 W times the density over delta.
     spread = 1.5 * MISSED * slope * found.delta / max(found.density, LEAST_DELTA)
     last, failed = math.inf, None
@@ -174,7 +158,7 @@ def proved_near(bound: CornerDelta, law: NoiseLaw, delta: float, slope: float) -
     # points, and the scale is not moved far at once.
     farthest = FIRST_MOVE if sum(count for _, count in bound.corner) <= FEW else math.inf
     for _ in range(CORRECTIONS):
-        proved = _proof(bound, law, spread)
+        proved = _prove(bound, law, spread)
         upper = proved.found.upper
         if upper <= delta:
             return proved if failed is None else _between(bound, failed, proved, delta, spread)
@@ -200,14 +184,14 @@ def _between(bound: CornerDelta, failed: Proposal, proved: Proposal, delta: floa
     missed = failed.found.upper
     share = math.log(missed / delta) / math.log(missed / max(proved.found.upper, LEAST_DELTA))
     scale = failed.law.scale + (proved.law.scale - failed.law.scale) * min(share * (1.0 + PROBE), 1.0)
-    between = _proof(bound, failed.law.with_scale(scale), spread)
+    between = _prove(bound, failed.law.with_scale(scale), spread)
     return between if between.found.upper <= delta else proved
 
 
-def _proof(bound: CornerDelta, law: NoiseLaw, spread: float) -> Proposal:
+def _prove(bound: CornerDelta, law: NoiseLaw, spread: float) -> Proposal:
     """Return what is proved of a law, with a layout of its own."""
-    laid, bits = laid_out(bound, law, spread=spread)
-    return Proposal(laid, law, laid.at_precision(law, bits))
+    planned, bits = with_layout(bound, law, spread=spread)
+    return Proposal(planned, law, planned.at_precision(law, bits))
 
 
 def _guess(order: float, corner: Corner, epsilon: float, delta: float) -> float:
@@ -223,7 +207,6 @@ def _passing_below(excess: Callable[..., float], scale: float) -> list[float]:
     ratio = SCAN_DEPTH ** (-1.0 / SCAN_STEPS)
     scales = [scale * ratio**i for i in range(SCAN_STEPS + 1)]
     values = [excess(s, rough=True) for s in scales]
-    found: list[float] = []
     # Rough values are too large by a little, so a near miss is looked at again.
     promising = [i for i in range(1, SCAN_STEPS) if values[i] <= min(values[i - 1], values[i + 1], NEAR_MISS)]
     for i in promising[: -MOST_VALLEYS - 1 : -1]:
@@ -232,17 +215,10 @@ def _passing_below(excess: Callable[..., float], scale: float) -> list[float]:
             continue
         below = excess(scales[i + 1])
         if below > 0.0:
-            best = passing_end(
-                excess,
-                failing=scales[i + 1],
-                passing=best,
-                tolerance=TOLERANCE,
-                failing_excess=below,
-                passing_excess=value,
-            )
-        found.append(best)
-        break
-    return found
+            ends = {"failing_excess": below, "passing_excess": value}
+            best = passing_end(excess, scales[i + 1], best, tolerance=TOLERANCE, **ends)
+        return [best]
+    return []
 
 
 def _valley(excess: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
@@ -264,11 +240,6 @@ def _valley(excess: Callable[[float], float], low: float, high: float) -> tuple[
     return min(zip(points, values, strict=True), key=lambda pair: pair[1])
 
 
-NORM_TOLERANCE = 1e-10
-# The closed form in floats is this close in every case tried; a scale farther away is not looked for.
-WIDEST = 1e-3
-
-
 def least_for_radial(bound: RadialDelta, law: NoiseLaw, target: float) -> Proposal:
     """Return the least law, up to 1e-9 in its scale, at which the direction-free bound reaches a target.
 
@@ -280,32 +251,20 @@ def least_for_radial(bound: RadialDelta, law: NoiseLaw, target: float) -> Propos
     >>> print(f"{least_for_radial(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale:.7f}")  # g = log 20
     3.7297512
     """
-    start = bound.sensitivity / _reach(law.order, bound.dimension, bound.epsilon, target)
+    from scipy import special
+
+    root, g = 1.0 / law.order, float(special.gammainccinv(bound.dimension / law.order, target))
+    reach = g**root * math.expm1(math.log1p(bound.epsilon / g) / law.order) if g != 0.0 else bound.epsilon**root
+    start = bound.sensitivity / float(reach)
     excess = log_excess(bound, law, target)
     width = NORM_TOLERANCE
     while width <= WIDEST:
         failing, passing = start * (1.0 - width), start * (1.0 + width)
         above, below = excess(failing), excess(passing)
         if above > 0.0 >= below:
-            scale = passing_end(
-                excess,
-                failing=failing,
-                passing=passing,
-                tolerance=NORM_TOLERANCE,
-                failing_excess=above,
-                passing_excess=below,
-            )
-            return proved_or_raised(bound, law.with_scale(scale), target)
+            ends = {"failing_excess": above, "passing_excess": below}
+            scale = passing_end(excess, failing, passing, tolerance=NORM_TOLERANCE, **ends)
+            return raise_until_proved(bound, law.with_scale(scale), target)
         width *= 10.0
     message = f"no scale near {start!r} could be proved for dimension {bound.dimension} at order {law.order!r}"
     raise SearchError(message)
-
-
-def _reach(order: float, dimension: int, epsilon: float, delta: float) -> float:
-    """Return (g + epsilon)^(1/p) - g^(1/p)."""
-    from scipy import special
-
-    g = float(special.gammainccinv(dimension / order, delta))
-    if g == 0.0:
-        return float(epsilon ** (1.0 / order))
-    return float(g ** (1.0 / order) * math.expm1(math.log1p(epsilon / g) / order))

@@ -1,10 +1,13 @@
-"""The searches of ggdp: each returns the passing end of a bracket, or a law that was proved, never a raw root."""
+"""The searches of ggdp: each returns the passing end of a bracket, or a law that was proved, never a raw root.
+
+Nothing here is trusted: what a search proposes is proved by a bound (`ggdp.proofs`).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ggdp.errors import SearchError
 
@@ -33,16 +36,7 @@ class Proposal:
     found: Enclosure
 
 
-class Bracket(NamedTuple):
-    """Two points, one that fails and one that passes, with their excesses."""
-
-    failing: float
-    passing: float
-    failing_excess: float
-    passing_excess: float
-
-
-def proved_or_raised(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
+def raise_until_proved(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
     """Return a law that is proved to reach a target: the given one, or one with a scale larger by up to 5e-10.
 
     Raises
@@ -86,15 +80,27 @@ def least_by_enclosures(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
     1.333304
     """
     excess = log_excess(bound, law, target)
-    scale = passing_end(excess, **bracketed(excess, law.scale)._asdict(), tolerance=TOLERANCE)
-    return proved_or_raised(bound, law.with_scale(scale), target)
+    scale = passing_from(excess, law.scale, tolerance=TOLERANCE)
+    return raise_until_proved(bound, law.with_scale(scale), target)
 
 
-def bracketed(excess: Callable[[float], float], start: float, *, ratio: float = 1.1) -> Bracket:
-    """Walk from a positive start until one point fails and another passes; a larger point is more likely to pass.
+def passing_from(
+    excess: Callable[[float], float], start: float, *, tolerance: float, ratio: float = 1.1, enough: float = 0.0
+) -> float:
+    """Return the `passing_end` of a bracket that is found by a walk from a positive start.
 
-    Strides grow from `ratio` to a factor of 4.
+    A larger point is more likely to pass. Strides grow from `ratio` to a factor of 4.
     """
+    failing, passing, above, below = find_bracket(excess, start, ratio=ratio)
+    return passing_end(
+        excess, failing, passing, tolerance=tolerance, failing_excess=above, passing_excess=below, enough=enough
+    )
+
+
+def find_bracket(
+    excess: Callable[[float], float], start: float, *, ratio: float = 1.1
+) -> tuple[float, float, float, float]:
+    """Return a point that fails and one that passes, and their excesses, as `passing_from` finds them."""
     here, value = start, excess(start)
     fails = value > 0.0
     ratio = ratio if fails else 1.0 / ratio
@@ -104,7 +110,7 @@ def bracketed(excess: Callable[[float], float], start: float, *, ratio: float = 
             break
         following = excess(ahead)
         if (following > 0.0) != fails:
-            return Bracket(here, ahead, value, following) if fails else Bracket(ahead, here, following, value)
+            return (here, ahead, value, following) if fails else (ahead, here, following, value)
         here, value = ahead, following
         ratio = min(max(ratio * ratio, 1.0 / 4.0), 4.0)
     message = f"no scale that passes was found from {start!r} to {here!r}"
@@ -113,9 +119,9 @@ def bracketed(excess: Callable[[float], float], start: float, *, ratio: float = 
 
 def passing_end(
     excess: Callable[[float], float],
-    *,
     failing: float,
     passing: float,
+    *,
     tolerance: float,
     resolution: float = 0.0,
     failing_excess: float | None = None,
@@ -144,7 +150,7 @@ def passing_end(
 
     Examples
     --------
-    >>> root = passing_end(lambda x: 2.0 - x * x, failing=0.0, passing=2.0, tolerance=1e-15)
+    >>> root = passing_end(lambda x: 2.0 - x * x, 0.0, 2.0, tolerance=1e-15)
     >>> root * root >= 2.0, abs(root - 2**0.5) < 1e-15
     (True, True)
     """

@@ -268,7 +268,7 @@ def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> flo
             return math.inf
     while failing == LEAST_EPSILON and passing > LEAST_EPSILON and excess(0.5 * passing) <= 0.0:
         passing *= 0.5
-    return passing_end(excess, failing=max(failing, 0.5 * passing), passing=passing, tolerance=1e-5)
+    return passing_end(excess, max(failing, 0.5 * passing), passing, tolerance=1e-5)
 
 
 LAPLACE, GAUSSIAN = USUAL

@@ -20,7 +20,7 @@ from ggdp.calibration.least_scale import least_law, search_for
 from ggdp.calibration.paper import disjoint_scale
 from ggdp.calibration.scale_for_one_coordinate import least_for_integer_shift
 from ggdp.calibration.scale_for_several_coordinates import wavy_scale
-from ggdp.calibration.search import bracketed, passing_end
+from ggdp.calibration.search import passing_end, passing_from
 from ggdp.errors import ArgumentError, SearchError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
 from ggdp.proofs.noise_law import NoiseLaw
@@ -97,14 +97,13 @@ def estimate_scale(goal: ProbabilisticDP | ApproxDP, sensitivity: Sensitivity, *
         def rough(scale: float) -> float:
             return _excess(bound, law.with_scale(scale), goal.delta, rough=True)
 
-        found = bracketed(rough, disjoint_scale(law.order, sensitivity.lp(1), goal.epsilon, goal.delta))
-        near = passing_end(rough, **found._asdict(), tolerance=TOLERANCE)
+        start = disjoint_scale(law.order, sensitivity.lp(1), goal.epsilon, goal.delta)
+        near = passing_from(rough, start, tolerance=TOLERANCE)
 
     def excess(scale: float) -> float:
         return _excess(bound, law.with_scale(scale), goal.delta)
 
-    narrow = bracketed(excess, near, ratio=NEAR)
-    return passing_end(excess, **narrow._asdict(), tolerance=FINE_TOLERANCE)
+    return passing_from(excess, near, ratio=NEAR, tolerance=FINE_TOLERANCE)
 
 
 def is_convolved(question: Question) -> bool:
@@ -190,8 +189,7 @@ def _smooth(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, fl
             known[order] = math.exp(here + step)
             return known[order]
         ahead = here + min(max(step, -FARTHEST_STEP), FARTHEST_STEP)
-    found = bracketed(excess, guess)
-    known[order] = passing_end(excess, **found._asdict(), tolerance=LOOSE_TOLERANCE if jumps else TOLERANCE)
+    known[order] = passing_from(excess, guess, tolerance=LOOSE_TOLERANCE if jumps else TOLERANCE)
     return known[order]
 
 
@@ -250,6 +248,6 @@ def _dip(excess: Callable[[float], float], low: float, middle: float, value: flo
 
 def _narrowed(excess: Callable[[float], float], failing: float, passing: float) -> float:
     try:
-        return passing_end(excess, failing=failing, passing=passing, tolerance=TOLERANCE)
+        return passing_end(excess, failing, passing, tolerance=TOLERANCE)
     except SearchError:
         return passing
