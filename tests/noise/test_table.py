@@ -20,7 +20,7 @@ from ggdp.errors import UnprovedError
 from ggdp.noise import table
 from ggdp.noise import table as module
 from ggdp.noise.entropy import SECURE
-from ggdp.noise.table import Table, inverted, tail_law, whole_law, window_law
+from ggdp.noise.table import Table, invert, tail_law, whole_law, window_law
 
 LAWS = [(1.0, 0.3), (1.0, 2.0), (1.5, 1.4), (2.0, 3.0), (3.0, 1.0), (50.0, 5.5)]
 GUIDE, WORD = 6, 8
@@ -284,7 +284,7 @@ def thirds(k):
 
 
 def test_the_tree_of_a_third_is_a_third():
-    masses, longer = tree(lambda source: inverted(thirds, source, word=8), {1: top_bits(1, 8)}, depth=2)
+    masses, longer = tree(lambda source: invert(thirds, source, word=8), {1: top_bits(1, 8)}, depth=2)
     assert longer == 2 / 2**16
     assert [masses[k] * 2**16 for k in range(3)] == [21845, 21844, 21845]
 
@@ -296,16 +296,16 @@ def test_a_law_of_halves_is_decided_by_one_bit_though_a_ball_never_excludes_the_
         return arb(0) if k <= 0 else arb(1) if k >= 2 else arb(2).sqrt() ** 2 / 4
 
     for word, draw in ((2**63 - 2, 0), (2**63 + 1, 1)):
-        assert inverted(half, Scripted.words(word)) == draw
+        assert invert(half, Scripted.words(word)) == draw
     longer = Scripted.words(2**63, 0, 0, 1)
-    assert inverted(half, longer) == 1
+    assert invert(half, longer) == 1
     assert longer.spent
 
 
 @pytest.mark.parametrize(("start", "step"), [(0, 1), (-1000, 1), (1000, 7), (10**18, 10**17), (-(10**18), 1)])
 def test_the_draw_does_not_depend_on_where_the_search_begins(start, step):
     for word in (0, 2**62, 2**64 // 2, 2**64 - 1):
-        assert inverted(thirds, Scripted.words(word), start=start, step=step) == word * 3 // 2**64
+        assert invert(thirds, Scripted.words(word), start=start, step=step) == word * 3 // 2**64
 
 
 def test_a_law_that_is_not_known_narrowly_is_refused_and_not_guessed():
@@ -313,5 +313,5 @@ def test_a_law_that_is_not_known_narrowly_is_refused_and_not_guessed():
         return arb(0) if k <= 0 else arb(1) if k >= 2 else arb(0.5, 0.25)
 
     with pytest.raises(UnprovedError, match="enclose it more narrowly"):
-        inverted(vague, SECURE, numerator=2**63, bits=64)
-    assert inverted(vague, SECURE, numerator=2**60, bits=64) == 0
+        invert(vague, SECURE, numerator=2**63, bits=64)
+    assert invert(vague, SECURE, numerator=2**60, bits=64) == 0

@@ -1,8 +1,8 @@
 """The least scale for one moving coordinate, for pure, probabilistic and approximate DP.
 
 On the reals there is one unknown z, the noise (in units of the scale) at which the loss passes epsilon: with
-W = (|z|^p + epsilon)^(1/p) it is b = D / (W - z). Delta falls strictly as z rises, and b rises with z, so the least scale is at the least z that passes.
-Discrete Gaussian noise on a vector of known l_2 norm is compared with that case.
+W = (|z|^p + epsilon)^(1/p) it is b = D / (W - z). Delta falls strictly as z rises, and b rises with z, so the least
+scale is at the least z that passes. Discrete Gaussian noise on a vector of known l_2 norm is compared with that case.
 
 On the integers:
 

@@ -28,8 +28,8 @@ from flint import arb, ctx
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.noise.integer_noise import Drawn
-from ggdp.noise.table import Table, bracketed
+from ggdp.noise.integer_noise import ExactLaw
+from ggdp.noise.table import Table, integer_bracket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ def _probability(probability: float | arb | Enclosure) -> float | arb | Enclosur
 
 
 @frozen(kw_only=True)
-class Binomial(Drawn):
+class Binomial(ExactLaw):
     """How many of `trials` independent events happen, each with a `probability`; drawn exactly.
 
     Parameters
@@ -197,11 +197,11 @@ def _brackets(n: int, q: arb, mode: int, first: int, last: int) -> tuple[list[tu
     brackets: list[tuple[int, int]] = []
     # Below `least` the law goes on if that is not 0; its share is the first threshold then.
     if least > 0:
-        brackets.append(bracketed(total * unit))
+        brackets.append(integer_bracket(total * unit))
         least -= 1
     for term in [*reversed(down), *up[1:]]:
         total = total + term
-        low, high = bracketed(total * unit)
+        low, high = integer_bracket(total * unit)
         brackets.append((min(low, (1 << 64) - 1), min(high, 1 << 64)))
         if high >> 64:
             break

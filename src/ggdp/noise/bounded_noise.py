@@ -38,8 +38,8 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.noise.entropy import checked_source, random_words
 from ggdp.noise.generalized_gaussian import checked_order, checked_scale
-from ggdp.noise.integer_noise import drawn, sampler_of, sampler_within
-from ggdp.noise.table import inverted, thresholds_needed, window, window_law
+from ggdp.noise.integer_noise import draw_array, sampler_of, sampler_within
+from ggdp.noise.table import invert, thresholds_needed, window, window_law
 from ggdp.privacy.grid import exact_numbers, refused
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class TruncatedIntegerNoise(_BoundedNoise):
     def _inverted(self, s: int, word: int, start: int, source: Source) -> int:
         """Return the noise around one true value, in ball arithmetic, for the first 64 bits of its U."""
         below = _truncated(self.order, self.scale, self.lower - s, self.upper - s)
-        return inverted(below, source, numerator=word, bits=64, start=start)
+        return invert(below, source, numerator=word, bits=64, start=start)
 
 
 @frozen(kw_only=True)
@@ -196,7 +196,7 @@ class BoundaryInflatedIntegerNoise(_BoundedNoise):
     """
 
     def _drawn(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
-        out = drawn(sampler_of(self.order, self.scale), centres.shape, source)
+        out = draw_array(sampler_of(self.order, self.scale), centres.shape, source)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         # Noise beyond the width ends on a bound whatever the value; cut off there, the sum cannot overflow.
         width = self.upper - self.lower

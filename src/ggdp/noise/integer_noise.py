@@ -1,20 +1,14 @@
-"""From a sampler to an array of draws, with several threads for large ones.
-
-Choice of the sampler of a law: a table if it is small, rejection at wider scales.
-
-Integer noise given that it is at least a threshold, exact also where that is less likely than 1e-30.
+"""Integer generalized Gaussian noise, drawn exactly: by a table where one fits, by rejection at wider scales.
 
 =======  ======================================================
 p, b     order and scale
-tau      the threshold
+tau      the threshold that conditional noise is at least
 f(j)     exp(-(|j| / b)^p), the weight of the integer j
 =======  ======================================================
 
-From tau >= 1 on the law is drawn by its own table or envelope, made of weights relative to f(tau): how unlikely the
-condition is does not matter. For tau <= 0 the condition holds at least every other time, and noise is drawn until it
-does.
-
-Integer generalized Gaussian noise, drawn exactly: by a table where one fits, by rejection at wider scales.
+Noise given that it is at least tau is exact even where that is less likely than 1e-30. From tau >= 1 on the law is
+drawn by its own table or envelope, made of weights relative to f(tau): how unlikely the condition is does not matter.
+For tau <= 0 the condition holds at least every other time, and noise is drawn until it does.
 """
 
 from __future__ import annotations
@@ -49,6 +43,14 @@ if TYPE_CHECKING:
 _MANY = 1 << 24
 _MOST_THREADS = 4
 _MOST_DRAWS = 1 << 60
+# Beyond this many thresholds on a side a table takes longer to build than is worth it.
+_MOST_THRESHOLDS = 1 << 15
+# A draw of 2^63 is then 256 scales out, which has a probability below e^-256.
+WIDEST = 2.0**55
+_FARTHEST = 1 << 62
+_MOST_ORDER = 1e6
+# Noise so far out has a probability of exp(-2^40), and exponents are computed to their last bits.
+_MOST_EXPONENT_BITS = 40
 
 
 class Sampler(Protocol):
@@ -58,7 +60,7 @@ class Sampler(Protocol):
         """Overwrite a flat array with independent draws."""
 
 
-class Drawn(ABC):
+class ExactLaw(ABC):
     """A law of integers that is drawn exactly."""
 
     __slots__ = ()
@@ -86,30 +88,25 @@ class Drawn(ABC):
         Claim. Every draw has exactly this law (`ggdp.noise.table`, `ggdp.noise.rejection`), and is made without
         knowledge of any true value.
         """
-        return drawn(self._sampler(), size, source)
+        return draw_array(self._sampler(), size, source)
 
     @abstractmethod
     def _sampler(self) -> Sampler:
         """Return what draws this law."""
 
 
-def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape; raise unless all lengths are integers of at least 0 and the array is addressable."""
-    lengths = tuple(size) if isinstance(size, tuple | list) else (size,)
-    shape = tuple(_validate.integer(size=length, at_least=0) for length in lengths)
-    if math.prod(shape) > _MOST_DRAWS:
-        raise ArgumentError("size", size, "is more than can be drawn at once; draw in parts")
-    return shape
-
-
-def drawn(sampler: Sampler, size: int | tuple[int, ...], source: Source | None) -> NDArray[np.int64]:
+def draw_array(sampler: Sampler, size: int | tuple[int, ...], source: Source | None) -> NDArray[np.int64]:
     """Return an array of independent draws.
 
     Many draws are shared among threads, each of which has a stream of its own. A seeded source is one stream, so it is
     read by one thread and gives the same draws on any machine.
     """
     source = checked_source(source)
-    out = np.empty(shape_of(size), dtype=np.int64)
+    lengths = tuple(size) if isinstance(size, tuple | list) else (size,)
+    shape = tuple(_validate.integer(size=length, at_least=0) for length in lengths)
+    if math.prod(shape) > _MOST_DRAWS:
+        raise ArgumentError("size", size, "is more than can be drawn at once; draw in parts")
+    out = np.empty(shape, dtype=np.int64)
     flat = out.reshape(-1)
     if flat.size < _MANY or not isinstance(source, SecureSource):
         sampler.draw(flat, source)
@@ -119,16 +116,6 @@ def drawn(sampler: Sampler, size: int | tuple[int, ...], source: Source | None) 
         for done in [pool.submit(sampler.draw, part, source) for part in np.array_split(flat, threads)]:
             done.result()
     return out
-
-
-# Beyond this many thresholds on a side a table takes longer to build than is worth it.
-_MOST_THRESHOLDS = 1 << 15
-# A draw of 2^63 is then 256 scales out, which has a probability below e^-256.
-WIDEST = 2.0**55
-_FARTHEST = 1 << 62
-_MOST_ORDER = 1e6
-# Noise so far out has a probability of exp(-2^40), and exponents are computed to their last bits.
-_MOST_EXPONENT_BITS = 40
 
 
 @lru_cache(maxsize=32)
@@ -176,7 +163,7 @@ def _threshold(threshold: int) -> int:
 
 
 @frozen(kw_only=True)
-class ConditionalNoise(Drawn):
+class ConditionalNoise(ExactLaw):
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order) for k >= threshold, drawn exactly.
 
     Parameters
@@ -231,7 +218,7 @@ class _Repeated:
 
 
 @frozen(kw_only=True)
-class IntegerNoise(Drawn):
+class IntegerNoise(ExactLaw):
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order), drawn exactly.
 
     Parameters

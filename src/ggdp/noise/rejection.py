@@ -8,6 +8,8 @@ a              where the law starts: 0, or the value that |k| is at least
 M              height of the envelope: the number of slots that a weight of 1 is given, a float
 slot           one of 2^16; block i has the slots j = 0, ..., n_i - 1 with n_i >= M f(start of block i)
 V              a uniform number in [0, 1), read to as many bits as a decision takes
+2h             width of a cell, on which M f is compared with one parabola
+g1, g2, g3     the first three derivatives of g(x) = (x/b)^p
 =============  ==========================================================================================
 
 A draw picks one of the 2^16 slots, which gives a block and a level j, and a place r in the block; it is accepted when j
@@ -21,30 +23,14 @@ proportional to the sum over j of the length of {V : j + V < M f(x)}, which is M
 the far end are accepted in proportion to the sum of M f / 2^m there and then drawn from their law given that. For the
 two-sided law the negative integers -1 - (i 2^m + r) are given blocks of their own, of the same heights.
 
-Claim (floats). A comparison and the coefficients of its parabola (`ggdp.noise.rejection`) make fewer than thirty
+Claim (floats). A comparison and the coefficients of its parabola make fewer than thirty
 roundings of numbers below 2^19, each off by at most 2^-34; `ROUNDING` bounds their sum.
 
 Timing. Whether a draw was accepted at once depends on it weakly; fewer than `FEW` draws are all compared. The number of
 rejections does not depend on the draw that is kept. No time depends on a true value: none is known here.
 
-References
-----------
-Devroye, "Non-Uniform Random Variate Generation" (1986), II.3 (rejection) and VIII (squeezing); Marsaglia and Tsang,
-"The Ziggurat Method" (2000), for accepting most draws by a look-up.
-
-The envelope of the rejection sampler: slots, blocks, and the parabolas that its weights are compared with.
-
-=============  ==========================================================================================
-p, b, a        order and scale, and where the law starts
-f(x)           exp((a/b)^p - (x/b)^p), the weight of |k| = x >= a, relative to that of a
-g1, g2, g3     the first three derivatives of g(x) = (x/b)^p
-M              height of the envelope: the number of slots that a weight of 1 is given, a float
-2h             width of a cell, on which M f is compared with one parabola
-=============  ==========================================================================================
-
-What the sampler (`ggdp.noise.rejection`) takes as given is made in ball arithmetic: the slots of a block are no
-fewer than M f at its start, those accepted at once no more than M f at its end. The search for M may use floats, since
-any M will do.
+The envelope, which a draw takes as given, is made in ball arithmetic: the slots of a block are no fewer than M f at its
+start, those accepted at once no more than M f at its end. The search for M may use floats, since any M will do.
 
 Claim (parabola). Through M f at the ends and the middle of a cell of width 2h goes a parabola that is off by at most
 h^3 max |M f3| / (9 sqrt 3), where f3 is the third derivative of f. With g = (x/b)^p it is f3 = f (3 g1 g2 - g1^3 - g3);
@@ -57,7 +43,8 @@ of g is off by at most the maximum of t (u - u^p) over 0 <= u <= 1, which is t K
 
 References
 ----------
-Devroye, "Non-Uniform Random Variate Generation" (1986), II.3.4 (envelopes for discrete laws).
+Devroye, "Non-Uniform Random Variate Generation" (1986), II.3 (rejection; envelopes for discrete laws in II.3.4) and
+VIII (squeezing); Marsaglia and Tsang, "The Ziggurat Method" (2000), for accepting most draws by a look-up.
 """
 
 from __future__ import annotations
@@ -86,6 +73,13 @@ if TYPE_CHECKING:
 # Fewer draws are all compared.
 FEW = 64
 ROUNDING = 2.0**-29
+_SLOT_BITS = 16
+_BLOCK_BITS = 9
+_WORD = 64
+# The blocks reach to where the weight has fallen to e^-20: a draw beyond takes longer, and should not be seen to.
+_DEPTH = 20.0
+# A block is cut into four parabolas.
+_CELL_BITS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,15 +282,6 @@ def far_sum(p: float, b: float, start: int, far_start: int, stop: int | None, tw
 def _spares(count: int) -> int:
     """Return how many trials to make beside `count`, so that one round is nearly always enough."""
     return count // 32 + 16
-
-
-_SLOT_BITS = 16
-_BLOCK_BITS = 9
-_WORD = 64
-# The blocks reach to where the weight has fallen to e^-20: a draw beyond takes longer, and should not be seen to.
-_DEPTH = 20.0
-# A block is cut into four parabolas.
-_CELL_BITS = 2
 
 
 @lru_cache(maxsize=32)

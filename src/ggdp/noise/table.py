@@ -1,32 +1,31 @@
-"""One draw at a time, exact, for any law on the integers whose cumulative probabilities can be enclosed.
-
-=========  =================================================================================
-K          the law on the integers
-below(k)   P(K < k), enclosed at the working precision
-U          a uniform number in [0, 1), of which `numerator` / 2^bits holds the bits read so far
-=========  =================================================================================
-
-The draw is the one k with P(K < k) <= U < P(K < k + 1). Each comparison is made in ball arithmetic; where the bits of U
-that were read do not decide it, more are read and everything is enclosed more narrowly. No float is compared, so the
-law is exact, and reading ends with probability 1. It takes milliseconds, and is what the fast samplers fall back on.
-
-Exact draws at the speed of a look-up in memory, for laws on the integers that fit in a table.
+"""Exact draws of laws on the integers: at the speed of a look-up in memory for laws that fit in a table.
 
 =============  ==========================================================================================
 K              the law on the integers
-c_k            P(K < k), the threshold of k: the draw is the largest k with c_k <= U
+c_k            P(K < k), the threshold of k, which `below(k)` encloses: the draw is the largest k with c_k <= U
 U              a uniform number in [0, 1); its first 64 bits are a word u, so that U is in [u, u + 1) / 2^64
 low, high      64-bit integers with low <= 2^64 c_k <= high, nearly always neighbours
 guide          for each value of the first 16 bits of u: the draw, if they decide it, or `UNDECIDED`
+p, b           order and scale of the generalized Gaussian law
+f(j)           exp(-(j / b)^p), the weight of the integer j >= 0
+w              the half-width of a window |k| <= w; infinite for the whole law
+S(k)           sum of f(j) over the integers j with k <= j <= w
 =============  ==========================================================================================
 
 A draw reads 16 bits and looks them up. Where a threshold lies between the words that begin with them, 48 more bits are
-read and compared with the thresholds in that range. Where a threshold's own 64 bits are hit, the thresholds are
-enclosed more narrowly and more bits are read (`ggdp.noise.table`), as they are for draws beyond the table's
-ends.
+read and compared with the thresholds in that range. Where a threshold's own 64 bits are hit, and for draws beyond the
+table's ends, `invert` compares in ball arithmetic: where the bits of U that were read do not decide, more are read and
+everything is enclosed more narrowly. It takes milliseconds, serves any law whose cumulative probabilities can be
+enclosed, and ends with probability 1.
 
 Claim. The draws have exactly the law K. Proof: each of the three steps returns the k with c_k <= U < c_(k+1) for every
 U that begins with the bits read, or reads on: u >= high implies U >= c_k, and u < low implies u + 1 <= low, so U < c_k.
+No float is compared.
+
+Tables of the generalized Gaussian law are those of the whole law, a window of it, or its tail. The sums S are made from
+the far end on, term by term, in balls; each threshold is bracketed between two neighbouring 64-bit integers, or two
+that are a little farther apart where a ball holds an integer. A wider bracket costs a few more bits in rare draws and
+changes nothing in their law. A table ends where what is left is below 2^-64; draws there go on beyond its end.
 
 Timing. Fewer than `FEW` draws skip the guide: each is then searched for among the thresholds, in the same number of
 steps, but for the last step above, which is taken with a probability below 2^-40. In larger batches the number of
@@ -36,20 +35,6 @@ References
 ----------
 Devroye, "Non-Uniform Random Variate Generation" (1986), III.2.4 (guide tables); Knuth and Yao, "The Complexity of
 Nonuniform Random Number Generation" (1976), for deciding with as many bits as it takes.
-
-Tables of the integer generalized Gaussian law, bracketed in balls: the whole law, a window of it, or its tail.
-
-=======  ==============================================================================
-p, b     order and scale
-f(j)     exp(-(j / b)^p), the weight of the integer j >= 0
-w        the half-width of the window |k| <= w; infinite for the whole law
-S(k)     sum of f(j) over the integers j with k <= j <= w
-=======  ==============================================================================
-
-The sums S are made from the far end on, term by term, in balls; each threshold is bracketed between two neighbouring
-64-bit integers, or two that are a little farther apart where a ball holds an integer. A wider bracket costs a few more
-bits in rare draws and changes nothing in their law. A table ends where what is left is below 2^-64; draws there go on
-beyond its end.
 """
 
 from __future__ import annotations
@@ -79,13 +64,20 @@ if TYPE_CHECKING:
 
 Cumulative: TypeAlias = "Callable[[int], arb]"
 
-_INVERSION_WORD = 64
 _INVERSION_SPARE_BITS = 48
 # A law that can be enclosed at will gets here with a probability below 2^-4000.
 _MOST_BITS = 1 << 12
+FEW = 512
+# Draws at a time: bits, draws and guide then stay in a core's own cache.
+CHUNK = 1 << 15
+# Draws at a time whose undecided ones are decided together.
+BATCH = 1 << 18
+UNDECIDED = np.iinfo(np.int64).min
+_SPARE_BITS = 40
+_TERMS_BEYOND = 48
 
 
-def inverted(
+def invert(
     below: Cumulative,
     source: Source,
     *,
@@ -93,7 +85,7 @@ def inverted(
     bits: int = 0,
     start: int = 0,
     step: int = 1,
-    word: int = _INVERSION_WORD,
+    word: int = 64,
 ) -> int:
     """Return the k with P(K < k) <= U < P(K < k + 1), for a U whose first `bits` bits are `numerator`.
 
@@ -183,14 +175,6 @@ def _side(threshold: arb, low: arb, high: arb) -> int:
     if threshold >= high:
         return -1
     return 0
-
-
-FEW = 512
-# Draws at a time: bits, draws and guide then stay in a core's own cache.
-CHUNK = 1 << 15
-# Draws at a time whose undecided ones are decided together.
-BATCH = 1 << 18
-UNDECIDED = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,15 +311,10 @@ class Table:
         if not self.ends[1]:
             open_ones |= count > last
         for i in np.flatnonzero(open_ones):
-            draws[i] = inverted(
+            draws[i] = invert(
                 self.below, source, numerator=int(words[i]), bits=self.word, start=int(draws[i]), word=self.word
             )
         return draws
-
-
-_SPARE_BITS = 40
-_TERMS_BEYOND = 48
-_LOG_2 = math.log(2.0)
 
 
 def reach(order: float, scale: float, start: int, depth: float) -> float:
@@ -351,7 +330,7 @@ def thresholds_needed(order: float, scale: float, *, start: int = 0, word: int =
 
     S(k) / S(start) <= f(k) / f(start), since the ratio f(j + 1) / f(j) does not rise.
     """
-    return reach(order, scale, start, word * _LOG_2) + 2.0
+    return reach(order, scale, start, word * math.log(2.0)) + 2.0
 
 
 def precision_from(order: float, scale: float, start: int, bits: int) -> int:
@@ -399,7 +378,7 @@ def tail_law(order: float, scale: float, start: int, *, guide_bits: int = 16, wo
     with BALLS, working_precision(precision_from(order, scale, start, word)):
         sums = _suffix_sums(order, scale, start, count, tail_sum(order, scale, start + count))
         unit = arb(2) ** word
-        brackets = list(_until_one((bracketed(unit * (1 - rest / sums[0])) for rest in sums[1:]), word))
+        brackets = list(_until_one((integer_bracket(unit * (1 - rest / sums[0])) for rest in sums[1:]), word))
 
     def below(k: int) -> arb:
         with BALLS, working_precision(precision_from(order, scale, start, ctx.prec)):
@@ -430,7 +409,7 @@ def _beyond(order: float, scale: float, first: int, word: int) -> arb:
     return sum(terms[:-1], hull(arb(0), rest.upper()))
 
 
-def bracketed(x: arb) -> tuple[int, int]:
+def integer_bracket(x: arb) -> tuple[int, int]:
     """Return integers low < high with low <= x <= high for all of a ball in [0, inf)."""
     floor = x.floor().unique_fmpz()
     if floor is not None:
@@ -445,7 +424,7 @@ def _symmetric(order: float, scale: float, count: int, beyond: arb, word: int) -
     """
     sums = _suffix_sums(order, scale, 1, count, beyond)
     unit = arb(2) ** word / (1 + 2 * sums[0])
-    right = list(_until_one((_reflected(bracketed(rest * unit), word) for rest in sums), word))
+    right = list(_until_one((_reflected(integer_bracket(rest * unit), word) for rest in sums), word))
     return [_reflected(pair, word) for pair in reversed(right)] + right
 
 
