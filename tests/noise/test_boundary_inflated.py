@@ -15,7 +15,7 @@ from ggdp.errors import ArgumentError
 from ggdp.noise.bounded_law import (
     BoundaryInflatedGeneralizedGaussian,
     boundary_inflated_moments,
-    boundary_inflated_worst_case,
+    largest_errors,
 )
 from ggdp.noise.generalized_gaussian import GeneralizedGaussian
 
@@ -148,7 +148,7 @@ def test_moments_over_an_array_are_those_of_the_single_laws_and_mirror():
 @pytest.mark.parametrize("order", [1.0, 1.3, 2.0, 5.0, 50.0])
 @pytest.mark.parametrize("scale", [0.003, 0.7, 4.0, 7.0, 300.0])
 def test_the_worst_case_is_no_smaller_than_anywhere_on_a_fine_grid_and_not_larger_by_much(order, scale):
-    worst = boundary_inflated_worst_case(order, scale, (5.0, 15.0))
+    worst = largest_errors(order, scale, (5.0, 15.0), "boundary-inflated")
     places = np.concatenate([np.linspace(0.0, 10.0, 20_001), np.linspace(0.0, min(10.0 * scale, 10.0), 20_001)])
     moments = boundary_inflated_moments(order, scale, 5.0 + places, (5.0, 15.0))
     for name in ("bias", "std", "mean_squared_error", "mean_abs_error"):

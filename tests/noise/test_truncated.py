@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.cases import examples
 
 from ggdp.errors import ArgumentError
-from ggdp.noise.bounded_law import TruncatedGeneralizedGaussian, truncated_moments, truncated_worst_case
+from ggdp.noise.bounded_law import TruncatedGeneralizedGaussian, largest_errors, truncated_moments
 from ggdp.noise.generalized_gaussian import GeneralizedGaussian
 
 REFERENCE = json.loads(
@@ -140,7 +140,7 @@ def test_moments_over_an_array_are_those_of_the_single_laws_and_mirror():
 @pytest.mark.parametrize("order", [1.0, 1.3, 2.0, 5.0, 50.0])
 @pytest.mark.parametrize("scale", [0.003, 0.7, 4.0, 7.0, 300.0])
 def test_the_worst_case_is_no_smaller_than_anywhere_on_a_fine_grid_and_not_larger_by_much(order, scale):
-    worst = truncated_worst_case(order, scale, (5.0, 15.0))
+    worst = largest_errors(order, scale, (5.0, 15.0), "truncated")
     places = np.concatenate([np.linspace(0.0, 10.0, 20_001), np.linspace(0.0, min(10.0 * scale, 10.0), 20_001)])
     moments = truncated_moments(order, scale, 5.0 + places, (5.0, 15.0))
     for name in ("bias", "std", "mean_squared_error", "mean_abs_error"):

@@ -55,14 +55,13 @@ def _unbounded(law: NoiseLaw) -> Spread:
 
 def _bounded(law: NoiseLaw, bounding: str, bounds: tuple[float, float]) -> Spread:
     if law.support == "integer":
-        from ggdp.noise.bounded_integer_law import integer_worst_case
+        from ggdp.noise.bounded_integer_law import largest_integer_errors
 
-        worst = integer_worst_case(law.order, law.scale, bounds, bounding)
+        worst = largest_integer_errors(law.order, law.scale, bounds, bounding)
     else:
-        from ggdp.noise.bounded_law import boundary_inflated_worst_case, truncated_worst_case
+        from ggdp.noise.bounded_law import largest_errors
 
-        largest = truncated_worst_case if bounding == "truncated" else boundary_inflated_worst_case
-        worst = largest(law.order, law.scale, bounds)
+        worst = largest_errors(law.order, law.scale, bounds, bounding)
     return Spread(std=worst.std, mean_abs=worst.mean_abs_error)
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggdp.noise.bounded_law import ErrorMoments, WorstCase, partial_moment
+from ggdp.noise.bounded_law import ErrorMoments, LargestErrors, partial_moment
 from ggdp.noise.generalized_gaussian import Floats, elementwise, outside, scaled_power
 
 if TYPE_CHECKING:
@@ -200,15 +200,15 @@ class BoundedIntegerErrors:
         return best
 
 
-def integer_worst_case(order: float, scale: float, bounds: tuple[float, float], bounding: str) -> WorstCase:
+def largest_integer_errors(order: float, scale: float, bounds: tuple[float, float], bounding: str) -> LargestErrors:
     """Return the largest errors of bounded integer noise, each over all true values.
 
     Examples
     --------
-    >>> worst = integer_worst_case(1.0, 1e9, (0, 2), "truncated")  # nearly uniform on 0, 1, 2
+    >>> worst = largest_integer_errors(1.0, 1e9, (0, 2), "truncated")  # nearly uniform on 0, 1, 2
     >>> round(worst.mean_abs_error, 6)
     1.0
     """
     width = int(bounds[1]) - int(bounds[0])
     errors = BoundedIntegerErrors(order, scale, width, bounding)
-    return WorstCase.of(lambda error: errors.largest(lambda below: error(errors.moments(below))))
+    return LargestErrors.of(lambda error: errors.largest(lambda below: error(errors.moments(below))))

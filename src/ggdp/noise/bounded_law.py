@@ -1,56 +1,27 @@
-"""What all laws on bounds share: their fields, the moments of their error, and the largest of them over the true value.
+"""The generalized Gaussian law kept in bounds [c0, c1], truncated or boundary-inflated, around a location inside them.
 
 =======  =======================================================================
 p, b     order, at least 1, and scale
-l, u     distances s - c0 and c1 - s of the location s to the bounds
-I_j(t)   Integral_0^t y^(j-1) exp(-(y/b)^p) dy = (b^j / p) gamma(j/p, (t/b)^p)
-=======  =======================================================================
-
-Where the law is nearly uniform, (t/b)^p underflows and I_j(t) is t^j / j. Where both bounds are far in the tails, the
-bias is a difference of what the integrals lack to their limits.
-
-The generalized Gaussian law truncated to bounds.
-
-The density exp(-(|x - s| / b)^p) is cut to [c0, c1] and scaled up to mass 1, for a location s inside the bounds.
-
-=======  =======================================================================
-p        order, at least 1
-b        scale
 s        location: the true value that noise was added to
-l, u     distances s - c0 and c1 - s to the bounds
+l, u     distances s - c0 and c1 - s of the location to the bounds
+S(z)     survival function of the standard law
 I_j(t)   Integral_0^t y^(j-1) exp(-(y/b)^p) dy = (b^j / p) gamma(j/p, (t/b)^p)
 =======  =======================================================================
 
-With Z = I_1(u) + I_1(l) the error X - s has
+Truncated: the density exp(-(|x - s| / b)^p) is cut to [c0, c1] and scaled up to mass 1. With Z = I_1(u) + I_1(l) the
+error X - s has
 
 - mean (the bias) (I_2(u) - I_2(l)) / Z,
 - mean absolute value (I_2(u) + I_2(l)) / Z,
 - mean square (I_3(u) + I_3(l)) / Z.
 
-Where the law is nearly uniform, (t/b)^p underflows and I_j(t) is t^j / j. Where both bounds are far in the tails, the
-bias is a difference of what the integrals lack to their limits. The variance is mean square less squared bias, which
-loses no more than two bits: on either side of s the density falls, so the squared bias is at most 3/4 of the mean
-square (a falling density on [0, t] mixes uniform ones, of which that is true, with equality).
+The variance is mean square less squared bias, which loses no more than two bits: on either side of s the density falls,
+so the squared bias is at most 3/4 of the mean square (a falling density on [0, t] mixes uniform ones, of which that is
+true, with equality).
 
-References
-----------
-Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5, Def. tGGM (in A(s, b, p)
-the power and the half put back).
-
-The boundary-inflated generalized Gaussian law: noise around a location, clamped to bounds.
-
-What falls below c0 is set to c0, what falls above c1 to c1, so the law has a density inside and an atom at each bound.
-
-=======  =======================================================================
-p        order, at least 1
-b        scale
-s        location: the true value that noise was added to
-l, u     distances s - c0 and c1 - s to the bounds
-S(z)     survival function of the standard law; the atoms are S(l/b) and S(u/b)
-I_j(t)   Integral_0^t y^(j-1) exp(-(y/b)^p) dy, of `ggdp.noise.bounded_law`
-=======  =======================================================================
-
-With N = 2 b Gamma(1 + 1/p) and H(t) = I_2(t) / N + t S(t/b) = Integral_0^t S(y/b) dy the error X - s has
+Boundary-inflated: what falls below c0 is set to c0, what falls above c1 to c1, so the law has a density inside and an
+atom at each bound, of S(l/b) and S(u/b). With N = 2 b Gamma(1 + 1/p) and H(t) = I_2(t) / N + t S(t/b) =
+Integral_0^t S(y/b) dy the error X - s has
 
 - mean (the bias) H(u) - H(l),
 - mean absolute value H(u) + H(l),
@@ -59,10 +30,13 @@ With N = 2 b Gamma(1 + 1/p) and H(t) = I_2(t) / N + t S(t/b) = Integral_0^t S(y/
 The law has half of its mass on either side of s, so the squared bias is at most half of the mean square, and their
 difference, the variance, loses no more than one bit.
 
+Where the law is nearly uniform, (t/b)^p underflows and I_j(t) is t^j / j. Where both bounds are far in the tails, the
+bias is a difference of what the integrals lack to their limits.
+
 References
 ----------
-Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5, Def. bitGGM (in q_k the power
-put on the whole of (c1 - s) / b).
+Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5, Def. tGGM (in A(s, b, p) the power
+and the half put back) and Def. bitGGM (in q_k the power put on the whole of (c1 - s) / b).
 """
 
 from __future__ import annotations
@@ -134,7 +108,7 @@ class ErrorMoments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorstCase:
+class LargestErrors:
     """The largest errors of a law on bounds, each over all locations inside them.
 
     They are found by a search on a grid that zooms in; the largest of each is taken at its own location.
@@ -157,7 +131,7 @@ class WorstCase:
     mean_abs_error: float
 
     @classmethod
-    def of(cls, largest: Callable[[Callable[[ErrorMoments], Floats]], float]) -> WorstCase:
+    def of(cls, largest: Callable[[Callable[[ErrorMoments], Floats]], float]) -> LargestErrors:
         """Return the largest errors, from a function that returns the largest of one of them."""
         return cls(
             bias=largest(lambda moments: np.abs(moments.bias)),
@@ -167,9 +141,7 @@ class WorstCase:
         )
 
 
-def bounded_arguments(
-    order: object, scale: object, bounds: tuple[float, float]
-) -> tuple[float, float, tuple[float, float]]:
+def _checked(order: object, scale: object, bounds: tuple[float, float]) -> tuple[float, float, tuple[float, float]]:
     """Return order, scale and bounds of a law on bounds, checked."""
     p, b = _validate.order(order=order), _validate.positive(scale=scale)
     return p, b, within_floats(bounds)
@@ -210,7 +182,7 @@ def partial_means(p: float, b: float, t: Floats) -> tuple[Floats, Floats, NDArra
     return partial_moment(p, b, t, 2), whole * gammaincc(2.0 / p, x), x > 1.0
 
 
-def moments_at(formula: Formula, p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
+def _moments_at(formula: Formula, p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
     """Evaluate a formula in units near the smaller of scale and width, in which no power leaves the floats."""
     width = float(np.max(low + high, initial=0.0))
     # A power of two, so that the change of units rounds nothing.
@@ -226,37 +198,13 @@ def moments_at(formula: Formula, p: float, b: float, low: Floats, high: Floats) 
         )
 
 
-def over_locations(
+def _over_locations(
     formula: Formula, order: float, scale: float, location: ArrayLike, bounds: tuple[float, float]
 ) -> ErrorMoments:
     """Return the moments at every location of an array, after a check of the arguments."""
-    p, b, (c0, c1) = bounded_arguments(order, scale, bounds)
+    p, b, (c0, c1) = _checked(order, scale, bounds)
     s = inner(location, (c0, c1))
-    return moments_at(formula, p, b, s - c0, c1 - s)
-
-
-def largest_errors(formula: Formula, order: float, scale: float, bounds: tuple[float, float]) -> WorstCase:
-    """Return the largest of each error over the locations, by a search from the lower bound to the middle.
-
-    The law at c0 + t mirrors the law at c1 - t, so half of the bounds is all.
-    """
-    p, b, (c0, c1) = bounded_arguments(order, scale, bounds)
-    width = c1 - c0
-    # What happens near a bound happens within a few scales of it, however wide the bounds are.
-    near = np.minimum(np.linspace(0.0, 8.0 * b, GRID), width / 2.0)
-    start = np.unique(np.concatenate([near, np.linspace(0.0, width / 2.0, GRID)]))
-
-    def largest(error: Callable[[ErrorMoments], Floats]) -> float:
-        points = start
-        best = -math.inf
-        for _ in range(ZOOMS):
-            values = error(moments_at(formula, p, b, points, width - points))
-            best = max(best, float(np.max(values)))
-            top = int(np.argmax(values))
-            points = np.linspace(points[max(top - 1, 0)], points[min(top + 1, points.size - 1)], GRID)
-        return best
-
-    return WorstCase.of(largest)
+    return _moments_at(formula, p, b, s - c0, c1 - s)
 
 
 @frozen(kw_only=True)
@@ -326,19 +274,7 @@ def truncated_moments(order: float, scale: float, location: ArrayLike, bounds: t
     >>> truncated_moments(2, 1e6, np.array([0.0, 5.0, 10.0]), (0.0, 10.0)).bias.round(6) + 0.0
     array([ 5.,  0., -5.])
     """
-    return over_locations(_truncated, order, scale, location, bounds)
-
-
-def truncated_worst_case(order: float, scale: float, bounds: tuple[float, float]) -> WorstCase:
-    """Return the largest errors of the truncated law over all locations within the bounds.
-
-    Examples
-    --------
-    >>> errors = truncated_worst_case(2, 1e6, (0.0, 12.0))
-    >>> round(errors.std**2, 6), round(errors.mean_abs_error, 6)
-    (12.0, 6.0)
-    """
-    return largest_errors(_truncated, order, scale, bounds)
+    return _over_locations(_truncated, order, scale, location, bounds)
 
 
 @frozen(kw_only=True)
@@ -459,19 +395,7 @@ def boundary_inflated_moments(
     >>> boundary_inflated_moments(2, 1e9, np.array([0.0, 5.0, 10.0]), (0.0, 10.0)).bias.round(6) + 0.0
     array([ 5.,  0., -5.])
     """
-    return over_locations(_boundary_inflated, order, scale, location, bounds)
-
-
-def boundary_inflated_worst_case(order: float, scale: float, bounds: tuple[float, float]) -> WorstCase:
-    """Return the largest errors of the boundary-inflated law over all locations within the bounds.
-
-    Examples
-    --------
-    >>> errors = boundary_inflated_worst_case(2, 1e9, (0.0, 12.0))
-    >>> round(errors.std, 6), round(errors.mean_abs_error, 6)
-    (6.0, 6.0)
-    """
-    return largest_errors(_boundary_inflated, order, scale, bounds)
+    return _over_locations(_boundary_inflated, order, scale, location, bounds)
 
 
 @frozen(kw_only=True)
@@ -556,3 +480,34 @@ class BoundaryInflatedGeneralizedGaussian(BoundedLaw):
 
     def _clamped(self, x: Floats, below: float, between: Floats, above: float) -> Floats:
         return np.where(x < self.bounds[0], below, np.where(x >= self.bounds[1], above, between))
+
+
+def largest_errors(order: float, scale: float, bounds: tuple[float, float], bounding: str) -> LargestErrors:
+    """Return the largest of each error over the locations, by a search from the lower bound to the middle.
+
+    The law at c0 + t mirrors the law at c1 - t, so half of the bounds is all.
+
+    Examples
+    --------
+    >>> errors = largest_errors(2, 1e9, (0.0, 12.0), "boundary-inflated")
+    >>> round(errors.std, 6), round(errors.mean_abs_error, 6)
+    (6.0, 6.0)
+    """
+    formula = _truncated if bounding == "truncated" else _boundary_inflated
+    p, b, (c0, c1) = _checked(order, scale, bounds)
+    width = c1 - c0
+    # What happens near a bound happens within a few scales of it, however wide the bounds are.
+    near = np.minimum(np.linspace(0.0, 8.0 * b, GRID), width / 2.0)
+    start = np.unique(np.concatenate([near, np.linspace(0.0, width / 2.0, GRID)]))
+
+    def largest(error: Callable[[ErrorMoments], Floats]) -> float:
+        points = start
+        best = -math.inf
+        for _ in range(ZOOMS):
+            values = error(_moments_at(formula, p, b, points, width - points))
+            best = max(best, float(np.max(values)))
+            top = int(np.argmax(values))
+            points = np.linspace(points[max(top - 1, 0)], points[min(top + 1, points.size - 1)], GRID)
+        return best
+
+    return LargestErrors.of(largest)
