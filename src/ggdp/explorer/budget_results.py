@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from ggdp._rounding import rounded_text
 from ggdp.explorer.releasing import balance_in_words, with_cap
 from ggdp.explorer.typed_table import in_words_of_the_page
-from ggdp.explorer.widgets import Picture, drawn
+from ggdp.explorer.widgets import Picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ggdp.ledger import Ledger
-    from ggdp.ledger.budgets import Balance
-    from ggdp.ledger.ledger import WhatIf
-    from ggdp.mechanisms import Mechanism
+    from ggdp.ledger import Entry
 
 
 # Entries that the page lists; the file has all.
@@ -51,13 +48,18 @@ def budget_results(
     """Return a ledger at a glance, and what tables of counts would leave of it."""
     from ggdp.ledger import Ledger
     from ggdp.ledger.chain import exported
+    from ggdp.mechanisms import Mechanism
+    from ggdp.planning import plan
     from ggdp.plots.budgets import plot_burn_down
+    from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 
     progress(0, 1)
     with in_words_of_the_page():
         ledger = Ledger(url)
         entries = ledger.entries()
-        mechanism = _counts_of(ledger, epsilon, delta, max_cells, progress)
+        goal = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+        query = Sensitivity.histogram(ledger.neighbours, max_cells)
+        mechanism = Mechanism(plan(goal, query, support="integer", progress=progress).calibration)
         capped = with_cap(ledger, analyst)
         what_if = ledger.what_if(mechanism, capped)
         remaining, spent = ledger.remaining(capped), ledger.spent(capped)
@@ -68,64 +70,55 @@ def budget_results(
         further = ", ".join(rounded_text(number) for number in what_if.left[:5])
         more = " and so on" if what_if.fitting > 5 else ""
         description += f" Dashed, what further releases would leave: {further}{more}."
-    pictures = [drawn(plot_burn_down(ledger, what_if=what_if), "burn-down", "Burn-down of the budget", description)]
-    pictures += _composition(entries)
-    rows: list[tuple[str, str]] = [
-        ("protects", f"{ledger.unit}, {ledger.neighbours} neighbours"),
-        ("accounting", ledger.accounting),
-        ("budget", balance_in_words(ledger.budget)),
-        ("spent", balance_in_words(spent)),
-        ("remaining", balance_in_words(remaining)),
-        ("entries", f"{len(entries):,}"),
-        ("head", ledger.head.hash),
-    ]
+    burn_down = plot_burn_down(ledger, what_if=what_if)
+    budget = ledger.analysts.get(analyst or "", ledger.budget)
+    headlines = ((balance_in_words(remaining), "remain"), (balance_in_words(spent), "were used"))
+    if remaining.epsilon is not None and spent.epsilon is not None and budget.epsilon is not None:
+        parts = (remaining.epsilon, spent.epsilon, budget.epsilon)
+        unspent, used, whole = (rounded_text(float(part), 4) for part in parts)
+        headlines = ((unspent, f"of epsilon = {whole} remains"), (used, "was spent"))
+    answer = f"It does not fit: {what_if.refusal}."
+    if what_if.remaining is not None:
+        number = f"{what_if.fitting:,}{' or more' if what_if.refusal is None else ''}"
+        fit = "1 such release fits" if number == "1" else f"{number} such releases fit"
+        answer = f"It would leave {balance_in_words(what_if.remaining)}. {fit}, one after another."
     return BudgetResults(
-        headlines=_headlines(ledger.analysts.get(analyst or "", ledger.budget), spent, remaining),
-        ledger=tuple(rows),
-        answer=_answer(what_if),
+        headlines=headlines,
+        ledger=(
+            ("protects", f"{ledger.unit}, {ledger.neighbours} neighbours"),
+            ("accounting", ledger.accounting),
+            ("budget", balance_in_words(ledger.budget)),
+            ("spent", balance_in_words(spent)),
+            ("remaining", balance_in_words(remaining)),
+            ("entries", f"{len(entries):,}"),
+            ("head", ledger.head.hash),
+        ),
+        answer=answer,
         refused=what_if.fitting == 0,
-        pictures=tuple(pictures),
-        entries=tuple(_entry(entry) for entry in reversed(entries[-_ENTRIES:])),
+        pictures=(
+            Picture.of(burn_down, "burn-down", "Burn-down of the budget", description),
+            *([_composition(entries)] if entries else []),
+        ),
+        entries=tuple(
+            (
+                str(entry.number),
+                entry.time[:16].replace("T", " "),
+                entry.analyst or "",
+                str(entry.guarantee),
+                "" if entry.files is None else ", ".join(entry.files),
+            )
+            for entry in reversed(entries[-_ENTRIES:])
+        ),
         csv=exported(ledger.records(), "csv").encode(),
     )
 
 
-def _counts_of(
-    ledger: Ledger, epsilon: float, delta: float | None, max_cells: int, progress: Callable[[int, int], None]
-) -> Mechanism:
-    """Return the mechanism of a table of counts, of the best order, for the neighbours of a ledger."""
-    from ggdp.mechanisms import Mechanism
-    from ggdp.planning import plan
-    from ggdp.privacy import ApproxDP, PureDP, Sensitivity
-
-    goal = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
-    moves = Sensitivity.histogram(ledger.neighbours, max_cells)
-    return Mechanism(plan(goal, moves, support="integer", progress=progress).calibration)
-
-
-def _headlines(budget: Balance, spent: Balance, remaining: Balance) -> tuple[tuple[str, str], ...]:
-    if remaining.epsilon is None or spent.epsilon is None or budget.epsilon is None:
-        return ((balance_in_words(remaining), "remain"), (balance_in_words(spent), "were used"))
-    left, used, whole = (rounded_text(float(part), 4) for part in (remaining.epsilon, spent.epsilon, budget.epsilon))
-    return ((left, f"of epsilon = {whole} remains"), (used, "was spent"))
-
-
-def _answer(what_if: WhatIf) -> str:
-    if what_if.remaining is None:
-        return f"It does not fit: {what_if.refusal}."
-    number = f"{what_if.fitting:,}{' or more' if what_if.refusal is None else ''}"
-    fit = "1 such release fits" if number == "1" else f"{number} such releases fit"
-    return f"It would leave {balance_in_words(what_if.remaining)}. {fit}, one after another."
-
-
-def _composition(entries: Sequence[Any]) -> list[Picture]:
-    """Return the composition curve of what was released; nothing if nothing was."""
+def _composition(entries: Sequence[Entry]) -> Picture:
+    """Return the composition curve of what was released."""
     from ggdp.ledger.overview import NOTE
     from ggdp.ledger.reserved_accounting import composition_of
     from ggdp.plots.budgets import plot_composition
 
-    if not entries:
-        return []
     laws = {entry.request.law: entry.request for entry in entries}
     counts = Counter(entry.request.law for entry in entries)
     total = composition_of([(laws[law], count) for law, count in counts.items()])
@@ -134,14 +127,4 @@ def _composition(entries: Sequence[Any]) -> list[Picture]:
         f"Delta against epsilon of all {len(entries):,} releases together, with each one alone and their plain sum, "
         f"epsilon = {rounded_text(basic.epsilon)} and delta = {rounded_text(basic.delta)}. {NOTE}"
     )
-    return [drawn(plot_composition(total), "composition", "Composition curve", said)]
-
-
-def _entry(entry: Any) -> tuple[str, ...]:  # noqa: ANN401 - an entry of a ledger
-    return (
-        str(entry.number),
-        entry.time[:16].replace("T", " "),
-        entry.analyst or "",
-        str(entry.guarantee),
-        "" if entry.files is None else ", ".join(entry.files),
-    )
+    return Picture.of(plot_composition(total), "composition", "Composition curve", said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -13,17 +13,15 @@ from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
 from ggdp.explorer.equivalents import Equivalents, command, written
 from ggdp.explorer.settings import PromiseSettings
-from ggdp.explorer.widgets import Picture, csv_file, drawn
+from ggdp.explorer.widgets import Picture, csv_file
 from ggdp.planning import plan
 from ggdp.planning.measures import Measure
 from ggdp.plots.noise import LEVEL, plot_beliefs, plot_noise, plot_plan
 from ggdp.privacy import Sensitivity
-from ggdp.privacy.beliefs import Belief, belief
+from ggdp.privacy.beliefs import belief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from ggdp.privacy import Guarantee
 
 
 PLUS_MINUS = Measure(name="quantile", level=LEVEL)
@@ -82,55 +80,52 @@ class PlanResults:
     csv: bytes
 
 
-def noise_results(
-    settings: NoiseSettings,
-    progress: Callable[[int, int], None] | None = None,
-) -> NoiseResults:
+def noise_results(settings: NoiseSettings, progress: Callable[[int, int], None] | None = None) -> NoiseResults:
     """Return the noise that the settings ask for."""
     asked = settings.calibrated(settings.order)
-    shown = [(_name(settings.order), asked)]
-    rows, numbers = [_row(*shown[0])], [_exact("asked", asked)]
-    for step, (order, name) in enumerate(USUAL.items()):
+    shown, rows, numbers = {}, [], []
+    for step, (order, name) in enumerate({settings.order: f"Order {rounded_text(settings.order, 4)}", **USUAL}.items()):
         if progress is not None:
-            progress(step + 1, 1 + len(USUAL))
-        if order == settings.order:
-            continue
+            progress(step, 1 + len(USUAL))
         try:
-            found = settings.calibrated(order)
+            found = asked if order == settings.order else settings.calibrated(order)
         except GgdpError:
             rows.append((name, written(order), "not possible", "not possible"))
             continue
-        shown.append((name, found))
-        rows.append(_row(name, found))
-        numbers.append(_exact(name, found))
-    half = PLUS_MINUS.of(asked.law)
-    unit = UNIT[settings.support]
-    figure = plot_noise([one.law for _, one in shown], [name for name, _ in shown], unit=unit)
-    widths = ", ".join(f"{name} plus or minus {rounded_up_text(PLUS_MINUS.of(one.law))}" for name, one in shown)
+        shown[name], width = found.law, PLUS_MINUS.of(found.law)
+        rows.append((name, rounded_text(order, 4), rounded_text(found.scale, 6), f"± {rounded_up_text(width)}"))
+        exact = (found.order, found.scale, width, found.std, found.mean_abs)
+        numbers.append(("asked" if found is asked else name, *map(repr, exact)))
+    half = rounded_up_text(PLUS_MINUS.of(asked.law))
+    figure = plot_noise(list(shown.values()), list(shown), unit=UNIT[settings.support])
+    widths = ", ".join(f"{name} plus or minus {rounded_up_text(PLUS_MINUS.of(law))}" for name, law in shown.items())
     description = (
         f"How likely each amount of noise is. The shaded part holds 95 of 100 draws of the first curve. {widths}."
     )
+    proof = asked.certificate
+    tight = "" if proof.tight is None else f"; a scale {1 - proof.tight:.0e} smaller is proved to fail"
     return NoiseResults(
-        plus_minus=f"± {rounded_up_text(half)}",
-        said=f"95 of 100 published numbers are within {rounded_up_text(half)} of the true ones; on average they are "
+        plus_minus=f"± {half}",
+        said=f"95 of 100 published numbers are within {half} of the true ones; on average they are "
         f"{rounded_text(asked.mean_abs)} away.",
         beside=tuple(rows),
-        facts=_facts(asked),
-        picture=drawn(figure, "noise-laws", "The noise", description),
+        facts=(
+            ("Promise", str(asked.guarantee)),
+            ("Certified scale", repr(asked.scale)),
+            ("Standard deviation", rounded_text(asked.std, 6)),
+            ("Proof", f"{proof.quantity} is at most {rounded_up_text(proof.proved, 6)}{tight}"),
+            ("Method", f"{proof.bound.statement}, in {proof.arithmetic} of {proof.precision} bits"),
+            *(("Note", note) for note in (*asked.notes, asked.caution) if note),
+        ),
+        picture=Picture.of(figure, "noise-laws", "The noise", description),
         csv=csv_file(("noise", "order", "scale", "plus_minus_95", "std", "mean_abs"), numbers),
     )
 
 
 def plan_results(settings: NoiseSettings, progress: Callable[[int, int], None] | None = None) -> PlanResults:
     """Return the error of each order, and the planner's choice."""
-    found = plan(
-        settings.goal,
-        settings.query,
-        "quantile",
-        level=LEVEL,
-        support=settings.support,  # type: ignore[arg-type]
-        progress=progress,
-    )
+    support: Any = settings.support
+    found = plan(settings.goal, settings.query, "quantile", level=LEVEL, support=support, progress=progress)
     best = found.best
     assert best.error is not None
     rows = []
@@ -152,7 +147,7 @@ def plan_results(settings: NoiseSettings, progress: Callable[[int, int], None] |
         best=best.order,
         said=f"The planner chooses order {rounded_text(best.order, 4)}: plus or minus {rounded_up_text(best.error)}.",
         rows=tuple(rows),
-        picture=drawn(figure, "noise-orders", "Error by order", description),
+        picture=Picture.of(figure, "noise-orders", "Error by order", description),
         csv=csv_file(("order", "plus_minus_95"), [tuple(map(repr, point)) for point in found.curve]),
     )
 
@@ -181,41 +176,6 @@ def noise_equivalents(settings: NoiseSettings) -> Equivalents:
     return Equivalents(command="\n".join(lines), python=python)
 
 
-def _name(order: float) -> str:
-    return USUAL.get(order, f"Order {rounded_text(order, 4)}")
-
-
-def _row(name: str, found: Calibration) -> tuple[str, str, str, str]:
-    width = rounded_up_text(PLUS_MINUS.of(found.law))
-    return name, rounded_text(found.order, 4), rounded_text(found.scale, 6), f"± {width}"
-
-
-def _exact(name: str, found: Calibration) -> tuple[str, ...]:
-    numbers = (found.order, found.scale, PLUS_MINUS.of(found.law), found.std, found.mean_abs)
-    return (name, *map(repr, numbers))
-
-
-def _facts(found: Calibration) -> tuple[tuple[str, str], ...]:
-    proof = found.certificate
-    tight = "" if proof.tight is None else f"; a scale {1 - proof.tight:.0e} smaller is proved to fail"
-    notes = (*found.notes, *filter(None, [found.caution]))
-    return (
-        ("Promise", str(found.guarantee)),
-        ("Certified scale", repr(found.scale)),
-        ("Standard deviation", rounded_text(found.std, 6)),
-        ("Proof", f"{proof.quantity} is at most {rounded_up_text(proof.proved, 6)}{tight}"),
-        ("Method", f"{proof.bound.statement}, in {proof.arithmetic} of {proof.precision} bits"),
-        *(("Note", note) for note in notes),
-    )
-
-
-PRIORS = (0.01, 0.1, 0.5)
-SUBJECTS = {
-    "add-remove": "that a certain person is in the data",
-    "replace-one": "that a certain record is the true one",
-}
-
-
 @frozen(kw_only=True)
 class AttackerSettings(PromiseSettings):
     """The promise of all that was published about the same people, and what an attacker believes before."""
@@ -225,7 +185,7 @@ class AttackerSettings(PromiseSettings):
     @property
     def priors(self) -> tuple[float, ...]:
         """The beliefs that are shown, rising."""
-        return tuple(sorted({*PRIORS, self.prior / 100.0}))
+        return tuple(sorted({0.01, 0.1, 0.5, self.prior / 100.0}))
 
 
 @frozen(kw_only=True)
@@ -247,25 +207,42 @@ def attacker_results(settings: AttackerSettings) -> AttackerResults:
     found = [belief(goal, prior) for prior in settings.priors]
     asked = belief(goal, settings.prior / 100.0)
     before, after, least = _percent(asked.prior), _percent_up(asked.highest), _percent_down(asked.lowest)
-    subject = SUBJECTS[settings.neighbours]
-    said = (
-        f"Somebody who thinks it {before} likely {subject} can come to think it at most {after} likely from all that "
-        f"is published, and at least {least}. That is so whatever else they know."
+    subject = (
+        "a certain person is in the data" if settings.neighbours == "add-remove" else "a certain record is the true one"
     )
+    exception = ""
+    if goal.delta != 0.0:
+        chance = f"{rounded_up_text(goal.delta)}, that is 1 in {rounded_text(1.0 / goal.delta)}"
+        exception = (
+            f"There is one exception, an event whose probability is at most delta ({chance}). In that event nothing is "
+            "promised: think of it as this person's data being shown."
+        )
+    exact = {
+        "pure": "The bounds hold for every output, and are attained by randomised response.",
+        "probabilistic": "The belief is within the bounds but with probability at most delta, on either data.",
+        "approximate": "What is published shows no more than a procedure that with probability delta tells the truth, "
+        "and otherwise keeps the bounds. The attacker's own belief may be above them somewhat more often: above the "
+        "bound for epsilon + s with probability at most delta / (1 − exp(−s)), for every s above 0.",
+    }[goal.notion]
+    guess = (
+        f"Whoever guesses whether {subject}, is right with probability at most {_percent_up(asked.right)}; without the "
+        f"release {_percent(max(asked.prior, 1.0 - asked.prior))}."
+    )
+    knows = "Knows all data but this person's, and how the numbers were made; computing power is not limited."
     rows = tuple(
         (_percent(one.prior), _percent_down(one.lowest), _percent_up(one.highest), _percent_up(one.right))
         for one in found
     )
-    description = "Beliefs after the release against beliefs before it. " + " ".join(
-        f"From {before} to at most {highest}." for before, _, highest, _ in rows
-    )
+    beliefs = " ".join(f"From {prior} to at most {highest}." for prior, _, highest, _ in rows)
+    description = f"Beliefs after the release against beliefs before it. {beliefs}"
     return AttackerResults(
         change=f"{before} → {after}",
-        said=said,
-        exception=_exception(goal),
+        said=f"Somebody who thinks it {before} likely that {subject} can come to think it at most {after} likely from "
+        f"all that is published, and at least {least}. That is so whatever else they know.",
+        exception=exception,
         rows=rows,
-        facts=_attack_facts(goal, asked, subject),
-        picture=drawn(plot_beliefs(goal, settings.priors), "attacker-beliefs", "Before and after", description),
+        facts=(("Best guess", guess), ("Exactly", exact), ("Attacker", knows)),
+        picture=Picture.of(plot_beliefs(goal, settings.priors), "attacker-beliefs", "Before and after", description),
         csv=csv_file(
             ("prior", "lowest", "highest", "exception", "right"),
             ([repr(value) for value in astuple(one)] for one in found),
@@ -283,39 +260,6 @@ def attacker_equivalents(settings: AttackerSettings) -> Equivalents:
             f"goal = {settings.goal_code}\n"
             f"for prior in ({', '.join(priors)}):\n"
             "    print(belief(goal, prior))\n"
-        ),
-    )
-
-
-def _exception(goal: Guarantee) -> str:
-    if goal.delta == 0.0:
-        return ""
-    chance = f"{rounded_up_text(goal.delta)}, that is 1 in {rounded_text(1.0 / goal.delta)}"
-    return (
-        f"There is one exception, an event whose probability is at most delta ({chance}). In that event nothing is "
-        "promised: think of it as this person's data being shown."
-    )
-
-
-def _attack_facts(goal: Guarantee, asked: Belief, subject: str) -> tuple[tuple[str, str], ...]:
-    without = max(asked.prior, 1.0 - asked.prior)
-    guess = (
-        f"Whoever guesses whether {subject.removeprefix('that ')}, is right with probability at most "
-        f"{_percent_up(asked.right)}; without the release {_percent(without)}."
-    )
-    exact = {
-        "pure": "The bounds hold for every output, and are attained by randomised response.",
-        "probabilistic": "The belief is within the bounds but with probability at most delta, on either data.",
-        "approximate": "What is published shows no more than a procedure that with probability delta tells the truth, "
-        "and otherwise keeps the bounds. The attacker's own belief may be above them somewhat more often: above the "
-        "bound for epsilon + s with probability at most delta / (1 − exp(−s)), for every s above 0.",
-    }[goal.notion]
-    return (
-        ("Best guess", guess),
-        ("Exactly", exact),
-        (
-            "Attacker",
-            "Knows all data but this person's, and how the numbers were made; computing power is not limited.",
         ),
     )
 

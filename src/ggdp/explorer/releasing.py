@@ -22,7 +22,7 @@ from attrs import evolve, field, frozen
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
 from ggdp.explorer.typed_table import PageError, TypedTable, in_words_of_the_page
-from ggdp.explorer.widgets import Picture, drawn
+from ggdp.explorer.widgets import Picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -190,7 +190,7 @@ def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None)
         tell(2, 3)
         title = f"The released table, {release.guarantee}"
         said = f"What was released of {PurePath(asked.name).name}, with 95% intervals; the table below has the numbers."
-        figure = drawn(plot_table(release), "released", title, said)
+        figure = Picture.of(plot_table(release), "released", title, said)
     manifest: Any = release.written_manifest
     table = release.tables[0].to_arrow()
     shown = table.slice(0, _SHOWN_ROWS).to_pylist()

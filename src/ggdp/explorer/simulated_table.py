@@ -19,8 +19,10 @@ What the table views show is computed here, in a process of its own, from plain 
 
 from __future__ import annotations
 
+import io
 import math
 from datetime import date, datetime, time, timedelta
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -31,7 +33,7 @@ from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError
 from ggdp.explorer.releasing import Asked, read_safely
 from ggdp.explorer.typed_table import TypedTable, in_words_of_the_page
-from ggdp.explorer.widgets import Picture, drawn
+from ggdp.explorer.widgets import Picture
 from ggdp.noise import SeededSource
 
 if TYPE_CHECKING:
@@ -127,11 +129,15 @@ def simulated_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
     sizes = [_OPEN_LEVELS if column.kind == "open" else column.size for column in by]
     cells = math.prod(sizes)
     if cells > MOST_CELLS:
-        raise ArgumentError(
-            "by", list(plan.request.by[0]), f"has {cells:,} cells; at most {MOST_CELLS:,} are simulated"
-        )
-    units = _units(plan, simulation, generator)
-    shares = _shares(cells, simulation.spread, generator)
+        expected = f"has {cells:,} cells; at most {MOST_CELLS:,} are simulated"
+        raise ArgumentError("by", list(plan.request.by[0]), expected)
+    # The unit of each row.
+    units = np.arange(simulation.units)
+    if plan.request.unit is not None and simulation.rows != 1.0:
+        units = np.repeat(units, 1 + generator.poisson(simulation.rows - 1.0, simulation.units))
+    ranks = np.arange(1.0, cells + 1.0) if simulation.spread == "uneven" else np.ones(cells)
+    generator.shuffle(ranks)
+    shares = 1.0 / ranks / (1.0 / ranks).sum()
     for axis, column in enumerate(by):
         if column.other_code is not None and _outside(column) is None:
             # Every value is declared: nothing else can occur.
@@ -146,10 +152,12 @@ def simulated_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
         columns.setdefault(name, low + (high - low) * generator.beta(2.0, 5.0, units.size))
     if plan.request.unit is not None:
         columns[plan.request.unit] = units
-    original = {"count": _counts(cell, units, cells)}
+    # Each unit counts once in a cell.
+    counted = cell if units.size == units[-1] + 1 else np.unique(units * cells + cell) % cells
+    original = {"count": np.bincount(counted, minlength=cells).astype(np.float64)}
     for statistic in plan.request.statistics:
         original |= _statistics(plan, statistic, np.asarray(columns[statistic.column]), cell, units, cells)
-    return _shown(plan, columns, original, sizes, simulation.seed, "simulated")
+    return _release(plan, columns, original, sizes, simulation.seed, "simulated")
 
 
 def bundled_table(plan: TablePlan, name: str, seed: int) -> ShownTable:
@@ -164,24 +172,18 @@ def bundled_table(plan: TablePlan, name: str, seed: int) -> ShownTable:
     """
     whole = BUNDLED[name]()
     by = list(plan.request.domains[0])
-    names = [column.name for column in by]
     for column in by:
         if column.name not in whole.columns:
             raise ArgumentError("by", column.name, f"is not a column of this table: {', '.join(whole.columns)}")
-    rows = list(zip(*whole.rows(), strict=True))
-    columns = {column: rows[whole.columns.index(column)] for column in names}
-    counted = whole.margin(*names)
-    cells = np.array(
-        [
-            counted.get(tuple(str(column.labels[code]) for column, code in zip(by, key, strict=True)), 0)
-            for key in np.ndindex(*(column.size for column in by))
-        ],
-        dtype=np.float64,
-    )
-    return _shown(plan, columns, {"count": cells}, [column.size for column in by], seed, "original")
+    rows = dict(zip(whole.columns, zip(*whole.rows(), strict=True), strict=True))
+    counted = whole.margin(*(column.name for column in by))
+    keys = product(*(map(str, column.labels) for column in by))
+    cells = np.array([counted.get(key, 0) for key in keys], dtype=np.float64)
+    columns = {column.name: rows[column.name] for column in by}
+    return _release(plan, columns, {"count": cells}, [column.size for column in by], seed, "original")
 
 
-def _shown(
+def _release(
     plan: TablePlan,
     columns: dict[str, Any],
     original: dict[str, NDArray[np.float64]],
@@ -208,20 +210,6 @@ def _shown(
         omitted=int(whole.sum() - whole[rows].sum()),
         origin=origin,
     )
-
-
-def _units(plan: TablePlan, simulation: Simulation, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return the unit of each row."""
-    if plan.request.unit is None or simulation.rows == 1.0:
-        return np.arange(simulation.units)
-    return np.repeat(np.arange(simulation.units), 1 + generator.poisson(simulation.rows - 1.0, simulation.units))
-
-
-def _shares(cells: int, spread: str, generator: np.random.Generator) -> NDArray[np.float64]:
-    ranks = np.arange(1.0, cells + 1.0) if spread == "uneven" else np.ones(cells)
-    generator.shuffle(ranks)
-    shares: NDArray[np.float64] = 1.0 / ranks / (1.0 / ranks).sum()
-    return shares
 
 
 def _range(plan: TablePlan, name: str) -> tuple[float, float]:
@@ -284,15 +272,6 @@ def _inside(low: Any, high: Any) -> Any:  # noqa: ANN401 - numbers, or dates and
     return float(high) - 1.0 if math.isfinite(high) else 0.0
 
 
-def _counts(cell: NDArray[np.int64], units: NDArray[np.int64], cells: int) -> NDArray[np.float64]:
-    """Return the different units of each cell."""
-    if units.size == units[-1] + 1:
-        # Each has one row.
-        return np.bincount(cell, minlength=cells).astype(np.float64)
-    pairs = np.unique(units * cells + cell)
-    return np.bincount(pairs % cells, minlength=cells).astype(np.float64)
-
-
 def _added(values: NDArray[np.float64], place: NDArray[np.int64], places: int) -> NDArray[np.float64]:
     """Return the sum of the values of each place."""
     return np.bincount(place, weights=values, minlength=places).astype(np.float64)
@@ -333,10 +312,6 @@ def _statistics(
         taken = np.minimum(ends - number + rank, max(added.size - 1, 0))
         found[name] = np.where(number > 0, added[order][taken], math.nan)
     return found
-
-
-# Cells whose dots are drawn.
-_CELLS = 3
 
 
 @frozen(kw_only=True)
@@ -382,16 +357,31 @@ def table_results(
     progress: Callable[[int, int], None] = lambda _, __: None,
 ) -> TableResults:
     """Return what the view of a table shows; `data` is "simulated" or the name of a bundled table."""
+    import pyarrow as pa
+    from pyarrow.csv import write_csv
+
     from ggdp.tables.table_plan import summary_rows
 
     shown = _shown_table(table, data, simulation, progress)
     columns = tuple(shown.original)
+    cells, share = len(shown.names), shown.including_zero
+    zero = ("no cell", "would be published")
+    if cells:
+        zero = (
+            f"{round(share * cells):,} of {cells:,}",
+            f"counts ({round(100 * share)} %) have an interval that includes 0",
+        )
+    rows = shown.table.to_arrow()
+    for name, numbers in shown.original.items():
+        rows = rows.append_column(f"{shown.origin}_{name}", pa.array(numbers, mask=np.isnan(numbers)))
+    csv = io.BytesIO()
+    write_csv(rows, csv)
     return TableResults(
         plan=tuple(summary_rows(shown.release.plan)),
-        zero=_zero(shown),
-        said=tuple(_said(shown, table, data, simulation)),
-        picture=_beside(shown, column if column in columns else columns[0]),
-        csv=_csv(shown),
+        zero=zero,
+        said=tuple(_explain(shown, table, data, simulation)),
+        picture=_picture(shown, column if column in columns else columns[0]),
+        csv=csv.getvalue(),
         columns=columns,
         warnings=tuple(shown.release.request.warnings),
     )
@@ -406,8 +396,23 @@ def dots_results(
     progress: Callable[[int, int], None] = lambda _, __: None,
 ) -> Picture | None:
     """Return the dots of a few cells, from the smallest count to the largest; None where counts come from sums."""
+    from ggdp.plots.previews import count_dots, dots_in_words, plot_count_dots
+    from ggdp.tables.table_manifest import counted
+
     shown = _shown_table(table, data, simulation, progress)
-    return _dots(shown, dots) if shown.names and shown.release.plan.statistics is None else None
+    plan = shown.release.plan
+    if not shown.names or plan.statistics is not None:
+        return None
+    order = np.argsort(shown.original["count"], kind="stable")
+    places = np.unique(np.linspace(0, order.size - 1, min(3, order.size)).round().astype(int))
+    noise = {"order": plan.mechanism.order, "scale": plan.mechanism.scale}
+    cells = [
+        count_dots(shown.names[place], int(shown.table.noisy_count[place]), dots=dots, **noise)
+        for place in order[places].tolist()
+    ]
+    description = f"Quantile dot plots. {'; '.join(dots_in_words(cell) for cell in cells)}."
+    figure = plot_count_dots(cells, unit=counted(plan.request))
+    return Picture.of(figure, "table-dots", "What noisy counts say of the true ones", description)
 
 
 def _shown_table(
@@ -422,19 +427,7 @@ def _shown_table(
     return shown
 
 
-def _zero(shown: ShownTable) -> tuple[str, str]:
-    """Return how many intervals of counts include 0, and what that number is."""
-    cells = len(shown.names)
-    if not cells:
-        return "no cell", "would be published"
-    share = round(100 * shown.including_zero)
-    return (
-        f"{round(shown.including_zero * cells):,} of {cells:,}",
-        f"counts ({share} %) have an interval that includes 0",
-    )
-
-
-def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulation) -> list[str]:
+def _explain(shown: ShownTable, table: TypedTable, data: str, simulation: Simulation) -> list[str]:
     """Return what the numbers are, in sentences."""
     if data != "simulated":
         said = [f"Public data: {BUNDLED[data]().source}. The noise is drawn from seed {simulation.seed}."]
@@ -457,7 +450,7 @@ def _said(shown: ShownTable, table: TypedTable, data: str, simulation: Simulatio
     return said
 
 
-def _beside(shown: ShownTable, column: str) -> Picture:
+def _picture(shown: ShownTable, column: str) -> Picture:
     from ggdp.plots.previews import plot_original_and_noisy
     from ggdp.tables.table_manifest import number_of
 
@@ -477,42 +470,7 @@ def _beside(shown: ShownTable, column: str) -> Picture:
         error = np.abs(noisy - original)[known]
         largest, median = (rounded_text(float(number)) for number in (error.max(), np.median(error)))
         said += f" The largest error is {largest}, the median {median}."
-    return drawn(figure, "table-beside", f"{what[0].upper()}{what[1:]}, {shown.origin} and noisy", said)
-
-
-def _dots(shown: ShownTable, dots: int) -> Picture:
-    """Return the dots of a few cells, from the smallest count to the largest."""
-    from ggdp.plots.previews import count_dots, dots_in_words, plot_count_dots
-    from ggdp.tables.table_manifest import counted
-
-    plan = shown.release.plan
-    order = np.argsort(shown.original["count"], kind="stable")
-    places = np.unique(np.linspace(0, order.size - 1, min(_CELLS, order.size)).round().astype(int))
-    noise = {"order": plan.mechanism.order, "scale": plan.mechanism.scale}
-    cells = [
-        count_dots(shown.names[place], int(shown.table.noisy_count[place]), dots=dots, **noise)
-        for place in order[places].tolist()
-    ]
-    said = "; ".join(dots_in_words(cell) for cell in cells)
-    title = "What noisy counts say of the true ones"
-    return drawn(
-        plot_count_dots(cells, unit=counted(plan.request)), "table-dots", title, f"Quantile dot plots. {said}."
-    )
-
-
-def _csv(shown: ShownTable) -> bytes:
-    """Return the table with the numbers before noise as CSV."""
-    import io
-
-    import pyarrow as pa
-    import pyarrow.csv
-
-    rows = shown.table.to_arrow()
-    for name, numbers in shown.original.items():
-        rows = rows.append_column(f"{shown.origin}_{name}", pa.array(numbers, mask=np.isnan(numbers)))
-    found = io.BytesIO()
-    pyarrow.csv.write_csv(rows, found)
-    return found.getvalue()
+    return Picture.of(figure, "table-beside", f"{what[0].upper()}{what[1:]}, {shown.origin} and noisy", said)
 
 
 def check_results(asked: Asked, *, progress: Callable[[int, int], None]) -> CheckResults:
@@ -560,7 +518,7 @@ def check_results(asked: Asked, *, progress: Callable[[int, int], None]) -> Chec
     return CheckResults(
         notice=NOTICE,
         said=tuple(said),
-        picture=drawn(plot_max_cells(table, unit=unit), "max-cells", title, f"{title}: {description}."),
+        picture=Picture.of(plot_max_cells(table, unit=unit), "max-cells", title, f"{title}: {description}."),
         rows=rows,
         recommended=table["recommended"],
     )

@@ -55,16 +55,15 @@ class Picture:
     description: str
     svg: str
 
+    @classmethod
+    def of(cls, figure: Figure, key: str, title: str, description: str) -> Picture:
+        """Return a figure for the page; its key is unique there."""
+        return cls(title=title, description=description, svg=inline_svg(figure, key, title, description))
+
+    def tag(self) -> Tag:
+        """Return the figure with its description, which everybody can read."""
+        return tags.figure(HTML(self.svg), tags.figcaption(self.description), class_="figure")
+
     def file(self) -> bytes:
-        """Return the figure as a file of its own, in the colours of print."""
+        """Return the figure as a file of its own, in the colors of print."""
         return svg_file(self.svg)
-
-
-def drawn(figure: Figure, key: str, title: str, description: str) -> Picture:
-    """Return a figure for the page; its key is unique there."""
-    return Picture(title=title, description=description, svg=inline_svg(figure, key, title, description))
-
-
-def shown(picture: Picture) -> Tag:
-    """Return a figure with its description, which everybody can read."""
-    return tags.figure(HTML(picture.svg), tags.figcaption(picture.description), class_="figure")

@@ -14,7 +14,7 @@ from ggdp.explorer.budget_results import BudgetResults, budget_results
 from ggdp.explorer.equivalents import Equivalents, goal_code
 from ggdp.explorer.table_form import privacy_form
 from ggdp.explorer.view import Download, View, csv_of, group, quantity, text
-from ggdp.explorer.widgets import facts, headline, shown, text_table
+from ggdp.explorer.widgets import facts, headline, text_table
 
 if TYPE_CHECKING:
     from htmltools import TagChild
@@ -112,7 +112,7 @@ def _drawn(found: BudgetResults) -> TagList:
     return TagList(
         tags.div(*(headline(number, said) for number, said in found.headlines), class_="headlines"),
         tags.p(found.answer, class_="problem" if found.refused else "answer"),
-        tags.div(*map(shown, found.pictures), class_="pair"),
+        tags.div(*(picture.tag() for picture in found.pictures), class_="pair"),
         facts(found.ledger, "The ledger"),
         text_table(_HEADER, found.entries, "The last entries", numbers_from=len(_HEADER))
         if found.entries

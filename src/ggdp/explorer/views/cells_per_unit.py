@@ -16,7 +16,7 @@ from ggdp.explorer.source_input import file_form, file_server, required_source
 from ggdp.explorer.table_form import CountedFields, columns_form, in_step, unit_form
 from ggdp.explorer.typed_table import LABELS, PageError, TypedTable
 from ggdp.explorer.view import Download, View, group, quantity, svg_of
-from ggdp.explorer.widgets import headline, shown, text_table
+from ggdp.explorer.widgets import headline, text_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +103,7 @@ def _drawn(found: CheckResults) -> TagList:
             headline(f"{found.recommended:,}", "cells per unit have the least noise and loss together"),
             class_="headlines",
         ),
-        tags.div(shown(found.picture), tags.div(*map(tags.p, found.said)), class_="pair"),
+        tags.div(found.picture.tag(), tags.div(*map(tags.p, found.said)), class_="pair"),
         text_table(_HEADER, found.rows, "NOT PRIVATE: what each number of cells per unit costs", numbers_from=0),
     )
 

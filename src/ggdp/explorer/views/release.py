@@ -23,7 +23,7 @@ from ggdp.explorer.source_input import file_form, file_server, required_source
 from ggdp.explorer.table_form import TableFields, columns_form, in_step, privacy_form, statistics_form, units_form
 from ggdp.explorer.typed_table import LABELS, PageError, message_of
 from ggdp.explorer.view import INTERNAL, Download, View, choices, group, text
-from ggdp.explorer.widgets import facts, shown, text_table
+from ggdp.explorer.widgets import facts, text_table
 from ggdp.explorer.workers import StoppedError
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _shown(found: Published) -> TagList:
         ),
         ui.output_ui("downloads"),
         tags.p("The page keeps these files until it is closed or reloaded: download them now.", class_="hint"),
-        shown(found.picture),
+        found.picture.tag(),
         text_table(*_without_covers(found), f"The released table{more}", numbers_from=found.columns.index("count")),
         tags.h4("To be published with it"),
         tags.p(found.statement, class_="statement"),

@@ -22,7 +22,7 @@ from ggdp.explorer.simulated_table import (
 from ggdp.explorer.table_form import TableFields, columns_form, in_step, privacy_form, statistics_form, units_form
 from ggdp.explorer.typed_table import in_words_of_the_page
 from ggdp.explorer.view import Download, View, choices, csv_of, group, quantity, svg_of, when
-from ggdp.explorer.widgets import facts, headline, shown
+from ggdp.explorer.widgets import Picture, facts, headline
 
 if TYPE_CHECKING:
     from htmltools import TagChild
@@ -134,7 +134,7 @@ def _serve(visit: Visit[TableSettings]) -> None:
             ui.update_select("column", choices=list(found.columns), selected=selected)
 
     visit.show("results", computed.result, _drawn)
-    visit.show("dots_figure", dots.result, shown)
+    visit.show("dots_figure", dots.result, Picture.tag)
 
     visit.offer(
         Download("Table (CSV)", "ggdp-table.csv", computed.result, csv_of),
@@ -159,7 +159,7 @@ def _drawn(found: TableResults) -> TagList:
             headline(f"\N{PLUS-MINUS SIGN} {plus_minus.partition(' at')[0]}", "around a count, 95 times of 100"),
             class_="headlines",
         ),
-        tags.div(shown(found.picture), ui.output_ui("dots_figure"), class_="pair"),
+        tags.div(found.picture.tag(), ui.output_ui("dots_figure"), class_="pair"),
         facts(found.plan, "The plan: no data read, no budget spent"),
     )
 
