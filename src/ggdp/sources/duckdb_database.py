@@ -41,7 +41,7 @@ import pyarrow as pa
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import text_of_invalid
 from ggdp.sources.engine import as_frame, safe_name
-from ggdp.sources.text_files import json_line_batches, record_batches, valid_text
+from ggdp.sources.text_files import Irregular, json_line_batches, record_batches, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -253,10 +253,10 @@ def json_rows(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # 
     return _json_lines(connection, files).query("ggdp_lines", query)
 
 
-def json_problems(connection: Any, files: Files) -> tuple[int, int, int, int]:  # noqa: ANN401 - duckdb is untyped here
-    """Return numbers of rows of JSON files: all; not valid text, or too long; not objects; with a carriage return.
+def json_irregular(files: Files) -> Irregular:
+    """Count the rows of JSON files and their irregularities. Not private.
 
-    Not private. A carriage return at an end of a line does not count.
+    Lines that are not valid text, or too long, are invalid. A carriage return at an end of a line does not count.
     """
     no_object = f"line IS NOT NULL AND {_OBJECT} IS NULL"
     returns = r"regexp_matches(line, '[^\r]\r+[^\r]')"
@@ -266,8 +266,9 @@ def json_problems(connection: Any, files: Files) -> tuple[int, int, int, int]:  
         *(f"count(*) FILTER (WHERE {kind})" for kind in (no_object, returns)),
     )
     query = f"SELECT {', '.join(parts)} {_LINES}"
-    ((rows, invalid, others, several),) = _json_lines(connection, files).query("ggdp_lines", query).fetchall()
-    return rows, invalid, others, several
+    with connect() as connection:
+        ((rows, invalid, others, several),) = _json_lines(connection, files).query("ggdp_lines", query).fetchall()
+    return Irregular(records=rows, otherwise=rows, with_line_ends=several, invalid=invalid, not_objects=others)
 
 
 def _json_lines(connection: Any, files: Files) -> Any:  # noqa: ANN401 - duckdb is untyped here

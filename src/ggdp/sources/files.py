@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ggdp.errors import ArgumentError, Message
-from ggdp.sources.text_files import Header, TextFormat, read_header
+from ggdp.sources.text_files import Header, Irregular, TextFormat, count_irregular, read_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -311,4 +311,12 @@ def _format(path: str) -> FileFormat:
     found = _SUFFIXES.get(Path(name.stem).suffix.lower() if packed else suffix)
     if found is None or (packed and found == "parquet"):
         raise ArgumentError("data", path, unknown_format(path))
+    return found
+
+
+def csv_irregular(files: Files) -> Irregular:
+    """Count the records of CSV files and their irregularities. Not private."""
+    found = Irregular()
+    for path, header in zip(files.paths, files.headers, strict=True):
+        count_irregular(path, header, files.text, files.delimiter, found)
     return found

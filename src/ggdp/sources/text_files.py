@@ -248,10 +248,10 @@ def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterato
 
 @dataclass(slots=True)
 class Irregular:
-    """Findings about the records of CSV files. Not private.
+    """Findings about the records of text files. Not private.
 
-    `with_line_ends` counts the records that hold a line feed or a carriage return, and `otherwise` all records as they
-    would be if strict lines were declared, or if they were not.
+    `with_line_ends` counts the records that hold a line feed or a carriage return, `otherwise` all records as they
+    would be if strict lines were declared, or if they were not, `not_objects` those of JSON files that are no object.
     """
 
     records: int = 0
@@ -261,6 +261,7 @@ class Irregular:
     surplus: int = 0
     further_lines: int = 0
     backslashes: int = 0
+    not_objects: int | None = None
 
 
 def count_irregular(path: str, header: Header, text: TextFormat, delimiter: str, found: Irregular) -> None:

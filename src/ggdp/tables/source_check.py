@@ -1,24 +1,20 @@
-"""What each choice of `max_cells` cuts and costs. Nothing here is private.
+"""Comparing a source with its domain before a release. Nothing here is private.
+
+What is counted where is asked of the engine in the same way as a release asks it: each declared column once more with a
+level for what is not declared and one for nulls, so that every row has a code.
+
+**What each choice of `max_cells` leaves out and costs.**
 
 ========  ====================================================================================
 c_u       distinct cells of a table that unit u is in
 S(M)      sum of min(c_u, M) over units: pairs of unit and cell that are kept if M are counted
 F         cells of the table that are not empty
-h(M)      plus-minus at 95 % of pure Laplace noise where a unit is in M cells of each table
+h(M)      margin of error (95%) of pure Laplace noise where a unit is in M cells of each table
 ========  ====================================================================================
 
 Which M to recommend: the one with the least h(M) + (S(infinity) - S(M)) / F, that is noise and what is cut from a cell
 on average, among those listed; the smallest of several. It is found by a look at the data, so it must not be published:
 a published number such as `max_cells` should be chosen by what is known of such data.
-
-Results of comparing a source with its domain. Nothing here is private.
-
-Checks of how the records of text files were read. NOT private.
-
-Comparing a source with its domain before a release. Nothing here is private.
-
-What is counted where is asked of the engine in the same way as a release asks it: each declared column once more with a
-level for what is not declared and one for nulls, so that every row has a code.
 """
 
 from __future__ import annotations
@@ -43,19 +39,18 @@ from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
 from ggdp.sources.codes import bin_codes
 from ggdp.sources.counting import clamped_totals, keys
-from ggdp.sources.duckdb_database import connect, json_problems
+from ggdp.sources.duckdb_database import json_irregular
 from ggdp.sources.engine import hide_errors
-from ggdp.sources.files import find_files, headers_in_errors
+from ggdp.sources.files import csv_irregular, find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
 from ggdp.sources.query import CountQuery, open_source
-from ggdp.sources.text_files import Irregular, count_irregular
 from ggdp.tables.request import MOST_IN_MEMORY, CheckArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
 from ggdp.tables.table_noise import LAPLACE, table_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -63,7 +58,7 @@ if TYPE_CHECKING:
     from ggdp.sources.engine import Frame
     from ggdp.sources.files import Files
     from ggdp.sources.query import TableSource
-    from ggdp.sources.text_files import TextFormat
+    from ggdp.sources.text_files import Irregular, TextFormat
     from ggdp.tables.request import Regime
 
 
@@ -313,82 +308,9 @@ def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     files = find_files(data, text) if isinstance(data, str | os.PathLike) else None
     if files is None or files.format == "parquet":
         return None
-    return hide_errors(files.named, lambda: (_csv_check if files.has_header else _json_check)(files))
-
-
-def _json_check(files: Files) -> TextCheck:
-    connection = connect()
-    try:
-        records, invalid, others, several = json_problems(connection, files)
-    finally:
-        connection.close()
-    advice = [_encoding_advice(files)] * (invalid > 0)
-    if others:
-        are = (
-            "1 record is not a JSON object and counts as a row"
-            if others == 1
-            else (f"{others:,} records are not JSON objects and count as rows")
-        )
-        advice.append(f"{are} without values; write one object per line")
-    advice += _lines_advice(files, several)
-    return TextCheck(
-        encoding=files.text.encoding,
-        records=records,
-        invalid=invalid,
-        surplus=0,
-        further_lines=0,
-        with_line_ends=several,
-        not_objects=others,
-        advice=tuple(advice),
-    )
-
-
-def _encoding_advice(files: Files) -> str:
-    return f"some text is not valid {files.text.encoding}; give the encoding of the file, such as latin-1"
-
-
-def _lines_advice(files: Files, several: int, *, blank: bool = False) -> list[str]:
-    """Return what to say of strict lines if they are not declared, by how many records they would split."""
-    if files.text.strict_lines:
-        return []
-    if blank and not several:
-        return ["blank lines are records of this file, which strict lines (--strict-lines) would leave out"]
-    if not several:
-        return [
-            "each record is one line: if the writer never puts line ends inside fields, declare strict lines "
-            "(--strict-lines, strict_lines=True), so that a misplaced quote or line end in one row cannot change how "
-            "other rows are read"
-        ]
-    are = "1 record contains" if several == 1 else f"{several:,} records contain"
-    return [
-        f"{are} line ends; strict lines (--strict-lines) would split such records, so declare them only if the "
-        "writer never puts line ends inside fields"
-    ]
-
-
-def _csv_check(files: Files) -> TextCheck:
-    found = Irregular()
-    for path, header in zip(files.paths, files.headers, strict=True):
-        count_irregular(path, header, files.text, files.delimiter, found)
-    advice = []
-    if found.invalid:
-        advice.append(_encoding_advice(files))
-    if found.surplus:
-        advice.append("some records have more fields than the header; a delimiter inside a field must be quoted")
-    if len(files.header) == 1:
-        advice.append("the header names one column; if the file has more, give their delimiter, such as ;")
-    if found.further_lines > 0 and files.text.quoted and not files.text.strict_lines:
-        advice.append("some quoted fields contain line ends; if the file does not quote fields, declare that")
-    if found.backslashes and files.text.escape is None and files.text.quoted:
-        advice.append("some quotes follow a backslash; if the file escapes quotes this way (Spark does), declare that")
+    found = hide_errors(files.named, lambda: (csv_irregular if files.has_header else json_irregular)(files))
     # Line ends in fields far beyond the header are seen by the number of lines.
     several = max(found.with_line_ends, int(found.otherwise > found.records))
-    advice += _lines_advice(files, several, blank=found.otherwise < found.records)
-    if files.text.strict_lines and found.otherwise < found.records:
-        advice.append(
-            f"there would be {found.otherwise:,} records if line ends inside quotes belonged to fields; do not declare "
-            "strict lines if the writer puts line ends inside fields"
-        )
     return TextCheck(
         encoding=files.text.encoding,
         records=found.records,
@@ -396,8 +318,50 @@ def _csv_check(files: Files) -> TextCheck:
         surplus=found.surplus,
         further_lines=max(found.further_lines, 0),
         with_line_ends=several,
-        advice=tuple(advice),
+        not_objects=found.not_objects,
+        advice=tuple(_text_advice(files, found, several)),
     )
+
+
+def _text_advice(files: Files, found: Irregular, several: int) -> Iterator[str]:
+    """Yield what to do about the records of text files, of which several hold line ends."""
+    text = files.text
+    if found.invalid:
+        yield f"some text is not valid {text.encoding}; give the encoding of the file, such as latin-1"
+    if found.not_objects:
+        are = (
+            "1 record is not a JSON object and counts as a row"
+            if found.not_objects == 1
+            else f"{found.not_objects:,} records are not JSON objects and count as rows"
+        )
+        yield f"{are} without values; write one object per line"
+    if found.surplus:
+        yield "some records have more fields than the header; a delimiter inside a field must be quoted"
+    if files.has_header and len(files.header) == 1:
+        yield "the header names one column; if the file has more, give their delimiter, such as ;"
+    if found.further_lines > 0 and text.quoted and not text.strict_lines:
+        yield "some quoted fields contain line ends; if the file does not quote fields, declare that"
+    if found.backslashes and text.escape is None and text.quoted:
+        yield "some quotes follow a backslash; if the file escapes quotes this way (Spark does), declare that"
+    if text.strict_lines and found.otherwise < found.records:
+        yield (
+            f"there would be {found.otherwise:,} records if line ends inside quotes belonged to fields; do not declare "
+            "strict lines if the writer puts line ends inside fields"
+        )
+    elif not text.strict_lines and several:
+        are = "1 record contains" if several == 1 else f"{several:,} records contain"
+        yield (
+            f"{are} line ends; strict lines (--strict-lines) would split such records, so declare them only if the "
+            "writer never puts line ends inside fields"
+        )
+    elif not text.strict_lines and found.otherwise < found.records:
+        yield "blank lines are records of this file, which strict lines (--strict-lines) would leave out"
+    elif not text.strict_lines:
+        yield (
+            "each record is one line: if the writer never puts line ends inside fields, declare strict lines "
+            "(--strict-lines, strict_lines=True), so that a misplaced quote or line end in one row cannot change how "
+            "other rows are read"
+        )
 
 
 _FEW = 5
@@ -456,11 +420,13 @@ def check_table(
     declared = {column.name: column for marginal in request.domains for column in marginal}
     opened = partial(open_source, data, columns=request.columns, text=request.text, **opening)
     with headers_in_errors(), opened() as source:
-        source.check(CountQuery(marginals=request.domains, measured=_measured(request)))
+        # With the values that statistics are of, so that columns that have no numbers are refused.
+        measured = plan_statistics(request).measured if request.statistics else ()
+        source.check(CountQuery(marginals=request.domains, measured=measured))
         columns = tuple(_column(source, column) for column in declared.values())
         ranges = tuple(
             _range(source, request.domain[name], *_clamped_totals(source, request, name))
-            for name in _measured_columns(request)
+            for name in dict.fromkeys(statistic.column for statistic in request.statistics)
         )
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
@@ -518,15 +484,6 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         unseen=tuple(level for level, count in zip(column.levels or (), counts, strict=False) if not count),
         advice=_advice(column, nulls, unmatched),
     )
-
-
-def _measured_columns(request: TableRequest) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(statistic.column for statistic in request.statistics))
-
-
-def _measured(request: TableRequest) -> tuple[SummedMeasure, ...]:
-    """Return the values that statistics are of, so that columns that have no numbers are refused."""
-    return plan_statistics(request).measured if request.statistics else ()
 
 
 def _range(source: TableSource, column: Column, totals_below: int | None, totals_above: int | None) -> RangeCheck:
