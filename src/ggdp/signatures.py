@@ -179,13 +179,11 @@ def _pem_key(content: bytes) -> list[bytes]:
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     if b"PRIVATE KEY-----" in content:
-        message = "is a private key; name the public key, and keep this one secret"
-        raise ValueError(message)
+        raise ValueError("is a private key; name the public key, and keep this one secret")
     try:
         key = load_pem_public_key(content)
     except (UnsupportedAlgorithm, ValueError):
-        message = "is not a public key in the format of OpenSSH or PEM"
-        raise ValueError(message) from None
+        raise ValueError("is not a public key in the format of OpenSSH or PEM") from None
     return [key.public_bytes_raw()] if isinstance(key, Ed25519PublicKey) else []
 
 
@@ -199,21 +197,18 @@ def _ssh_keys(content: bytes) -> list[bytes]:
         kinds = (i for i in range(len(words) - 1) if _SSH_KIND.fullmatch(words[i]) and words[i + 1].startswith(b"AAAA"))
         place = next(kinds, None)
         if place is None:
-            message = f"line {number} is not a public key in the format of OpenSSH"
-            raise ValueError(message)
+            raise ValueError(f"line {number} is not a public key in the format of OpenSSH")
         # A key with an end date, or one that signs other keys, must not count as an unlimited one.
         limits = [_NAMESPACES.fullmatch(option) for option in words[1:place]]
         wanted = NAMESPACE.encode()
         understood = all(limit and wanted in limit[1].split(b",") and b"!" not in limit[1] for limit in limits)
         if not understood or (place > 0 and not _PRINCIPALS.fullmatch(words[0])):
-            message = f'line {number} has an option that is not understood; only namespaces="{NAMESPACE}" is'
-            raise ValueError(message)
+            raise ValueError(f'line {number} has an option that is not understood; only namespaces="{NAMESPACE}" is')
         if words[place] == _KIND:
             blob = _decoded(words[place + 1])
             key = blob[-32:]
             if blob != _public(key):
-                message = f"line {number} is not a public key in the format of OpenSSH"
-                raise ValueError(message)
+                raise ValueError(f"line {number} is not a public key in the format of OpenSSH")
             found.append(key)
     return found
 
@@ -257,21 +252,17 @@ def _parsed(text: bytes) -> tuple[bytes, bytes]:
     """Return the public key and the signature in a file."""
     whole = text.strip()
     if not (whole.startswith(_BEGIN) and whole.endswith(_END) and len(whole) > len(_BEGIN) + len(_END)):
-        message = "is not a signature in the format of OpenSSH"
-        raise ValueError(message)
+        raise ValueError("is not a signature in the format of OpenSSH")
     blob = _decoded(b"".join(whole[len(_BEGIN) : -len(_END)].split()))
     fields = _strings(blob.removeprefix(_MAGIC + _VERSION))
     kind = next(iter(_strings(fields[0] if fields else b"")), b"")
     if kind != _KIND:
-        message = f"is by a key of another kind, {_shown(kind)}; only ssh-ed25519 is accepted"
-        raise ValueError(message)
+        raise ValueError(f"is by a key of another kind, {_shown(kind)}; only ssh-ed25519 is accepted")
     if len(fields) > 1 and fields[1] != NAMESPACE.encode():
-        message = f"is for another purpose: its namespace is {_shown(fields[1])}, not {NAMESPACE!r}"
-        raise ValueError(message)
+        raise ValueError(f"is for another purpose: its namespace is {_shown(fields[1])}, not {NAMESPACE!r}")
     key, signature = fields[0][-32:], fields[-1][-64:]
     if blob != _blob(key, signature):
-        message = "is not a signature by an Ed25519 key with SHA-512"
-        raise ValueError(message)
+        raise ValueError("is not a signature by an Ed25519 key with SHA-512")
     _require_strong(key)
     return key, signature
 
@@ -298,8 +289,7 @@ def _require_strong(key: bytes) -> None:
     """Refuse a key that is no point in the usual encoding, or of small order."""
     y = int.from_bytes(key, "little") & (2**255 - 1)
     if len(key) != 32 or y >= _PRIME or y in _SMALL_ORDER:
-        message = "has a key that is not secure"
-        raise ValueError(message)
+        raise ValueError("has a key that is not secure")
 
 
 def _string(value: bytes) -> bytes:
@@ -312,8 +302,7 @@ def _strings(blob: bytes) -> list[bytes]:
     while blob:
         size, blob = int.from_bytes(blob[:4], "big"), blob[4:]
         if size > len(blob):
-            message = "is damaged"
-            raise ValueError(message)
+            raise ValueError("is damaged")
         found.append(blob[:size])
         blob = blob[size:]
     return found
@@ -326,8 +315,7 @@ def _decoded(text: bytes) -> bytes:
     except binascii.Error:
         found = b""
     if not found or base64.b64encode(found) != text:
-        message = "is damaged: it is not base64"
-        raise ValueError(message)
+        raise ValueError("is damaged: it is not base64")
     return found
 
 

@@ -27,6 +27,5 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     if name not in _LAZY:
-        message = f"module 'ggdp.ledger' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'ggdp.ledger' has no attribute {name!r}")
     return getattr(import_module(_LAZY[name]), name)

@@ -75,8 +75,7 @@ class Amount:
         # Digits only: a fraction may also be written as 1/0, or with an exponent that takes all memory.
         amount = cls(int(Fraction(text) * _UNITS)) if _WRITTEN.fullmatch(text) else None
         if amount is None or str(amount) != text:
-            message = f"{text!r} is not how an amount is written"
-            raise ValueError(message)
+            raise ValueError(f"{text!r} is not how an amount is written")
         return amount
 
     @property

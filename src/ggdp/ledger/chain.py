@@ -279,12 +279,10 @@ def require_head(terms: LedgerTerms, head: Head, last: Record | None) -> None:
     """Raise unless the head is the last record, whose hash covers the terms; the rest is not looked at."""
     if head.number == 0 and last is None:
         if head.hash != terms.genesis:
-            message = "what the ledger says of itself, such as its budget, is not what it was made with"
-            raise TamperingError(message)
+            raise TamperingError("what the ledger says of itself, such as its budget, is not what it was made with")
         return
     if last is None or last.number != head.number or last.hash != head.hash or last.hashed(terms.genesis) != last.hash:
-        message = f"record {head.number}, the last one, or what the ledger says of itself was changed"
-        raise TamperingError(message)
+        raise TamperingError(f"record {head.number}, the last one, or what the ledger says of itself was changed")
 
 
 def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kept: str | None = None) -> Head:
@@ -293,8 +291,7 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
     `kept` is the hash of an earlier or the present head, kept elsewhere; it must be among the hashes of the chain.
     """
     if terms.format != FORMAT:
-        message = f"the ledger has records of format {terms.format!r}, which this ggdp does not know"
-        raise TamperingError(message)
+        raise TamperingError(f"the ledger has records of format {terms.format!r}, which this ggdp does not know")
     genesis = previous = terms.genesis
     try:
         budget = BudgetWithCaps.of(terms)
@@ -306,11 +303,9 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
     reserved: list[tuple[ChargeRequest, int]] = []
     for number, record in enumerate(records, 1):
         if record.number != number:
-            message = f"record {number} is missing: after it comes record {record.number}"
-            raise TamperingError(message)
+            raise TamperingError(f"record {number} is missing: after it comes record {record.number}")
         if record.previous != previous or record.hashed(genesis) != record.hash:
-            message = f"record {number} was changed, or does not belong to this ledger"
-            raise TamperingError(message)
+            raise TamperingError(f"record {number} was changed, or does not belong to this ledger")
         state = _followed(budget, state, record, published, reserved)
         previous = record.hash
         seen.add(previous)
@@ -318,10 +313,9 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
         message = f"the ledger ends with record {number}, and its head is record {head.number} with another hash"
         raise TamperingError(message)
     if kept is not None and kept not in seen:
-        message = (
+        raise TamperingError(
             f"no record has the hash {kept!r} that was kept: the ledger was put back to an older copy, or written anew"
         )
-        raise TamperingError(message)
     return head
 
 
@@ -332,16 +326,13 @@ def _followed(
     try:
         after = _after(budget, state, record, published, reserved)
     except BudgetExceededError:
-        message = f"record {record.number} reserves laws that together pass the budget"
-        raise TamperingError(message) from None
+        raise TamperingError(f"record {record.number} reserves laws that together pass the budget") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LedgerError):
         after = None
     if after is None or record.totals != canonical(after.to_dict()):
-        message = f"record {record.number} does not follow from the records before it"
-        raise TamperingError(message)
+        raise TamperingError(f"record {record.number} does not follow from the records before it")
     if not budget.keeps(after):
-        message = f"record {record.number} passes the budget"
-        raise TamperingError(message)
+        raise TamperingError(f"record {record.number} passes the budget")
     return after
 
 

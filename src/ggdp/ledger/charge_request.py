@@ -39,8 +39,7 @@ def parsed(text: str) -> Any:  # noqa: ANN401 - any plain values
     try:
         return json.loads(text)
     except (RecursionError, TypeError, ValueError):
-        message = "what the ledger holds is not what ggdp writes: it was changed"
-        raise TamperingError(message) from None
+        raise TamperingError("what the ledger holds is not what ggdp writes: it was changed") from None
 
 
 def _guarantee(guarantee: Guarantee) -> Guarantee:

@@ -41,8 +41,7 @@ def now() -> str:
 def require_identity(opened: LedgerTerms, found: LedgerTerms, name: str) -> None:
     """Raise if another ledger is now where one was opened."""
     if found.identity != opened.identity:
-        message = f"{name} has another ledger now, {found.identity}; {opened.identity} was opened"
-        raise LedgerError(message)
+        raise LedgerError(f"{name} has another ledger now, {found.identity}; {opened.identity} was opened")
 
 
 def require_seen(seen: Head, terms: LedgerTerms, head: Head, rows: Rows, name: str) -> None:
@@ -52,11 +51,10 @@ def require_seen(seen: Head, terms: LedgerTerms, head: Head, rows: Rows, name: s
     record = rows.record(seen.number) if seen.number else None
     found = terms.genesis if not seen.number else None if record is None else record.hash
     if seen.number > head.number or found != seen.hash:
-        message = (
+        raise TamperingError(
             f"the ledger {name} has been replaced by an older or another copy: it no longer contains record "
             f"{seen.number} with the hash {seen.hash}, which was its head earlier; put the newest copy back"
         )
-        raise TamperingError(message)
 
 
 @dataclass(slots=True)
@@ -508,8 +506,7 @@ class Ledger:
         1
         """
         if self.accounting != "reserved":
-            message = f"this ledger has {self.accounting} accounting; laws are reserved where it is reserved"
-            raise LedgerError(message)
+            raise LedgerError(f"this ledger has {self.accounting} accounting; laws are reserved where it is reserved")
         added = [_counted(law) for law in laws]
         if not added:
             raise ArgumentError("laws", [], "must not be empty")

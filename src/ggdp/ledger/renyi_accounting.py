@@ -187,12 +187,11 @@ def _divergences(request: ChargeRequest, orders: tuple[float, ...]) -> list[Amou
     exact: list[Fraction | None] = [Fraction(0)] * len(orders)
     for counted in request.losses:
         if isinstance(counted.loss, ResponseLoss) and counted.loss.delta > 0.0:
-            message = (
+            raise LedgerError(
                 "the ledger counts Renyi divergences, and the release has none that is finite: a loss is infinite with "
                 f"a probability of {rounded_text(counted.loss.delta)} (keys above a threshold, or a guarantee whose "
                 "noise is not known); use a ledger with accounting sum"
             )
-            raise LedgerError(message)
         for place, upper in enumerate(_of_loss(counted.loss, orders)):
             total = exact[place]
             known = total is not None and math.isfinite(upper)

@@ -156,13 +156,10 @@ class ReservedAccounting(Accounting):
         total = composition_of(parts).total
         delta = total.delta(_float_above(self.budget))[1]
         if delta > self.budget.delta.exact * ROUNDING:
-            message = (
+            raise BudgetExceededError(
                 f"the laws to be reserved have together, at epsilon = {self.budget.epsilon.shown}, a delta of up to "
                 f"{rounded_up_text(delta)}, and the budget has {self.budget.delta.shown}; reserve fewer of them, or "
-                "noise of a larger scale"
-            )
-            raise BudgetExceededError(
-                message,
+                "noise of a larger scale",
                 requested=Balance(epsilon=self.budget.epsilon.exact, delta=Fraction(delta)),
                 remaining=self.budget.balance,
             )

@@ -264,11 +264,10 @@ class Rows:
         self.connection.execute(terms.update().values(head_number=record.number, head_hash=record.hash))
         _, head = self.terms()
         if head != Head(record.number, record.hash) or self.record(record.number) != record:
-            message = (
+            raise TamperingError(
                 f"the database did not store record {record.number} as it was written, so nothing was charged; look "
                 "for triggers and rules, which no ledger has"
             )
-            raise TamperingError(message)
 
 
 class Store:
@@ -306,11 +305,10 @@ class Store:
         with self._transaction(writes=True) as connection:
             if self.path is None:
                 if connection.execute(sa.text("SHOW fsync")).scalar() != "on":
-                    message = (
+                    raise LedgerError(
                         f"the ledger {self.name} cannot be charged: its server has fsync off, so that a power failure "
                         "could undo a charge; turn it on"
                     )
-                    raise LedgerError(message)
                 connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
                 # It would end the wait for the lock early, or that of a commit for its standby, which then counts.
@@ -335,11 +333,10 @@ class Store:
                     transaction.commit()
                 # While the connection is open, no other file can have the number of this one.
                 if writes and _place(self.path) != place:
-                    message = (
+                    raise TamperingError(
                         f"the file of the ledger {self.name} was replaced while it was written: the file that has its "
                         "name now lacks the last step; find out who replaced it, and put the newest copy back"
                     )
-                    raise TamperingError(message)
         except _FAILURES as failed:
             raise explained(self.name, failed, stage) from None
 
@@ -359,8 +356,7 @@ class Store:
                 # One at a time: of two who make a ledger in one database, the second finds the first one's.
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
                 if sa.inspect(connection).has_table(terms.name):
-                    message = f"{self.name} already has a ledger; use that ledger, or name another database"
-                    raise LedgerError(message)
+                    raise LedgerError(f"{self.name} already has a ledger; use that ledger, or name another database")
                 _fill(connection, fixed)
         except _FAILURES as failed:
             raise explained(self.name, failed, "create") from None
@@ -392,19 +388,16 @@ class Store:
                 message = f"{self.name}: there is no such file; check the path, or make it with `ggdp ledger init`"
                 raise LedgerError(message)
             if not self.path.is_file():
-                message = f"{self.name} is not a file, so it is no ledger"
-                raise LedgerError(message)
+                raise LedgerError(f"{self.name} is not a file, so it is no ledger")
             if _application(self.path) != APPLICATION:
                 raise LedgerError(self._strange)
         except OSError as failed:
-            message = f"{self.name} cannot be opened ({failed.strerror})"
-            raise LedgerError(message) from None
+            raise LedgerError(f"{self.name} cannot be opened ({failed.strerror})") from None
 
     def _require_schema(self, connection: sa.Connection, *, older: bool = False) -> None:
         """Raise unless this is a ledger of the newest schema, or with `older` of one that can be migrated."""
         if self.path is None and not sa.inspect(connection).has_table(versions.name):
-            message = f"{self.name} has no ledger; make one with `ggdp ledger init`"
-            raise LedgerError(message)
+            raise LedgerError(f"{self.name} has no ledger; make one with `ggdp ledger init`")
         found = connection.execute(sa.select(versions.c.version_num)).scalars().all()
         if found == [SCHEMA]:
             return
@@ -414,8 +407,7 @@ class Store:
             message = f"{self.name} has the schema {found[0]!r}, which this ggdp does not know; install a newer ggdp"
             raise LedgerError(message)
         if not older:
-            message = f"{self.name} has the older schema {found[0]!r}; migrate it with `ggdp ledger upgrade`"
-            raise LedgerError(message)
+            raise LedgerError(f"{self.name} has the older schema {found[0]!r}; migrate it with `ggdp ledger upgrade`")
 
 
 def _fill(connection: sa.Connection, fixed: LedgerTerms) -> None:
@@ -439,11 +431,9 @@ def _write_file(path: Path, fixed: LedgerTerms) -> None:
         write_together({path: content}, overwrite=False)
         _sync(path.parent)
     except FileExistsError:
-        message = f"{path} already exists; use that ledger, or name another file"
-        raise LedgerError(message) from None
+        raise LedgerError(f"{path} already exists; use that ledger, or name another file") from None
     except OSError as failed:
-        message = f"{path} cannot be written ({failed.strerror}); name another file"
-        raise LedgerError(message) from None
+        raise LedgerError(f"{path} cannot be written ({failed.strerror}); name another file") from None
 
 
 def _sync(directory: Path) -> None:
@@ -522,8 +512,7 @@ def _server_engine(text: str) -> sa.Engine:
     try:
         import psycopg  # noqa: F401 - only to see whether it is there
     except ImportError:
-        message = f"a ledger on a PostgreSQL server needs psycopg: {install_hint('postgres')}"
-        raise MissingExtraError(message) from None
+        raise MissingExtraError(f"a ledger on a PostgreSQL server needs psycopg: {install_hint('postgres')}") from None
     # A prepared statement outlives its transaction: behind a pooler, another client would meet it.
     options = {"connect_timeout": PATIENCE, "prepare_threshold": None}
     engine = sa.create_engine(_server(text), poolclass=NullPool, connect_args=options)

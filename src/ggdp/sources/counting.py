@@ -131,13 +131,6 @@ def keep_in_memory(pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Fra
     return as_frame(table.take(pa.array(np.concatenate([few, count_crowded[kept]]))))
 
 
-def _crowded_units(frame: Frame, cell: Sequence[str], max_cells: int) -> Frame:
-    """Return the number of units in more than `max_cells` cells: one row with one number (`ROWS`)."""
-    distinct = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS))
-    units = distinct.group_by(UNIT).agg(nw.len().alias("n"))
-    return units.filter(nw.col("n") > max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
-
-
 def _coordinate(values: pa.Array, secret: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the order of the values of one column of cells, and words that tell them apart."""
     if pa.types.is_integer(values.type):
@@ -238,7 +231,9 @@ def count_crowded(query: MarginalQuery) -> Frame:
     """Return a frame of one row: the number of units in more cells of a marginal than they are counted in."""
     assert query.limits is not None
     coded, names = _name_keys(query) if query.marginal.is_open else _index_cells(query)
-    return _crowded_units(coded, names, query.limits.max_cells)
+    distinct = coded.group_by(UNIT, *names).agg(nw.len().alias(ROWS))
+    units = distinct.group_by(UNIT).agg(nw.len().alias("n"))
+    return units.filter(nw.col("n") > query.limits.max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
 
 
 def clamped_totals(query: MarginalQuery) -> Frame:
@@ -262,15 +257,13 @@ def _index_cells(query: MarginalQuery) -> tuple[Frame, list[str]]:
     index: nw.Expr = nw.lit(0)
     for place, size in enumerate(query.marginal.shape):
         index = index * size + nw.col(f"k{place}")
-    dtype = nw.Int64() if query.limits is None else _index_type(query.marginal)
+    dtype: nw.dtypes.DType = nw.Int64()
+    if query.limits is not None:
+        # Pairs of units and cells are many, so their index is short. An engine may convert rows that are left out too,
+        # whose codes may be -1: their index is within these bounds.
+        most = query.marginal.size * len(query.marginal)
+        dtype = nw.Int16() if most < 1 << 15 else nw.Int32() if most < 1 << 31 else nw.Int64()
     return _code(query).select(index.cast(dtype).alias(CELL), *query.carried), [CELL]
-
-
-def _index_type(marginal: Domain) -> nw.dtypes.DType:
-    """Return a short integer type for the index of a cell: pairs of units and cells are many."""
-    # An engine may convert rows that are left out too, whose codes may be -1: their index is within these bounds.
-    most = marginal.size * len(marginal)
-    return nw.Int16() if most < 1 << 15 else nw.Int32() if most < 1 << 31 else nw.Int64()
 
 
 def _name_keys(query: MarginalQuery) -> tuple[Frame, list[str]]:
@@ -333,7 +326,10 @@ def _code(query: MarginalQuery) -> Frame:
         ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
         for place, column in columns
     ]
-    counted += [_falls_elsewhere(pattern) for pattern in marginal.impossible_codes]
+    # In none of the cells that cannot occur.
+    for pattern in marginal.impossible_codes:
+        elsewhere = (nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items())
+        counted.append(nw.any_horizontal(*elsewhere, ignore_nulls=False))
     return found.filter(*counted) if counted else found
 
 
@@ -349,13 +345,6 @@ def _group(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
     known = [nw.col(step).count().alias(known_name(step)) for step in query.steps if not query.by_step]
     sums = [nw.col(name).sum() for name in query.added if name not in (COUNT, *map(known_name, query.steps))]
     return rows.group_by(*names).agg(nw.len().alias(COUNT), *known, *sums)
-
-
-def _falls_elsewhere(pattern: Mapping[int, int]) -> nw.Expr:
-    """Return whether a row is in none of the cells of a pattern."""
-    return nw.any_horizontal(
-        *(nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items()), ignore_nulls=False
-    )
 
 
 def value_codes(dialect: Dialect, column: Column, kind: str, values: Frame) -> Frame:

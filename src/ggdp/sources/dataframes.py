@@ -296,13 +296,9 @@ class PolarsFrame(Engine):
         taken = data.select(pl.nth(names.index(column)).alias(safe_name(column)) for column in kept)
         if isinstance(taken, pl.LazyFrame):
             # Predicates do not pass this.
-            taken = taken.map_batches(_same, streamable=True)
+            taken = taken.map_batches(lambda frame: frame, streamable=True)
         self._frame, self.kinds = read_kinds(POLARS, taken, columns)
 
     def frame(self, query: CountQuery) -> Frame:  # noqa: ARG002 - its text is always valid
         """Return the frame."""
         return self._frame
-
-
-def _same(frame: Any) -> Any:  # noqa: ANN401 - a frame of polars
-    return frame

@@ -347,7 +347,10 @@ def parquet_rows(connection: Any, files: Files, declared: Mapping[str, Column | 
     )
 
     def array(name: str, found: pa.Array) -> pa.Array:
-        return _utf8(found, instead[name]) if name in instead else found.cast(schema.field(safe_name(name)).type)
+        if name not in instead:
+            return found.cast(schema.field(safe_name(name)).type)
+        texts = found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+        return valid_text(texts.cast(pa.large_binary()), instead[name], pa.large_string())
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path, stored in zip(files.paths, schemas, strict=True):
@@ -372,12 +375,6 @@ def _type(schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
     found = next((kind for kind in kinds if not pa.types.is_null(kind)), pa.null())
     # DuckDB takes no halves from Arrow.
     return pa.float32() if pa.types.is_float16(found) else found
-
-
-def _utf8(texts: pa.Array, instead: str | None) -> pa.Array:
-    """Return texts, with another one for those that are not valid UTF-8."""
-    texts = texts.dictionary_decode() if pa.types.is_dictionary(texts.type) else texts
-    return valid_text(texts.cast(pa.large_binary()), instead, pa.large_string())
 
 
 def _paths(paths: Sequence[str]) -> str:

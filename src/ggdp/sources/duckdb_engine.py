@@ -142,7 +142,8 @@ _BATCH = 1 << 17
 # A marginal of more cells may have as many groups.
 _MANY_CELLS = 1 << 18
 # Types of DuckDB that Arrow has no exact counterpart of, or has only as text.
-_AS_TEXT = ("HUGEINT", "UHUGEINT", "UUID", "VARINT", "BIGNUM")
+_HUGE = ("HUGEINT", "UHUGEINT")
+_AS_TEXT = (*_HUGE, "UUID", "VARINT", "BIGNUM")
 
 
 class _PrivateDatabase(Engine):
@@ -190,14 +191,14 @@ class DuckdbRelation(_PrivateDatabase):
         relation = self._relation(data)
         places = ", ".join(f"p{place}" for place in range(len(names)))
         types = list(map(str, relation.types))
-        taken = ", ".join(_project(names.index(column), column, types) for column in columns)
+        chosen = [(column, names.index(column)) for column in columns]
+        taken = ", ".join(
+            f"{f'CAST(p{place} AS VARCHAR)' if types[place] in _AS_TEXT else f'p{place}'} AS {safe_name(column)}"
+            for column, place in chosen
+        )
         self._rows = relation.query("ggdp_rows", f"SELECT {taken} FROM ggdp_rows AS ggdp_rows({places})")
         self._schema = self._rows.limit(0).to_arrow_table().schema
-        self._huge = {
-            safe_name(column): kind
-            for column in columns
-            if (kind := types[names.index(column)]) in ("HUGEINT", "UHUGEINT")
-        }
+        self._huge = {safe_name(column): types[place] for column, place in chosen if types[place] in _HUGE}
         self.kinds = read_kinds(DUCKDB, self._streamed({}), columns)[1]
         self._columns = columns
 
@@ -263,11 +264,6 @@ def _without_statistics(relation: Any) -> Iterator[None]:  # noqa: ANN401 - duck
         yield
     finally:
         answer(f"SET disabled_optimizers = '{before}'")
-
-
-def _project(place: int, column: str, types: Sequence[str]) -> str:
-    value = f"CAST(p{place} AS VARCHAR)" if types[place] in _AS_TEXT else f"p{place}"
-    return f"{value} AS {safe_name(column)}"
 
 
 def _require_distinct(names: Sequence[str]) -> None:

@@ -157,18 +157,16 @@ def _row_groups(paths: Sequence[str], query: MarginalQuery) -> tuple[list[tuple[
     found, rows = [], 0
     for path in paths:
         with pq.ParquetFile(path) as opened:
-            kinds = {column.name: opened.schema_arrow.field(column.name).type for column in query.marginal}
-            if not all(any(taken(_value_type(kind)) for taken in _TAKEN) for kind in kinds.values()):
-                raise _NotCountedError
+            for column in query.marginal:
+                kind = opened.schema_arrow.field(column.name).type
+                kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+                if not any(taken(kind) for taken in _TAKEN):
+                    raise _NotCountedError
             found += [(path, number) for number in range(opened.num_row_groups)]
             rows += opened.metadata.num_rows
     if len(found) > _FEW_PARTS and rows < _LEAST_ROWS * len(found):
         raise _NotCountedError
     return found, rows
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _read_ahead(
@@ -228,7 +226,8 @@ class _Tally:
         self.rows += batch.num_rows
         if self.rows >= self._most_rows:
             raise _NotCountedError
-        encoded = [_encode(batch.column(column.name)) for column in self._query.marginal]
+        columns = (batch.column(column.name) for column in self._query.marginal)
+        encoded = [each if pa.types.is_dictionary(each.type) else each.dictionary_encode() for each in columns]
         offsets = [column.offsets(values.dictionary) for column, values in zip(self._columns, encoded, strict=True)]
         places = [_places(values, len(each) - 1) for values, each in zip(encoded, offsets, strict=True)]
         same = len(offsets) == len(self._offsets) and all(map(is_, offsets, self._offsets))
@@ -297,11 +296,6 @@ class _Tally:
                 np.add.at(self._found[known_name(name)], at, here >> _BITS)
                 here &= _ONE - 1
             np.add.at(self._found[name], at, here)
-
-
-def _encode(values: pa.Array) -> pa.DictionaryArray:
-    """Return an array by a dictionary of its values."""
-    return values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
 
 
 def _places(values: pa.DictionaryArray, null: int) -> NDArray[np.integer]:

@@ -175,36 +175,16 @@ _starting = threading.Lock()
 
 
 def session() -> SparkSession:
-    """Return the active Spark session, or start a local one.
+    """Return the Spark session of this thread or process, or start a local one on all cores of this machine.
 
-    Returns
-    -------
-    pyspark.sql.SparkSession
-        The session of this thread, or the process's; where there is none, a new one on all cores of this machine.
-
-    Raises
-    ------
-    MissingExtraError
-        If PySpark is not installed, or Java is not or is older than 17.
-    GgdpError
-        If Spark could not be started.
-
-    Notes
-    -----
     Claim. The Java process of a session that is started here writes nothing to the standard output or error of this
     process: it is given the null device for both when it starts.
-
-    Examples
-    --------
-    >>> session().range(3).count()  # doctest: +SKIP
-    3
     """
     try:
         with quiet():
             from pyspark.sql import SparkSession
     except ImportError:
-        message = f"Spark needs PySpark: {install_hint('spark')}"
-        raise MissingExtraError(message) from None
+        raise MissingExtraError(f"Spark needs PySpark: {install_hint('spark')}") from None
     try:
         with _starting, quiet():
             return SparkSession.getActiveSession() or _default_session() or _start()

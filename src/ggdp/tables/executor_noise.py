@@ -26,7 +26,7 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.noise import SeededSource
-from ggdp.noise.entropy import checked_source
+from ggdp.noise.entropy import checked_source, is_private
 from ggdp.tables.request import COUNTS, COVERS
 
 if TYPE_CHECKING:
@@ -130,6 +130,11 @@ class NoiseTask:
         return -(-self.total_cells // self.width)
 
     @property
+    def private(self) -> bool:
+        """Whether parts have independent bits of the operating system, regardless of the source's own flag."""
+        return self.source is None or is_private(self.source)
+
+    @property
     def schema(self) -> pa.Schema:
         """Names and types of the released columns."""
         keys = [pa.field(name, values.type) for name, values in self.columns]
@@ -144,8 +149,7 @@ def add_noise(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator
     context = TaskContext.get()
     part = -1 if context is None else context.partitionId()
     if not 0 <= part < task.files:
-        message = "Spark has partitioned the cells differently than requested; nothing was released"
-        raise GgdpError(message)
+        raise GgdpError("Spark has partitioned the cells differently than requested; nothing was released")
     source = _source_of(task.source, part)
     released = _every_cell if task.threshold is None else _kept_cells
     for cells, noisy in released(_check_cells(batches, part * task.width, task.width), task, part, source):
@@ -165,8 +169,7 @@ def _check_cells(batches: Iterable[pa.RecordBatch], first: int, width: int) -> I
     for batch in batches:
         places = batch.column("cell").to_numpy(zero_copy_only=False) - first
         if places.size and not (places.min() >= 0 and places.max() < width):
-            message = "Spark has put cells into the wrong partition; nothing was released"
-            raise GgdpError(message)
+            raise GgdpError("Spark has put cells into the wrong partition; nothing was released")
         yield batch
 
 

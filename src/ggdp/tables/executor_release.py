@@ -58,10 +58,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.ledger.chain import EntryReference
-from ggdp.noise.entropy import SECURE, is_private, uniform_integers
+from ggdp.noise.entropy import SECURE, uniform_integers
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import charged_to, released
 from ggdp.sources.engine import hide_errors
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
     from ggdp.domain.table_domain import Domain
     from ggdp.noise import Source
@@ -116,25 +116,20 @@ def hidden_directory(target: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(made, ignore_errors=True)
         if made.exists():
-            message = f"{made} cannot be removed; remove it, and never publish what is in it"
-            raise GgdpError(message)
+            raise GgdpError(f"{made} cannot be removed; remove it, and never publish what is in it")
 
 
 def keep_parts(directory: Path, task: NoiseTask) -> tuple[str, ...]:
     """Keep one file for each part, remove all others, and return their names in the order of the cells."""
-    import pyarrow.parquet as pq
-
     found: dict[int, Path] = {}
     for found_path in sorted(directory.iterdir()):
         match = _PART.fullmatch(found_path.name)
         if match is None:
             shutil.rmtree(found_path) if found_path.is_dir() else found_path.unlink()
         elif found.setdefault(int(match.group(1)), found_path) is not found_path:
-            message = "Spark has written two files for one part; nothing was released"
-            raise GgdpError(message)
+            raise GgdpError("Spark has written two files for one part; nothing was released")
     if 0 not in found or max(found) >= task.files or (task.threshold is None and len(found) != task.files):
-        message = "Spark has written unexpected files; nothing was released"
-        raise GgdpError(message)
+        raise GgdpError("Spark has written unexpected files; nothing was released")
     # Spark writes no file for a part without rows, but for the first.
     schema = pq.read_schema(found[0])
     for part in range(task.files):
@@ -177,18 +172,10 @@ _LONGEST_WAIT = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenCells:
-    """What `release_cells` has written.
+    """What `release_cells` has written: a directory, and its files in the order of their cells.
 
-    Attributes
-    ----------
-    path : Path
-        The directory.
-    files : tuple of str
-        Names of its files, in the order of their cells.
-    rows : int, optional
-        How many rows there are, where that is known without a look at the files: None where cells are left out.
-    private : bool
-        Whether the noise came from the operating system, so that a release of it may carry a guarantee.
+    `rows` is None where cells are left out, so that only the files tell. `private` says that the noise came from the
+    operating system, so that a release of it may carry a guarantee.
     """
 
     path: Path
@@ -202,47 +189,15 @@ def release_cells(
 ) -> WrittenCells:
     """Draw the noise of a table of counts on Spark's executors, and write the table as a directory of Parquet files.
 
-    Parameters
-    ----------
-    counted : pyspark.sql.DataFrame
-        The non-empty cells: ``cell``, the index in domain order, and ``count``, both 64-bit integers. It may be
-        evaluated more than once, so it must be the same each time.
-    task : NoiseTask
-        The noise, and the columns that are written.
-    path : path
-        The directory to create, on a file system that the driver and all executors share; it must not exist.
-    false_cells : pyarrow.Table, optional
-        With a threshold: empty cells that are released, ``cell`` and ``noisy``, as their law has them.
+    `counted` has the non-empty cells: ``cell``, the index in domain order, and ``count``, both 64-bit integers. It may
+    be evaluated more than once, so it must be the same each time. `path` must not exist, and be on a file system that
+    the driver and all executors share. With a threshold, `false_cells` are empty cells that are released (``cell`` and
+    ``noisy``), as their law has them. Whether an ArgumentError is raised never depends on the counts.
 
-    Returns
-    -------
-    WrittenCells
-        Where it is. Nothing of it is in the memory of this process, and nothing of it is drawn when it is read.
-
-    Raises
-    ------
-    ArgumentError
-        If the path exists, or the session was told to commit files in a way of its own. Whether it is raised never
-        depends on the counts.
-
-    Notes
-    -----
     Claim. The written table has the law of independent noise on the counts (of all cells, or of those in `counted`,
     kept if they are at or above the threshold and joined with the false cells). See the module's text for the draws,
     and for what else the directory tells. What Spark raises is passed on as it is, and holds values: the caller must
     not show it.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> import ggdp
-    >>> from ggdp.sources.spark import session
-    >>> counted = session().createDataFrame([(0, 12), (2, 30)], "cell long, count long")  # doctest: +SKIP
-    >>> keys = (("sex", pa.array(["f", "m"])), ("smokes", pa.array(["no", "yes"])))
-    >>> counts = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
-    >>> task = NoiseTask(columns=keys, noise=ggdp.Mechanism(counts).noise, half_width=3)
-    >>> release_cells(counted, task, "table.parquet").rows  # doctest: +SKIP
-    4
     """
     target = require_free(path)
     if false_cells is not None and task.threshold is None:
@@ -258,18 +213,12 @@ def release_cells(
         path=target,
         files=names,
         rows=None if task.threshold is not None or task.impossible else task.total_cells,
-        private=_is_private(task.source),
+        private=task.private,
     )
 
 
 def digests(written: WrittenCells) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name, in the order of the cells.
-
-    Parameters
-    ----------
-    written : WrittenCells
-        What `release_cells` has returned.
-    """
+    """Return the SHA-256 of each file by its name, in the order of the cells."""
     found = {}
     for name in written.files:
         with (written.path / name).open("rb") as file:
@@ -277,14 +226,10 @@ def digests(written: WrittenCells) -> dict[str, str]:
     return found
 
 
-def _is_private(source: Source | None) -> bool:
-    """Return whether parts have independent bits of the operating system, regardless of the source's own flag."""
-    return source is None or is_private(source)
-
-
 def _noise_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | None) -> DataFrame:
     """Return the frame whose evaluation draws the noise; it is used only by the writer."""
     from pyspark.sql import functions
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     session, cell = counted.sparkSession, functions.col("cell")
     nothing = functions.lit(None).cast("long")
@@ -299,20 +244,7 @@ def _noise_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | No
     rows = rows.union(marks).repartitionById(task.files, part)
     if task.threshold is not None:
         rows = rows.sortWithinPartitions("cell")
-    return rows.mapInArrow(partial(add_noise, task=task), _spark_schema(task))
-
-
-def _spark_schema(task: NoiseTask) -> StructType:
-    """Return the schema of the released rows as Spark has it."""
-    from pyspark.sql import types
-
-    kinds = {
-        pa.string(): types.StringType(),
-        pa.int64(): types.LongType(),
-        pa.bool_(): types.BooleanType(),
-        pa.date32(): types.DateType(),
-    }
-    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in task.schema])
+    return rows.mapInArrow(partial(add_noise, task=task), from_arrow_schema(task.schema))
 
 
 def require_committer(frame: DataFrame) -> None:
@@ -382,11 +314,8 @@ class WrittenRelease(ArrowViews):
 
     def load(self) -> TableRelease:
         """Read the table into memory, if its files are those that were released."""
-        import pyarrow.parquet as pq
-
-        files = [
-            (self.path.parent / part["url"], part["sha256"]) for part in self.manifest["table"]["tables"][0]["parts"]
-        ]
+        parts = self.manifest["table"]["tables"][0]["parts"]
+        files = [(self.path.parent / part["url"], part["sha256"]) for part in parts]
         for file, digest in files:
             with file.open("rb") as content:
                 if hashlib.file_digest(content, "sha256").hexdigest() != digest:
@@ -500,8 +429,6 @@ def _write_cells(prepared: ExecutorRelease, cut: Sequence[CutCount]) -> WrittenC
 
 def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) -> pa.Table:  # noqa: ANN401
     """Return empty cells that are shown, and their noisy counts."""
-    import pyarrow as pa
-
     assert plan.threshold is not None
 
     def places(size: int) -> NDArray[np.int64]:
@@ -535,16 +462,11 @@ def _manifest(
         "sha256": hashlib.sha256(listing.encode()).hexdigest(),
         "parts": [{"url": f"{written.path.name}/{name}", "sha256": digest} for name, digest in sums.items()],
     }
-    rows = _rows(written) if written.rows is None else written.rows
+    rows = written.rows
+    if rows is None:
+        rows = sum(pq.read_metadata(written.path / name).num_rows for name in written.files)
     described = replace(plan.described, guarantee=guarantee, entry=entry, shape=(rows,))
     return table_manifest(plan, described, files=[file], cut=cut)
-
-
-def _rows(written: WrittenCells) -> int:
-    """Return how many rows were released, from the files."""
-    import pyarrow.parquet as pq
-
-    return sum(pq.read_metadata(written.path / name).num_rows for name in written.files)
 
 
 def _adjust(release: Release, request: TableRequest) -> Release:

@@ -607,11 +607,11 @@ def _units(
     filled = [checked.filled for checked in marginals] or [1]
     for marginal, cells_filled in zip(request.domains, filled, strict=True):
         pairs = Domain([column, *marginal], impossible=marginal.impossible)
-        table = _aggregated(source, pairs, _cells_of_units)
+        table = _aggregated(source, pairs, _units_by_cells)
         cells, units = (np.array(table[name].to_pylist(), dtype=np.int64) for name in ("cells", "units"))
         # Units that are in no cell.
         cells, units = np.append(cells, 0), np.append(units, whole.filled - int(units.sum()))
-        rows_of = _aggregated(source, pairs, _rows_of_pairs)
+        rows_of = _aggregated(source, pairs, lambda found: found.group_by("count").agg(nw.len().alias("pairs")))
         most, number = (np.array(rows_of[name].to_pylist(), dtype=np.int64) for name in ("count", "pairs"))
         tables.append(
             {
@@ -625,12 +625,7 @@ def _units(
     )
 
 
-def _rows_of_pairs(found: Frame) -> Frame:
-    """Return the number of pairs of unit and cell by their number of rows."""
-    return found.group_by("count").agg(nw.len().alias("pairs"))
-
-
-def _cells_of_units(found: Frame) -> Frame:
+def _units_by_cells(found: Frame) -> Frame:
     """Return the number of units by their number of cells, from one row for each unit and cell."""
     return found.group_by("t0").agg(nw.len().alias("cells")).group_by("cells").agg(nw.len().alias("units"))
 

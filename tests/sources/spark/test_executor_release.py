@@ -424,14 +424,15 @@ def test_cells_outside_the_domain_are_counted_nowhere(spark, tmp_path):
 
 
 def test_only_the_operating_systems_bits_are_private():
-    from ggdp.tables.executor_release import _is_private
+    from ggdp.tables.executor_noise import NoiseTask
 
     class Claims(Same):
         private = True
 
     sources = [None, SecureSource(), SecureSource(entropy=lambda size: bytes(size)), SeededSource(seed=1), Claims()]
     # Copies of another source may share their bits, whatever it says of itself.
-    assert [_is_private(source) for source in sources] == [True, True, False, False, False]
+    tasks = [NoiseTask(columns=keys(1), noise=certified(1, 1.0), half_width=1, source=source) for source in sources]
+    assert [task.private for task in tasks] == [True, True, False, False, False]
 
 
 @pytest.mark.parametrize(
