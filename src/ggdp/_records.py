@@ -30,33 +30,15 @@ _WIDTH, _INDENT = 112, "    "
 
 @frozen
 class Flag:
-    """A flag of the command line, and the input of the explorer's form that stands for it.
+    """A flag of the command line, and the input of the explorer's form that stands for it."""
 
-    Attributes
-    ----------
-    name : str
-        The flag without its dashes, with underscores.
-    kind : type
-        What is typed: a type that typer knows.
-    help : str
-        Its line in ``--help``.
-    metavar : str, optional
-        What stands for the value in ``--help``.
-    default : object
-        Its value where it is not given.
-    required : bool
-        Whether it must be given.
-    label : str, optional
-        The label of its input in the explorer; None if it has none.
-    """
-
-    name: str
-    kind: Any
-    help: str
-    metavar: str | None = None
-    default: Any = None
-    required: bool = False
-    label: str | None = None
+    name: str  # the flag without its dashes, with underscores
+    kind: Any  # what is typed: a type that typer knows
+    help: str  # its line in ``--help``
+    metavar: str | None = None  # what stands for the value in ``--help``
+    default: Any = None  # its value where it is not given
+    required: bool = False  # whether it must be given
+    label: str | None = None  # the label of its input in the explorer; None if it has none
 
     @property
     def typed(self) -> str:
@@ -66,22 +48,13 @@ class Flag:
 
 @frozen
 class Option:
-    """What is known of a field that users set, next to its type and its check.
+    """What is known of a field that users set, next to its type and its check."""
 
-    Attributes
-    ----------
-    kind, doc : str
-        Its type and its description in docstrings.
-    flags : tuple of Flag
-        Flags that it is read from; none if the command line cannot set it.
-    key : str, optional
-        Its key in a TOML file, with the table that holds it ("unit.column"); by default its name.
-    """
-
+    # Its type and its description in docstrings.
     kind: str
     doc: str
-    flags: tuple[Flag, ...] = ()
-    key: str | None = None
+    flags: tuple[Flag, ...] = ()  # flags that it is read from; none if the command line cannot set it
+    key: str | None = None  # its key in a TOML file, with the table that holds it ("unit.column"); by default its name
 
 
 def documented(kind: str, doc: str, *flags: Flag, key: str | None = None) -> dict[str, Option]:

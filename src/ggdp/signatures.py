@@ -52,18 +52,10 @@ _SMALL_ORDER = {1, _PRIME - 1, 0, _ORDER_8, _PRIME - _ORDER_8}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """A signature that fits its file.
+    """A signature that fits its file."""
 
-    Attributes
-    ----------
-    key : str
-        The fingerprint of the key, as ``ssh-keygen -l`` shows it.
-    signer : bool
-        Whether the caller named this key. If not, the signature does not prove who signed.
-    """
-
-    key: str
-    signer: bool
+    key: str  # the fingerprint of the key, as ``ssh-keygen -l`` shows it
+    signer: bool  # whether the caller named this key. If not, the signature does not prove who signed.
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values."""

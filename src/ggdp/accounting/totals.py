@@ -217,17 +217,10 @@ MERGED, LEAST_MERGED = 60_000, 120
 
 @dataclass(frozen=True, slots=True)
 class TotalLoss:
-    """The sum of independent losses.
+    """The sum of independent losses."""
 
-    Attributes
-    ----------
-    losses : tuple of CountedLoss
-        Distinct finite losses, and how many of each.
-    infinite : tuple of float
-        Two floats with the probability of an infinite loss between them; no epsilon has a smaller delta.
-    """
-
-    losses: tuple[CountedLoss, ...]
+    losses: tuple[CountedLoss, ...]  # distinct finite losses, and how many of each
+    # Two floats with the probability of an infinite loss between them; no epsilon has a smaller delta.
     infinite: tuple[float, float] = (0.0, 0.0)
     _samples: list[Sample] = field(default_factory=list, repr=False, compare=False)
     _fewer: list[Sample] = field(default_factory=list, repr=False, compare=False)

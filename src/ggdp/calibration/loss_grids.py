@@ -325,31 +325,19 @@ def _layout(sample: Sample, theta: float, step: float, outside: float, least: fl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SizeGrid:
-    """How the coordinates of one size are put on a grid.
+    """How the coordinates of one size are put on a grid."""
 
-    Attributes
-    ----------
-    size : float
-        How far each of these coordinates moves.
-    count, copies : int
-        Blocks of `count` coordinates are added on the grid of this size, and `copies` such blocks on the common grid.
-    halvings : int
-        How often the common step is halved for the grid of this size.
-    low, high : int
-        First and last knot, in steps of this grid.
-    sparse : bool
-        Whether knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
-    window : Window, optional
-        The window of a block on the grid of this size; None where the coordinates are added on the common grid.
-    """
-
-    size: float
+    size: float  # how far each of these coordinates moves
+    # Blocks of `count` coordinates are added on the grid of this size, and `copies` such blocks on the common grid.
     count: int
     copies: int
-    halvings: int
+    halvings: int  # how often the common step is halved for the grid of this size
+    # First and last knot, in steps of this grid.
     low: int
     high: int
+    # Whether knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
     sparse: bool
+    # The window of a block on the grid of this size; None where the coordinates are added on the common grid.
     window: Window | None
 
     def knots(self) -> list[int]:

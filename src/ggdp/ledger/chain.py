@@ -48,36 +48,21 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTerms:
-    """The terms of a ledger, column by column; amounts, parameters and caps are texts.
+    """The terms of a ledger, column by column; amounts, parameters and caps are texts."""
 
-    Attributes
-    ----------
-    identity : str
-        The UUID of the ledger, which manifests name.
-    format : int
-        What the hashes of records cover.
-    created : str
-        When it was made, in UTC.
-    epsilon, delta : str
-        The budget.
-    neighbours, unit : str
-        Whom it protects.
-    accounting, parameters : str
-        The kind of accounting, and what it fixed.
-    analysts : str
-        The cap of each analyst.
-    """
-
-    identity: str
-    format: int
-    created: str
+    identity: str  # the UUID of the ledger, which manifests name
+    format: int  # what the hashes of records cover
+    created: str  # when it was made, in UTC
+    # The budget.
     epsilon: str
     delta: str
+    # Whom it protects.
     neighbours: str
     unit: str
+    # The kind of accounting, and what it fixed.
     accounting: str
     parameters: str
-    analysts: str
+    analysts: str  # the cap of each analyst
 
     @property
     def genesis(self) -> str:

@@ -151,21 +151,11 @@ class LedgerTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """What releases of one kind would leave.
+    """What releases of one kind would leave."""
 
-    Attributes
-    ----------
-    left : tuple of float
-        What is left after the first, the second and so on, as `Ledger.burn_down` counts it.
-    remaining : Balance or None
-        What would remain after the first, exactly; None if it does not fit.
-    refusal : str or None
-        Why the next one does not fit; None if as many fit as were asked about.
-    """
-
-    left: tuple[float, ...]
-    remaining: Balance | None
-    refusal: str | None
+    left: tuple[float, ...]  # what is left after the first, the second and so on, as `Ledger.burn_down` counts it
+    remaining: Balance | None  # what would remain after the first, exactly; None if it does not fit
+    refusal: str | None  # why the next one does not fit; None if as many fit as were asked about
 
     @property
     def fitting(self) -> int:

@@ -65,18 +65,10 @@ _PRECISION = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saturation:
-    """The guarantee that remains when the noisy index is saturated at 64 bits.
+    """The guarantee that remains when the noisy index is saturated at 64 bits."""
 
-    Attributes
-    ----------
-    guarantee : PureDP, ProbabilisticDP or ApproxDP
-        The guarantee of the output.
-    clamp : int, optional
-        Where true indices are clamped for it; None if they are not.
-    """
-
-    guarantee: Guarantee
-    clamp: int | None
+    guarantee: Guarantee  # the guarantee of the output
+    clamp: int | None  # where true indices are clamped for it; None if they are not
 
 
 def _certified(calibration: Calibration) -> Calibration:

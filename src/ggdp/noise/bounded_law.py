@@ -112,23 +112,12 @@ class LargestErrors:
     """The largest errors of a law on bounds, each over all locations inside them.
 
     They are found by a search on a grid that zooms in; the largest of each is taken at its own location.
-
-    Attributes
-    ----------
-    bias : float
-        Largest absolute bias.
-    std : float
-        Largest standard deviation.
-    mean_squared_error : float
-        Largest mean squared error.
-    mean_abs_error : float
-        Largest mean absolute error.
     """
 
-    bias: float
-    std: float
-    mean_squared_error: float
-    mean_abs_error: float
+    bias: float  # largest absolute bias
+    std: float  # largest standard deviation
+    mean_squared_error: float  # largest mean squared error
+    mean_abs_error: float  # largest mean absolute error
 
     @classmethod
     def of(cls, largest: Callable[[Callable[[ErrorMoments], Floats]], float]) -> LargestErrors:

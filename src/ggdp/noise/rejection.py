@@ -84,66 +84,32 @@ _CELL_BITS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Envelope:
-    """Slots over the integers from `start` on, or over all of them. Made by `ggdp.noise.rejection`.
+    """Slots over the integers from `start` on, or over all of them. Made by `ggdp.noise.rejection`."""
 
-    Attributes
-    ----------
-    order, scale : float
-        The law.
-    start : int
-        Where |k| starts; 0 for the two-sided law.
-    two_sided : bool
-        Whether negative integers are drawn too.
-    stop : int, optional
-        The largest |k| of a law that ends; there are no far slots then.
-    width_bits : int
-        m.
-    height : float
-        M.
-    bases : array of int64
-        For each slot, the least integer of its block.
-    levels : array of float64
-        For each slot, its level j; infinite for slots that are always rejected.
-    quick : array of int64
-        The same as `bases` where the level is accepted at once, else `UNDECIDED`.
-    far_slots : range
-        The slots of the values beyond the last block.
-    far_start : int
-        Where these start.
-    far_height, far_error : float
-        What their level is compared with, in place of M f, and within what of it a comparison does not decide.
-    cell_bits : int
-        The cells are 2^cell_bits wide.
-    parabolas : array of float64
-        For each cell the coefficients of the parabola that M f is compared with, in shares of the cell.
-    errors : array of float64
-        For each cell, within what of the parabola a comparison does not decide.
-    slot_bits, word : int
-        How many bits pick a slot, and how many bits of V are read at first.
-    beyond : callable
-        Returns the envelope of the law from `far_start` on.
-    """
-
+    # The law.
     order: float
     scale: float
-    start: int
-    two_sided: bool
-    stop: int | None
-    width_bits: int
-    height: float
-    bases: NDArray[np.int64]
-    levels: NDArray[np.float64]
-    quick: NDArray[np.int64]
-    far_slots: range
-    far_start: int
+    start: int  # where |k| starts; 0 for the two-sided law
+    two_sided: bool  # whether negative integers are drawn too
+    stop: int | None  # the largest |k| of a law that ends; there are no far slots then
+    width_bits: int  # m
+    height: float  # M
+    bases: NDArray[np.int64]  # for each slot, the least integer of its block
+    levels: NDArray[np.float64]  # for each slot, its level j; infinite for slots that are always rejected
+    quick: NDArray[np.int64]  # the same as `bases` where the level is accepted at once, else `UNDECIDED`
+    far_slots: range  # the slots of the values beyond the last block
+    far_start: int  # where these start
+    # What their level is compared with, in place of M f, and within what of it a comparison does not decide.
     far_height: float
     far_error: float
-    cell_bits: int
+    cell_bits: int  # the cells are 2^cell_bits wide
+    # For each cell the coefficients of the parabola that M f is compared with, in shares of the cell.
     parabolas: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    errors: NDArray[np.float64]  # for each cell, within what of the parabola a comparison does not decide
+    # How many bits pick a slot, and how many bits of V are read at first.
     slot_bits: int
     word: int
-    beyond: Callable[[], Envelope]
+    beyond: Callable[[], Envelope]  # returns the envelope of the law from `far_start` on
 
     @property
     def compared(self) -> float:

@@ -118,21 +118,11 @@ _FARTHEST = 64.0
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Weights:
-    """The weights of candidates, in floats and in balls. Made by `Weights.of`.
+    """The weights of candidates, in floats and in balls. Made by `Weights.of`."""
 
-    Attributes
-    ----------
-    utilities : array
-        Utilities of the candidates: float64, int64, uint64 or fractions, all finite.
-    top : Fraction
-        The largest of them.
-    rate : Fraction
-        What a unit of utility adds to the logarithm of a weight; between 2^-1000 and 2^1000.
-    """
-
-    utilities: NDArray[Any]
-    top: Fraction
-    rate: Fraction
+    utilities: NDArray[Any]  # utilities of the candidates: float64, int64, uint64 or fractions, all finite
+    top: Fraction  # the largest of them
+    rate: Fraction  # what a unit of utility adds to the logarithm of a weight; between 2^-1000 and 2^1000
 
     @classmethod
     def of(cls, utilities: NDArray[Any], rate: Fraction) -> Weights:
@@ -305,31 +295,17 @@ _SMALL = 2.0**-10
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CandidateRuns:
-    """The runs of candidates of some cells, cell after cell.
+    """The runs of candidates of some cells, cell after cell."""
 
-    Attributes
-    ----------
-    starts : array of int64
-        The runs of cell c are those from ``starts[c]`` to ``starts[c + 1] - 1``; each cell has a candidate.
-    sizes : array of int64
-        How many candidates a run has, from 0 to 2^52.
-    errors : array of int64
-        The least error of a run, from 0 to 2^62.
-    growth : array of int64
-        How much the errors rise from one candidate of a run to the next; 0 for equal errors. With its size, it
-        leads no further than 2^62.
-    rate : Fraction
-        What a unit of error subtracts from the logarithm of a weight, times the divisor of the cell.
-    divisors : array of int64
-        One for each cell.
-    """
-
+    # The runs of cell c are those from ``starts[c]`` to ``starts[c + 1] - 1``; each cell has a candidate.
     starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    errors: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # how many candidates a run has, from 0 to 2^52
+    errors: NDArray[np.int64]  # the least error of a run, from 0 to 2^62
+    # How much the errors rise from one candidate of a run to the next; 0 for equal errors. With its size, it leads no
+    # further than 2^62.
     growth: NDArray[np.int64]
-    rate: Fraction
-    divisors: NDArray[np.int64]
+    rate: Fraction  # what a unit of error subtracts from the logarithm of a weight, times the divisor of the cell
+    divisors: NDArray[np.int64]  # one for each cell
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -77,27 +77,13 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """How closely the orders are searched.
+    """How closely the orders are searched."""
 
-    Attributes
-    ----------
-    points : int
-        Orders on the first grid, evenly spaced in log p.
-    finer : int
-        Into how many parts an interval of it is split if an end has an error near the least.
-    valleys : int
-        How many of the lowest valleys are then narrowed.
-    splits : int
-        Into how many parts each half of a valley is split at a time.
-    width : float
-        Width of a valley, in log p, at which to stop.
-    """
-
-    points: int
-    finer: int
-    valleys: int
-    splits: int
-    width: float
+    points: int  # orders on the first grid, evenly spaced in log p
+    finer: int  # into how many parts an interval of it is split if an end has an error near the least
+    valleys: int  # how many of the lowest valleys are then narrowed
+    splits: int  # into how many parts each half of a valley is split at a time
+    width: float  # width of a valley, in log p, at which to stop
 
     @property
     def expected(self) -> int:

@@ -58,25 +58,14 @@ _BITS = 106
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief:
-    """What an attacker with a prior can come to believe.
+    """What an attacker with a prior can come to believe."""
 
-    Attributes
-    ----------
-    prior : float
-        What they believe before the release.
-    lowest, highest : float
-        What they believe after it, at least and at most, but with probability `exception`.
-    exception : float
-        The delta of the guarantee.
-    right : float
-        How often their best guess is right, at most; without the release it is max(prior, 1 - prior).
-    """
-
-    prior: float
+    prior: float  # what they believe before the release
+    # What they believe after it, at least and at most, but with probability `exception`.
     lowest: float
     highest: float
-    exception: float
-    right: float
+    exception: float  # the delta of the guarantee
+    right: float  # how often their best guess is right, at most; without the release it is max(prior, 1 - prior)
 
 
 def belief(guarantee: Guarantee, prior: float) -> Belief:

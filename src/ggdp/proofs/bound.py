@@ -41,21 +41,13 @@ _SCALAR = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enclosure:
-    """Two floats with the exact value of a delta or of a privacy loss between them.
+    """Two floats with the exact value of a delta or of a privacy loss between them."""
 
-    Attributes
-    ----------
-    lower, upper : float
-        The ends. `lower` is 0 where only an upper bound is proved.
-    precision : int
-        Bits of the ball arithmetic; 0 where rational numbers were compared exactly.
-    exhausted : bool
-        Whether a branch and bound ended at its limit of steps, so that more bits would not make it narrower.
-    """
-
+    # The ends. `lower` is 0 where only an upper bound is proved.
     lower: float
     upper: float
-    precision: int
+    precision: int  # bits of the ball arithmetic; 0 where rational numbers were compared exactly
+    # Whether a branch and bound ended at its limit of steps, so that more bits would not make it narrower.
     exhausted: bool = False
 
     @property
@@ -102,42 +94,24 @@ Quantity: TypeAlias = Literal["delta", "epsilon"]
 
 
 class Bound(ABC):
-    """One way to prove a scale; subclasses are frozen dataclasses of the bound's parameters.
-
-    Attributes
-    ----------
-    name : str
-        The name in certificates.
-    quantity : {"delta", "epsilon"}
-        What is bounded.
-    statement : str
-        What the bound says, in words.
-    exact : bool
-        Whether it is the exact quantity rather than an upper bound, so that a smaller scale can be proved to fail.
-    margin : float
-        Relative distance between the computed bound and the one that a certificate states, so that another version of
-        the arithmetic proves the same statement.
-    layout_type : type, optional
-        Type of the field `layout`, where the bound is proved by a convolution.
-    most_moving : int, optional
-        The most coordinates that it is searched for; None without a limit.
-    monotone : bool
-        Whether it falls as the scale grows on the integers too, so that a larger scale is valid as well.
-    ignores_joint : bool
-        Whether it makes no use of a joint norm of the change.
-    """
+    """One way to prove a scale; subclasses are frozen dataclasses of the bound's parameters."""
 
     __slots__ = ()
 
-    name: ClassVar[str]
-    quantity: ClassVar[Quantity]
-    statement: ClassVar[str]
+    name: ClassVar[str]  # the name in certificates
+    quantity: ClassVar[Quantity]  # what is bounded
+    statement: ClassVar[str]  # what the bound says, in words
+    # Whether it is the exact quantity rather than an upper bound, so that a smaller scale can be proved to fail.
     exact: ClassVar[bool]
+    # Relative distance between the computed bound and the one that a certificate states, so that another version of the
+    # arithmetic proves the same statement.
     margin: ClassVar[float] = 2.0**-40
+    # Type of the field `layout`, where the bound is proved by a convolution.
     layout_type: ClassVar[type[CornerLayout] | type[AbsoluteSumLayout] | None] = None
-    most_moving: ClassVar[int | None] = None
+    most_moving: ClassVar[int | None] = None  # the most coordinates that it is searched for; None without a limit
+    # Whether it falls as the scale grows on the integers too, so that a larger scale is valid as well.
     monotone: ClassVar[bool] = False
-    ignores_joint: ClassVar[bool] = False
+    ignores_joint: ClassVar[bool] = False  # whether it makes no use of a joint norm of the change
 
     @classmethod
     @abstractmethod

@@ -472,13 +472,6 @@ Coordinate: TypeAlias = tuple[float, float, int]
 class BoundedLoss(Bound):
     """The exact pure loss of noise kept in bounds, with one scale in every coordinate.
 
-    Attributes
-    ----------
-    coordinates : tuple of (width, sensitivity, count)
-        Width of the bounds and sensitivity of each kind of coordinate, and how many there are of it.
-    moving : int
-        How many coordinates can move at once.
-
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
@@ -493,8 +486,9 @@ class BoundedLoss(Bound):
     exact: ClassVar[bool] = True
     ignores_joint: ClassVar[bool] = True
 
+    # Width of the bounds and sensitivity of each kind of coordinate, and how many there are of it.
     coordinates: tuple[Coordinate, ...]
-    moving: int
+    moving: int  # how many coordinates can move at once
 
     def __post_init__(self) -> None:
         _require_coordinates(self.coordinates, self.moving)
@@ -545,15 +539,6 @@ class BoundedJointLoss(Bound):
     at any output by at most B = b^-p (sum_k [(w_k + D_k)^p - w_k^p - D_k^p] + joint^p), since (w + d)^p - w^p - d^p
     rises with w and d; so do the logarithms of their normalisers, and the loss is at most 2 B.
 
-    Attributes
-    ----------
-    coordinates : tuple of (width, sensitivity, count)
-        Width of the bounds and sensitivity of each kind of coordinate, and how many there are of it.
-    moving : int
-        How many coordinates can move at once.
-    joint : float
-        Bound of the l_p norm of the whole change, p being the order of the noise.
-
     References
     ----------
     Liu, arXiv 1602.06028 v5, Definition 5, Eqn b1, for every real p >= 1 and on the integers too.
@@ -572,9 +557,10 @@ class BoundedJointLoss(Bound):
     exact: ClassVar[bool] = False
     margin: ClassVar[float] = 0.0
 
+    # Width of the bounds and sensitivity of each kind of coordinate, and how many there are of it.
     coordinates: tuple[Coordinate, ...]
-    moving: int
-    joint: float
+    moving: int  # how many coordinates can move at once
+    joint: float  # bound of the l_p norm of the whole change, p being the order of the noise
 
     def __post_init__(self) -> None:
         _require_coordinates(self.coordinates, self.moving)

@@ -51,21 +51,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossLayout:
-    """Where one loss is laid on a grid.
+    """Where one loss is laid on a grid."""
 
-    Attributes
-    ----------
-    step : float
-        Step of the grid.
-    low, high : int
-        First and last knot, in steps.
-    inner_low, inner_high : int
-        Where most of the mass is, and every knot is in use; farther out their distance doubles again and again.
-    """
-
-    step: float
+    step: float  # step of the grid
+    # First and last knot, in steps.
     low: int
     high: int
+    # Where most of the mass is, and every knot is in use; farther out their distance doubles again and again.
     inner_low: int
     inner_high: int
 
@@ -101,24 +93,13 @@ def _outwards(start: int, end: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CornerLayout:
-    """How the losses of a corner are laid on grids and added, see `ggdp.proofs.loss_distribution`.
+    """How the losses of a corner are laid on grids and added, see `ggdp.proofs.loss_distribution`."""
 
-    Attributes
-    ----------
-    sizes : tuple of LossLayout
-        A grid for each size of the corner, in the corner's order. One step is a power of two times the other.
-    tilt : float
-        The tilt of the weights.
-    tail : float
-        The logarithm of a mass that may be cut off at a time.
-    points : int
-        The largest number of knots of a sum: where there are more, every second one is dropped.
-    """
-
+    # A grid for each size of the corner, in the corner's order. One step is a power of two times the other.
     sizes: tuple[LossLayout, ...]
-    tilt: float
-    tail: float
-    points: int
+    tilt: float  # the tilt of the weights
+    tail: float  # the logarithm of a mass that may be cut off at a time
+    points: int  # the largest number of knots of a sum: where there are more, every second one is dropped
 
     @property
     def step(self) -> float:
@@ -147,36 +128,22 @@ class CornerLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumLayout:
-    """Where the sum of many losses is laid at once, see `ggdp.accounting.fourier_totals`.
+    """Where the sum of many losses is laid at once, see `ggdp.accounting.fourier_totals`."""
 
-    Attributes
-    ----------
-    step : float
-        Step of the grid.
-    low, points : int
-        First knot, in steps, and number of knots.
-    tilt : float
-        The tilt of the weights.
-    frequencies : int
-        How many frequencies above 0 are used.
-    further, followed : int
-        Up to which frequency the transform of one loss alone is computed, and which one it is.
-    below, above : float
-        Tilts for the bounds of what is below and above the grid: at most 0, and at least the tilt.
-    widths : tuple of float
-        For each loss the distance from the tilt at which its fourth moment is bounded; the tilt plus and minus this
-        distance must be floats.
-    """
-
-    step: float
+    step: float  # step of the grid
+    # First knot, in steps, and number of knots.
     low: int
     points: int
-    tilt: float
-    frequencies: int
+    tilt: float  # the tilt of the weights
+    frequencies: int  # how many frequencies above 0 are used
+    # Up to which frequency the transform of one loss alone is computed, and which one it is.
     further: int
     followed: int
+    # Tilts for the bounds of what is below and above the grid: at most 0, and at least the tilt.
     below: float
     above: float
+    # For each loss the distance from the tilt at which its fourth moment is bounded; the tilt plus and minus this
+    # distance must be floats.
     widths: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -213,28 +180,15 @@ class OtherLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbsoluteSumLayout:
-    """The grid of the paper's sum.
+    """The grid of the paper's sum."""
 
-    Attributes
-    ----------
-    step : float
-        Step of the grid.
-    others : tuple of OtherLayout
-        All coordinates but one of the largest size, which stays continuous.
-    refined : bool
-        Whether the shares of the first cells are computed rather than taken as one half.
-    chord, depth : int
-        Over how many cells phi is replaced by a chord, and how many cells below t it is followed.
-    window : Window
-        The window of the sum.
-    """
-
-    step: float
-    others: tuple[OtherLayout, ...]
-    refined: bool
+    step: float  # step of the grid
+    others: tuple[OtherLayout, ...]  # all coordinates but one of the largest size, which stays continuous
+    refined: bool  # whether the shares of the first cells are computed rather than taken as one half
+    # Over how many cells phi is replaced by a chord, and how many cells below t it is followed.
     chord: int
     depth: int
-    window: Window
+    window: Window  # the window of the sum
 
     def __post_init__(self) -> None:
         _validate.positive(step=self.step)

@@ -117,24 +117,12 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slack:
-    """How far a distribution may be above the truth.
+    """How far a distribution may be above the truth."""
 
-    Attributes
-    ----------
-    excess : int
-        Weight on each knot that may not be there.
-    lost : int
-        Weight in all that may not be there, beside the excess.
-    raised : arb
-        By how much the losses of a sum were raised at most.
-    splits : tuple of (Split, count)
-        The kinds of splits, and how many there are of each.
-    """
-
-    excess: int
-    lost: int
-    raised: arb
-    splits: tuple[tuple[Split, int], ...]
+    excess: int  # weight on each knot that may not be there
+    lost: int  # weight in all that may not be there, beside the excess
+    raised: arb  # by how much the losses of a sum were raised at most
+    splits: tuple[tuple[Split, int], ...]  # the kinds of splits, and how many there are of each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,34 +168,17 @@ class GeometricMasses(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masses:
-    """Masses of one loss on knots, multiples of a step, which dominate it.
+    """Masses of one loss on knots, multiples of a step, which dominate it."""
 
-    Attributes
-    ----------
-    step : float
-        Step of the grid.
-    masses : dict of arb
-        Mass on each knot that has any, by its index.
-    infinite, certain : arb
-        Mass at an infinite loss: at most, and at least.
-    spread : arb
-        By how much a split raised the mean loss at most.
-    misplaced : list of (index, mass)
-        Masses that were not split between neighbouring knots, but moved in another way.
-    raised : arb
-        By how much losses were raised, beside that.
-    run : GeometricMasses, optional
-        Further masses, on many knots.
-    """
-
-    step: float
-    masses: dict[int, arb]
+    step: float  # step of the grid
+    masses: dict[int, arb]  # mass on each knot that has any, by its index
+    # Mass at an infinite loss: at most, and at least.
     infinite: arb
     certain: arb
-    spread: arb
-    misplaced: list[tuple[int, arb]]
-    raised: arb
-    run: GeometricMasses | None = None
+    spread: arb  # by how much a split raised the mean loss at most
+    misplaced: list[tuple[int, arb]]  # masses that were not split between neighbouring knots, but moved in another way
+    raised: arb  # by how much losses were raised, beside that
+    run: GeometricMasses | None = None  # further masses, on many knots
 
 
 def tilted(found: Masses, tilt: float) -> LossDistribution:

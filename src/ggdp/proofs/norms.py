@@ -95,15 +95,6 @@ _FARTHEST = 1e100
 class RadialDelta(Bound):
     """An upper bound of delta when only the l_p norm of the move is known, p being the order of the noise.
 
-    Attributes
-    ----------
-    sensitivity : float
-        The l_p norm of the move.
-    dimension : int
-        How many coordinates the query has.
-    epsilon : float
-        The epsilon of the guarantee.
-
     Notes
     -----
     Rounding: `upper` is never below the bound of the Claim above, which is itself an upper bound of the true delta.
@@ -122,9 +113,9 @@ class RadialDelta(Bound):
     statement: ClassVar[str] = "an upper bound, free of direction: Minkowski's inequality for the l_p norm of the noise"
     exact: ClassVar[bool] = False
 
-    sensitivity: float
-    dimension: int
-    epsilon: float
+    sensitivity: float  # the l_p norm of the move
+    dimension: int  # how many coordinates the query has
+    epsilon: float  # the epsilon of the guarantee
 
     def __post_init__(self) -> None:
         _validate.positive(sensitivity=self.sensitivity)
@@ -185,15 +176,6 @@ ROUNDINGS = (0.5, 0.65, 0.8, 0.95, 1.1, 1.25, 1.5, 2.0)
 class IntegerGaussianDelta(Bound):
     """An upper bound of delta for integer noise of order 2 when a vector moves by a known l_2 norm.
 
-    Attributes
-    ----------
-    sensitivity : float
-        The l_2 norm of the change, in integers; it need not be an integer itself.
-    dimension : int
-        How many coordinates the query has.
-    epsilon : float
-        The epsilon of the guarantee.
-
     Notes
     -----
     Rounding: the scale and the epsilon of the continuous noise are rounded down, the factor up. The least of the bounds
@@ -215,9 +197,9 @@ class IntegerGaussianDelta(Bound):
     exact: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
 
-    sensitivity: float
-    dimension: int
-    epsilon: float
+    sensitivity: float  # the l_2 norm of the change, in integers; it need not be an integer itself
+    dimension: int  # how many coordinates the query has
+    epsilon: float  # the epsilon of the guarantee
 
     def __post_init__(self) -> None:
         _validate.positive(sensitivity=self.sensitivity)

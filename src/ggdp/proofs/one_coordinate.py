@@ -223,15 +223,6 @@ def _of_one_coordinate(
 class ShiftDelta(Bound):
     """The exact delta of noise on the reals when one coordinate moves.
 
-    Attributes
-    ----------
-    notion : {"approximate", "probabilistic"}
-        Which delta.
-    sensitivity : float
-        How far the coordinate can move; at order 2 the l_2 norm of the move of all coordinates.
-    epsilon : float
-        The epsilon of the guarantee.
-
     Notes
     -----
     Rounding: `upper` is never below the exact delta. The root z is enclosed by a sign change that is checked in ball
@@ -252,9 +243,9 @@ class ShiftDelta(Bound):
     )
     exact: ClassVar[bool] = True
 
-    notion: Notion
-    sensitivity: float
-    epsilon: float
+    notion: Notion  # which delta
+    sensitivity: float  # how far the coordinate can move; at order 2 the l_2 norm of the move of all coordinates
+    epsilon: float  # the epsilon of the guarantee
 
     def __post_init__(self) -> None:
         _validate.choice(among=NOTIONS, notion=self.notion)
@@ -353,15 +344,6 @@ _GUESS = 90
 class IntegerShiftDelta(Bound):
     """The exact delta of noise on the integers when one coordinate moves.
 
-    Attributes
-    ----------
-    notion : {"approximate", "probabilistic"}
-        Which delta.
-    sensitivity : int
-        How far the coordinate can move.
-    epsilon : float
-        The epsilon of the guarantee.
-
     Notes
     -----
     Rounding: `upper` is never below the exact delta. The threshold k* is found by comparing balls; where even 1,024
@@ -380,9 +362,9 @@ class IntegerShiftDelta(Bound):
     statement: ClassVar[str] = "one coordinate moves on the integers by at most the sensitivity: the exact delta"
     exact: ClassVar[bool] = True
 
-    notion: Notion
-    sensitivity: int
-    epsilon: float
+    notion: Notion  # which delta
+    sensitivity: int  # how far the coordinate can move
+    epsilon: float  # the epsilon of the guarantee
 
     def __post_init__(self) -> None:
         _validate.choice(among=NOTIONS, notion=self.notion)
@@ -557,11 +539,6 @@ MORE_THAN_ASKED = (
 class LaplaceLoss(Bound):
     """The exact pure loss of noise of order 1.
 
-    Attributes
-    ----------
-    sensitivity : float
-        The l_1 norm of the move.
-
     Examples
     --------
     >>> from ggdp.proofs import NoiseLaw
@@ -574,7 +551,7 @@ class LaplaceLoss(Bound):
     statement: ClassVar[str] = "Laplace noise: the loss is at most the l_1 sensitivity divided by the scale"
     exact: ClassVar[bool] = True
 
-    sensitivity: float
+    sensitivity: float  # the l_1 norm of the move
 
     def __post_init__(self) -> None:
         _validate.positive(sensitivity=self.sensitivity)

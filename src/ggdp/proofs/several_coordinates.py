@@ -119,15 +119,6 @@ _ENOUGH_BITS = 30
 class CornerDelta(Bound):
     """An upper bound of delta when all coordinates of a corner move.
 
-    Attributes
-    ----------
-    corner : tuple of (size, count)
-        Distinct sizes and how many coordinates move by each; whole numbers where the noise is on the integers.
-    epsilon : float
-        The epsilon of the guarantee.
-    layout : CornerLayout, optional
-        The grids of the proof. Without one nothing is proved but the pure loss at order 1.
-
     Notes
     -----
     Rounding: every step moves losses up. The bound holds for every layout; a good one makes it tight.
@@ -152,8 +143,10 @@ class CornerDelta(Bound):
     # Thresholds are proposed in floats, whose last digits another machine may round differently.
     margin: ClassVar[float] = 2.0**-30
 
+    # Distinct sizes and how many coordinates move by each; whole numbers where the noise is on the integers.
     corner: Corner
-    epsilon: float
+    epsilon: float  # the epsilon of the guarantee
+    # The grids of the proof. Without one nothing is proved but the pure loss at order 1.
     layout: CornerLayout | None = None
 
     def __post_init__(self) -> None:
@@ -329,17 +322,6 @@ _EVERY_INTEGER = 2**53
 class AbsoluteSumDelta(Bound):
     """The paper's upper bound of the delta of probabilistic DP when several coordinates move.
 
-    Attributes
-    ----------
-    corner : tuple of (size, count)
-        Distinct sizes and how many coordinates move by at most each; whole numbers where the noise is on the integers.
-    epsilon : float
-        The epsilon of the guarantee.
-    joint : float, optional
-        A known bound of the l_p norm of the whole move, p being the order.
-    layout : AbsoluteSumLayout, optional
-        The grid of the proof. Without one nothing is proved but the pure loss at order 1.
-
     Notes
     -----
     Rounding: every step moves the sum up. The bound holds for every layout; a good one makes it tight.
@@ -363,9 +345,11 @@ class AbsoluteSumDelta(Bound):
     # Thresholds are proposed in floats, whose last digits another machine may round differently.
     margin: ClassVar[float] = 2.0**-30
 
+    # Distinct sizes and how many coordinates move by at most each; whole numbers where the noise is on the integers.
     corner: Corner
-    epsilon: float
-    joint: float | None = None
+    epsilon: float  # the epsilon of the guarantee
+    joint: float | None = None  # A known bound of the l_p norm of the whole move, p being the order
+    # The grid of the proof. Without one nothing is proved but the pure loss at order 1.
     layout: AbsoluteSumLayout | None = None
 
     def __post_init__(self) -> None:

@@ -112,27 +112,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCase:
-    """What is known of the changes of a query that are easiest to detect under noise of one kind, whatever its scale.
+    """What is known of the changes of a query that are easiest to detect under noise of one kind, whatever its scale."""
 
-    Attributes
-    ----------
-    sensitivity : Sensitivity
-        How far one person can change the query.
-    order : float
-        Order of the noise.
-    support : {"real", "integer"}
-        Where the noise lives.
-    bounds : tuple of (lower, upper), optional
-        Public bounds of query and output.
-    bounding : {"truncated", "boundary-inflated"}, optional
-        How the output is kept in `bounds`.
-    """
-
-    sensitivity: Sensitivity
-    order: float
-    support: Support = "real"
-    bounds: tuple[tuple[float, float], ...] | None = None
-    bounding: Bounding | None = None
+    sensitivity: Sensitivity  # how far one person can change the query
+    order: float  # order of the noise
+    support: Support = "real"  # where the noise lives
+    bounds: tuple[tuple[float, float], ...] | None = None  # public bounds of query and output
+    bounding: Bounding | None = None  # how the output is kept in `bounds`
 
     @property
     def is_single(self) -> bool:
@@ -268,15 +254,9 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(WorstCase):
-    """What a calibration is asked for: a goal for a query, and the kind of noise without its scale.
+    """What a calibration is asked for: a goal for a query, and the kind of noise without its scale."""
 
-    Attributes
-    ----------
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be kept.
-    """
-
-    goal: Guarantee
+    goal: Guarantee  # what must be kept
 
     def requirements(self) -> list[Requirement]:
         """Return the bounds of which each would prove the goal; the one with the least scale wins.

@@ -157,26 +157,16 @@ Measure: TypeAlias = "Callable[[Floats, Floats, Floats, Floats], Floats]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundedDeviation:
-    """The error of one coordinate with bounds.
+    """The error of one coordinate with bounds."""
 
-    Attributes
-    ----------
-    errors : BoundedIntegerErrors
-        Moments of the bounded integer noise.
-    first, last : int
-        Bounds in steps.
-    lower, upper : float
-        Bounds of the output, in steps too but anywhere.
-    rounding : float
-        The most that rounding moves a true value: 1/2, or 0 on the integers.
-    """
-
-    errors: BoundedIntegerErrors
+    errors: BoundedIntegerErrors  # moments of the bounded integer noise
+    # Bounds in steps.
     first: int
     last: int
+    # Bounds of the output, in steps too but anywhere.
     lower: float
     upper: float
-    rounding: float
+    rounding: float  # the most that rounding moves a true value: 1/2, or 0 on the integers
 
     def around(self, index: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of the output less the index of the true value, within the bounds."""

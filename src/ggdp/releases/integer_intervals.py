@@ -147,21 +147,11 @@ def outward(index: NDArray[np.int64], step: float, sign: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TruncatedTest:
-    """Sums of the weights of truncated noise over blocks of integers, and the test of a true value by an output.
+    """Sums of the weights of truncated noise over blocks of integers, and the test of a true value by an output."""
 
-    Attributes
-    ----------
-    shift : int
-        The m of the module is 2^shift.
-    beyond : ndarray
-        At i, the sum of f from block i on, from above.
-    within : ndarray
-        At i, the sum of f over the blocks before i, from below.
-    """
-
-    shift: int
-    beyond: Floats
-    within: Floats
+    shift: int  # the m of the module is 2^shift
+    beyond: Floats  # at i, the sum of f from block i on, from above
+    within: Floats  # at i, the sum of f over the blocks before i, from below
 
     def ends(self, first: NDArray[np.int64], last: NDArray[np.int64], bounds: tuple[int, int], level: float) -> Range:
         """Return the least true value that `first` does not reject, and the largest that `last` does not.

@@ -35,27 +35,13 @@ _ADD_UP = ("normalise", "project", "fit_total")
 
 
 class Wording(NamedTuple):
-    """Words used in a statement.
+    """Words used in a statement."""
 
-    Attributes
-    ----------
-    protected : str
-        The protected unit: what one of two neighbours lacks.
-    first : str
-        First sentence of the statement.
-    true : str
-        What noisy values are compared with.
-    complete : tuple of str
-        Where cells below a threshold are left out: the tables of which none is.
-    noise : str
-        Sentences on the noise and its error, where what is published is not the noisy values themselves.
-    """
-
-    protected: str = "one person's records"
-    first: str = ""
-    true: str = "the true ones"
-    complete: tuple[str, ...] = ()
-    noise: str = ""
+    protected: str = "one person's records"  # the protected unit: what one of two neighbours lacks
+    first: str = ""  # first sentence of the statement
+    true: str = "the true ones"  # what noisy values are compared with
+    complete: tuple[str, ...] = ()  # where cells below a threshold are left out: the tables of which none is
+    noise: str = ""  # sentences on the noise and its error, where what is published is not the noisy values themselves
 
 
 PLAIN = Wording()

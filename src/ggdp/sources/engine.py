@@ -51,15 +51,9 @@ if TYPE_CHECKING:
 
 
 class Dialect(Protocol):
-    """A library that evaluates frames. A class that derives from it overrides only what is different there.
+    """A library that evaluates frames. A class that derives from it overrides only what is different there."""
 
-    Attributes
-    ----------
-    wide_sums : bool
-        Whether sums of 64-bit integers have 128 bits.
-    """
-
-    wide_sums: bool = False
+    wide_sums: bool = False  # whether sums of 64-bit integers have 128 bits
 
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of the library
         """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""
@@ -87,26 +81,13 @@ class Dialect(Protocol):
 
 
 class Engine(Protocol):
-    """Data that has been opened; a class that derives from it overrides what is different for its data.
+    """Data that has been opened; a class that derives from it overrides what is different for its data."""
 
-    Attributes
-    ----------
-    name : str
-        The library that holds the data: "duckdb", "polars", "pandas", "pyarrow", "ibis" or "spark".
-    dialect : Dialect
-        The library that evaluates the frames of `frame`.
-    kinds : dict of str to str
-        Kinds of the columns (`ggdp.sources.codes`), from the schema alone.
-    empty_is_null : bool
-        Whether an empty field is a null, so that no level can be the empty text.
-    has_executors : bool
-        Whether a table too large for one process can be drawn and written by the executors of a cluster.
-    """
-
-    name: str
-    dialect: Dialect
-    kinds: dict[str, str]
-    empty_is_null: bool = False
+    name: str  # the library that holds the data: "duckdb", "polars", "pandas", "pyarrow", "ibis" or "spark"
+    dialect: Dialect  # the library that evaluates the frames of `frame`
+    kinds: dict[str, str]  # kinds of the columns (`ggdp.sources.codes`), from the schema alone
+    empty_is_null: bool = False  # whether an empty field is a null, so that no level can be the empty text
+    # Whether a table too large for one process can be drawn and written by the executors of a cluster.
     has_executors: bool = False
 
     def __init__(self, source: str, data: Any, columns: Sequence[str], temp_dir: Path | None = None) -> None:  # noqa: ANN401

@@ -114,121 +114,68 @@ NOTICE = "NOT PRIVATE: computed from the data without noise. Do not publish it, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCheck:
-    """The values of a column compared with its declaration.
+    """The values of a column compared with its declaration."""
 
-    Attributes
-    ----------
-    name, declared : str
-        The column, and what is declared of it: ``text``, ``integer``, ``boolean``, ``date``, ``bins`` or ``open``.
-    rows, nulls : int
-        How many rows there are, and how many of them have no value.
-    unmatched : int
-        Rows with a value that is neither a declared level nor in a bin.
-    unparsable : int
-        Of these, with bins: values that are not numbers, or not times; the others are outside the edges.
-    distinct_unmatched : int or None
-        How many different values that is; None where it was not counted.
-    most_frequent : tuple of (str, int)
-        The most frequent of these values, with their rows.
-    unseen : tuple
-        Declared levels that no row has. They must stay declared.
-    advice : tuple of str
-        What to do.
-    """
-
+    # The column, and what is declared of it: ``text``, ``integer``, ``boolean``, ``date``, ``bins`` or ``open``.
     name: str
     declared: str
+    # How many rows there are, and how many of them have no value.
     rows: int
     nulls: int
-    unmatched: int = 0
+    unmatched: int = 0  # rows with a value that is neither a declared level nor in a bin
+    # Of these, with bins: values that are not numbers, or not times; the others are outside the edges.
     unparsable: int = 0
-    distinct_unmatched: int | None = None
-    most_frequent: tuple[tuple[str, int], ...] = ()
-    unseen: tuple[Any, ...] = ()
-    advice: tuple[str, ...] = ()
+    distinct_unmatched: int | None = None  # how many different values that is; None where it was not counted
+    most_frequent: tuple[tuple[str, int], ...] = ()  # the most frequent of these values, with their rows
+    unseen: tuple[Any, ...] = ()  # declared levels that no row has. They must stay declared.
+    advice: tuple[str, ...] = ()  # what to do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeCheck:
-    """The numbers of a column compared with its public range.
+    """The numbers of a column compared with its public range."""
 
-    Attributes
-    ----------
-    name, range : str
-        The column, and its range and step.
-    rows, nulls : int
-        How many rows there are, and how many of them have no value.
-    not_numbers : int
-        Rows with a value that is not a number; no statistic counts them.
-    below, above : int
-        Rows with numbers that would be clamped to the lower and to the upper end.
-    totals_below, totals_above : int or None
-        Units whose rows in a cell add up to a number that would be clamped, cell by cell; None without units or a sum.
-    advice : tuple of str
-        What to do.
-    """
-
+    # The column, and its range and step.
     name: str
     range: str
+    # How many rows there are, and how many of them have no value.
     rows: int
     nulls: int
-    not_numbers: int
+    not_numbers: int  # rows with a value that is not a number; no statistic counts them
+    # Rows with numbers that would be clamped to the lower and to the upper end.
     below: int
     above: int
+    # Units whose rows in a cell add up to a number that would be clamped, cell by cell; None without units or a sum.
     totals_below: int | None = None
     totals_above: int | None = None
-    advice: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()  # what to do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginalCheck:
-    """One table that would be released: its size, and how many rows it would count.
+    """One table that would be released: its size, and how many rows it would count."""
 
-    Attributes
-    ----------
-    by : tuple of str
-        Its columns.
-    cells : int or None
-        Cells of the domain; None if a column is open.
-    filled : int
-        Cells that are not empty.
-    rows : int
-        Rows that are counted in one of them.
-    impossible_rows : int
-        Rows in cells that are declared to be impossible, which are not counted.
-    """
-
-    by: tuple[str, ...]
-    cells: int | None
-    filled: int
-    rows: int
-    impossible_rows: int = 0
+    by: tuple[str, ...]  # its columns
+    cells: int | None  # cells of the domain; None if a column is open
+    filled: int  # cells that are not empty
+    rows: int  # rows that are counted in one of them
+    impossible_rows: int = 0  # rows in cells that are declared to be impossible, which are not counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitCheck:
-    """How many cells units are in, and what `max_cells` would keep of them.
+    """How many cells units are in, and what `max_cells` would keep of them."""
 
-    Attributes
-    ----------
-    column : str
-        The column of units.
-    units, null_rows : int
-        Different units, and rows without one, which are not counted.
-    tables : tuple of dict
-        For each table: ``by``; ``quantiles`` of the cells of a unit, and of the rows of a unit in a cell
-        (``row_quantiles``); ``choices``, for each M the share of pairs of unit and cell that is ``kept``, the number of
-        ``units_cut``, how many are ``cut`` from a cell on average, and the ``plus_minus`` at 95 % of pure Laplace
-        noise; ``recommended``, the M with the least sum of plus-minus and cut.
-    epsilon : float
-        What the noise is for.
-    """
-
-    column: str
+    column: str  # the column of units
+    # Different units, and rows without one, which are not counted.
     units: int
     null_rows: int
+    # For each table: ``by``; ``quantiles`` of the cells of a unit, and of the rows of a unit in a cell
+    # (``row_quantiles``); ``choices``, for each M the share of pairs of unit and cell that is ``kept``, the number of
+    # ``units_cut``, how many are ``cut`` from a cell on average, and the ``plus_minus`` at 95 % of pure Laplace noise;
+    # ``recommended``, the M with the least sum of plus-minus and cut.
     tables: tuple[dict[str, Any], ...]
-    epsilon: float = 1.0
+    epsilon: float = 1.0  # what the noise is for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,36 +218,17 @@ class TableCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCheck:
-    """How the records of CSV and JSON files were read.
+    """How the records of CSV and JSON files were read."""
 
-    Attributes
-    ----------
-    encoding : str
-        The encoding that was assumed.
-    records : int
-        How many records there are: each is a row.
-    invalid : int
-        Records with text that is not valid in the encoding; such text matches no level.
-    surplus : int
-        Records with more fields than the header names; the further fields are ignored.
-    further_lines : int
-        Line ends inside records of CSV files, or blank lines.
-    with_line_ends : int
-        Records with a line feed or a carriage return inside, which strict lines would split.
-    not_objects : int, optional
-        Records of JSON files that are not JSON objects, and so rows without values; None for CSV files.
-    advice : tuple of str
-        What to do.
-    """
-
-    encoding: str
-    records: int
-    invalid: int
-    surplus: int
-    further_lines: int
-    with_line_ends: int
+    encoding: str  # the encoding that was assumed
+    records: int  # how many records there are: each is a row
+    invalid: int  # records with text that is not valid in the encoding; such text matches no level
+    surplus: int  # records with more fields than the header names; the further fields are ignored
+    further_lines: int  # line ends inside records of CSV files, or blank lines
+    with_line_ends: int  # records with a line feed or a carriage return inside, which strict lines would split
+    # Records of JSON files that are not JSON objects, and so rows without values; None for CSV files.
     not_objects: int | None = None
-    advice: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()  # what to do
 
 
 def text_check(data: object, text: TextFormat | None) -> TextCheck | None:

@@ -54,25 +54,14 @@ CUT_LEVEL = 0.9801
 
 
 class CutCount(NamedTuple):
-    """How many units of a marginal are in more cells than they are counted in; all of it may be published.
+    """How many units of a marginal are in more cells than they are counted in; all of it may be published."""
 
-    Attributes
-    ----------
-    table : int
-        Which table of the request.
-    noisy : int
-        The raw noisy number.
-    lower, upper : int
-        Its 95 % interval, at least 0.
-    allowance : int
-        By how much the upper ends of the table's intervals are raised.
-    """
-
-    table: int
-    noisy: int
+    table: int  # which table of the request
+    noisy: int  # the raw noisy number
+    # Its 95 % interval, at least 0.
     lower: int
     upper: int
-    allowance: int
+    allowance: int  # by how much the upper ends of the table's intervals are raised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

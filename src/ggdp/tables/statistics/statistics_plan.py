@@ -53,21 +53,11 @@ class PlannedQuantiles(NamedTuple):
 
 @frozen(kw_only=True)
 class StatisticsPlan:
-    """The groups of sums of a request, and its quantiles.
+    """The groups of sums of a request, and its quantiles."""
 
-    Attributes
-    ----------
-    groups : tuple of SumGroup
-        The groups of sums.
-    sensitivity : Sensitivity
-        How far one unit can move the sums of all tables, in the unit of a count.
-    quantiles : tuple of PlannedQuantiles
-        The quantiles.
-    """
-
-    groups: tuple[SumGroup, ...]
-    sensitivity: Sensitivity
-    quantiles: tuple[PlannedQuantiles, ...] = ()
+    groups: tuple[SumGroup, ...]  # the groups of sums
+    sensitivity: Sensitivity  # how far one unit can move the sums of all tables, in the unit of a count
+    quantiles: tuple[PlannedQuantiles, ...] = ()  # the quantiles
 
     @property
     def summed(self) -> tuple[SummedMeasure, ...]:

@@ -64,24 +64,12 @@ _ROUNDED = 2
 
 @frozen(kw_only=True)
 class SumGroup:
-    """A group of sums.
+    """A group of sums."""
 
-    Attributes
-    ----------
-    kind : {"count", "sum", "pair", "triple"}
-        What a unit adds.
-    measure : Measure, optional
-        The value that is added up; None for a count.
-    size : int
-        W, in steps.
-    largest : int
-        R, for a sum.
-    """
-
-    kind: GroupKind
-    measure: Measure | None = None
-    size: int = STEPS_OF_A_UNIT
-    largest: int = 0
+    kind: GroupKind  # what a unit adds
+    measure: Measure | None = None  # the value that is added up; None for a count
+    size: int = STEPS_OF_A_UNIT  # W, in steps
+    largest: int = 0  # R, for a sum
 
     @property
     def sums(self) -> int:
