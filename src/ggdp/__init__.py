@@ -155,8 +155,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
 
         return version("ggdp")
     if name not in _LAZY:
-        message = f"module 'ggdp' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'ggdp' has no attribute {name!r}")
     from importlib import import_module
 
     value = getattr(import_module(_LAZY[name]), name)

@@ -42,8 +42,9 @@ def spend(units: float, bits: int = 96) -> None:
         enough = enough and opened.spent <= opened.most
         opened = opened.outer
     if not enough:
-        message = "the search takes more work than ggdp does; use a less extreme order, epsilon, delta or sensitivity"
-        raise SearchError(message)
+        raise SearchError(
+            "the search takes more work than ggdp does; use a less extreme order, epsilon, delta or sensitivity"
+        )
 
 
 def within(units: float, search: Callable[[], Result]) -> Result:

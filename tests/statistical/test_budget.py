@@ -1,8 +1,8 @@
 """The budget holds: all shares sum to at most 1e-9, and nothing is compared without one."""
 
 import ast
-import importlib
 from collections import Counter
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -11,14 +11,20 @@ from tests.statistical import budget
 FOLDER = Path(__file__).parent
 # These test the helpers themselves, on scripted draws: nothing in them is left to chance.
 OF_HELPERS = {"test_budget", "test_fit", "test_laws"}
-MODULES = sorted(path.stem for path in FOLDER.glob("test_*.py") if path.stem not in OF_HELPERS)
+REPRODUCTION = FOLDER.parents[1] / "reproduction" / "tests"
+MODULES = [
+    *sorted(path for path in FOLDER.glob("test_*.py") if path.stem not in OF_HELPERS),
+    REPRODUCTION / "test_simulated_law.py",
+]
 
 
 def granted():
     """The comparisons that the parametrisations of all tests are allowed, by name."""
     total = Counter()
-    for name in MODULES:
-        module = importlib.import_module(f"tests.statistical.{name}")
+    for path in MODULES:
+        spec = spec_from_file_location(f"declared_{path.stem}", path)
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
         for test in (value for key, value in vars(module).items() if key.startswith("test_")):
             for mark in (mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"):
                 allowances = [item for param in mark.args[1] for item in getattr(param, "values", ())]
@@ -39,12 +45,12 @@ def test_every_declared_comparison_is_granted_once_and_no_other():
 
 def test_no_statistical_test_takes_its_level_from_elsewhere():
     """Levels reach `examined` and `compared` only through the assertions of fit, which ask an allowance."""
-    for path in FOLDER.parent.rglob("*.py"):
+    for path in [*FOLDER.parent.rglob("*.py"), *REPRODUCTION.rglob("*.py")]:
         if path.parent == FOLDER and path.stem in {*OF_HELPERS, "fit"}:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests.statistical"):
-                assert path.parent == FOLDER, f"{path} compares draws outside of the budget"
+                assert path.parent == FOLDER or path in MODULES, f"{path} compares draws outside of the budget"
                 assert not {alias.name for alias in node.names} & {"examined", "compared", "fit"}, path
 
 

@@ -344,8 +344,7 @@ class Composition:
                 if infinite > 0.0
                 else "not all parts are pure; name a delta above 0"
             )
-            message = f"no epsilon keeps delta = {delta!r}: {why}"
-            raise UnattainableError(message)
+            raise UnattainableError(f"no epsilon keeps delta = {delta!r}: {why}")
         if delta == 0.0:
             return PureDP(max(epsilon, math.ulp(0.0)), self.neighbours)
         return ApproxDP(max(epsilon, math.ulp(0.0)), delta, self.neighbours)

@@ -722,8 +722,7 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
     for i, (counted, s) in enumerate(zip(losses, layout.widths, strict=True)):
         beside = layout.tilt + s, layout.tilt - s
         if not (arb(beside[0]) == tilt + arb(s) and arb(beside[1]) == tilt - arb(s)):
-            message = f"the width {s!r} cannot be added to the tilt {layout.tilt!r} without rounding"
-            raise CertificateError(message)
+            raise CertificateError(f"the width {s!r} cannot be added to the tilt {layout.tilt!r} without rounding")
         reals = (layout.below, layout.above, *beside)
         last = layout.further if i == layout.followed else layout.frequencies
         line = Line(tilt=layout.tilt, spacing=spacing, last=last, reals=reals)
@@ -745,8 +744,7 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
     highest = (_level(tilted, 1) - level + (tilt - layout.above) * high).exp()
     infinite = (_level(tilted, 1) - layout.above * high).exp()
     if not (left_out + inexact < 1 and coefficients[0].real < 1 and lowest < 1 and highest < 1 and infinite < 1):
-        message = "the sum of the losses does not fit the grid"
-        raise CertificateError(message)
+        raise CertificateError("the sum of the losses does not fit the grid")
 
     weights = _weights(coefficients, layout.low, number)
     # A unit for the rounding of factors, one for that of weights.
@@ -858,6 +856,5 @@ def _nearest(x: arb) -> fmpz:
     """Return an integer within 1 of all points of a narrow ball."""
     found = (x.mid() + 0.5).floor().unique_fmpz()
     if found is None or not x.rad() < 0.5:
-        message = "a factor of the weights is too wide a ball"
-        raise CertificateError(message)
+        raise CertificateError("a factor of the weights is too wide a ball")
     return found

@@ -192,14 +192,16 @@ def guarantee_of(
         kept = _validate.positive(epsilon=epsilon)
         slack = delta_between(noisy, kept)[1]
         if slack >= 1.0:
-            message = f"no delta below 1 is proved for epsilon = {kept!r} with this noise; use a larger scale"
-            raise UnattainableError(message)
+            raise UnattainableError(
+                f"no delta below 1 is proved for epsilon = {kept!r} with this noise; use a larger scale"
+            )
     else:
         slack = _validate.probability(delta=delta)
         kept = epsilon_above(noisy, slack)
         if math.isinf(kept):
-            message = f"no epsilon is proved for delta = {slack!r} at order = {law.order!r}; use a larger delta"
-            raise UnattainableError(message)
+            raise UnattainableError(
+                f"no epsilon is proved for delta = {slack!r} at order = {law.order!r}; use a larger delta"
+            )
         # A guarantee has an epsilon above 0; any epsilon implies a larger one.
         kept = max(kept, math.ulp(0.0))
     if slack == 0.0:
@@ -234,8 +236,7 @@ def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float)
             proposal = Proposal(laid, law, laid.at_precision(law, bits))
         if proposal.bound.stated(proposal.found, requirement.target) is not None:
             return calibration_of(question, requirement, proposal, method="tight")
-    message = f"nothing is proved of noise of order {law.order!r} and scale {law.scale!r} for this query"
-    raise UnattainableError(message)
+    raise UnattainableError(f"nothing is proved of noise of order {law.order!r} and scale {law.scale!r} for this query")
 
 
 def delta_of(noise: Calibration, epsilon: float) -> Between:

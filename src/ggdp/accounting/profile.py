@@ -165,8 +165,7 @@ def _laid_out(asked: Any, law: NoiseLaw, lay_out: LayOut) -> tuple[Any, int]:  #
     """Return a bound with a layout, and the precision of its proof."""
     laid, bits = lay_out(asked, law)
     if laid.claim != asked:
-        message = "the layout is of another corner"
-        raise CertificateError(message)
+        raise CertificateError("the layout is of another corner")
     return laid, bits
 
 

@@ -349,8 +349,9 @@ class TotalLoss:
         if not self._samples:
             found = sample_losses([(counted.loss, counted.count) for counted in self.losses])
             if found is None:
-                message = "a loss of the total is beyond the floats: some noise is far too small for its sensitivity"
-                raise UnattainableError(message)
+                raise UnattainableError(
+                    "a loss of the total is beyond the floats: some noise is far too small for its sensitivity"
+                )
             self._samples.extend(found)
         return self._samples
 

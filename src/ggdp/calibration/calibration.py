@@ -151,20 +151,17 @@ class Calibration:
             and (self.bounding is None or self.bounding in BOUNDINGS)
         )
         if not known:
-            message = (
+            raise CertificateError(
                 "its goal, sensitivity, support, bounding, method or certificate is not one of ggdp; use ggdp.calibrate"
             )
-            raise CertificateError(message)
         law, support, step = self.certificate.law, self.support, 1.0
         if self.grid is not None:
             support, step = "integer", self.grid.step
         if (law.order, law.scale * step, law.support, law.bounding) != (self.order, self.scale, support, self.bounding):
-            message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
-            raise CertificateError(message)
+            raise CertificateError("the certificate is not about this calibration; use ggdp.calibrate to make one")
         proved = _proved_guarantee(self.question, self.certificate)
         if self.guarantee != proved:
-            message = f"the certificate does not prove {self.guarantee}, but {proved}"
-            raise CertificateError(message)
+            raise CertificateError(f"the certificate does not prove {self.guarantee}, but {proved}")
 
     @property
     def law(self) -> NoiseLaw:
@@ -511,8 +508,9 @@ def calibration_of(
     certificate = certify(proposal.bound, proposal.law, requirement.target, tight=tight, enclosure=proposal.found)
     if certificate is None:
         law = proposal.law
-        message = f"the scale {law.scale!r} of order {law.order!r} does not keep {question.goal}; use method = 'tight'"
-        raise UnattainableError(message)
+        raise UnattainableError(
+            f"the scale {law.scale!r} of order {law.order!r} does not keep {question.goal}; use method = 'tight'"
+        )
     notes = notes if requirement.note is None else (requirement.note, *notes)
     return _calibration(question, certificate, method, notes)
 

@@ -158,11 +158,10 @@ def exponential_calibration(
     _validate.choice(among=SUPPORTS, support=support)
     if bounds is None:
         if p != 1.0:
-            message = (
+            raise UnattainableError(
                 f"the Exponential mechanism of order = {p!r} needs bounds: without them the sensitivity of its utility "
                 "is infinite at every order above 1"
             )
-            raise UnattainableError(message)
         question = Question(goal=goal, sensitivity=sensitivity, order=p, support=support)
         (requirement,) = question.requirements()
         with BALLS, working_precision(_PRECISION):

@@ -97,13 +97,12 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> Calibration:
         steps = _paper(calibration, grid, question) if calibration.method != "tight" else _tight(question)
     except UnprovedError:
         # Everything else that is not proved was refused on the reals already.
-        message = (
+        raise UnprovedError(
             f"real-valued queries get integer noise on a grid, and there no scale of order = {calibration.order!r} is "
             f"proved for {calibration.goal} and this sensitivity ({calibration.sensitivity}). Give per-coordinate "
             "sensitivities (Sensitivity.box, Sensitivity.cells) instead of a norm, or use order = 1, or an ApproxDP "
             "goal"
-        )
-        raise UnprovedError(message) from None
+        ) from None
     return in_unit(steps, calibration.sensitivity, grid, ideal=calibration)
 
 
@@ -158,11 +157,10 @@ def _paper(ideal: Calibration, grid: Grid, question: Question) -> Calibration:
             return formula_calibration(question, requirement, scale, method=ideal.method)
         except UnattainableError:
             continue
-    message = (
+    raise UnattainableError(
         f"on the grid the paper's scale {scale * grid.step!r} of order {question.order!r} is not proved to keep "
         f"{question.goal}; use method = 'tight'"
     )
-    raise UnattainableError(message)
 
 
 def _far_off(requirement: Requirement, order: float, scale: float) -> bool:

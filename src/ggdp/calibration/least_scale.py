@@ -180,11 +180,10 @@ def in_floats(requirement: Requirement) -> Iterator[None]:
         # A search may propose a scale that is not a number; other errors of ggdp say themselves what to do.
         if isinstance(left, GgdpError) and not (isinstance(left, ArgumentError) and left.argument == "scale"):
             raise
-        message = (
+        raise SearchError(
             f"the numbers of the bound {requirement.bound.name!r} for the target {requirement.target!r} leave the "
             "64-bit floats; use a less extreme order, epsilon, delta, sensitivity or width of bounds"
-        )
-        raise SearchError(message) from None
+        ) from None
 
 
 def _checked(

@@ -49,11 +49,10 @@ def paper_calibration(question: Question) -> Calibration:
     """Return the paper's scale, proved; the body of ``calibrate(..., method="paper")``."""
     goal, sensitivity, order = question.goal, question.sensitivity, question.order
     if question.support == "integer" and (order != 1.0 or question.bounding is not None):
-        message = (
+        raise UnprovedError(
             "the paper's scales are for noise on the reals, not for the integers (support = 'integer'): the true "
             "delta there can be several times the nominal one. Use method = 'tight'"
         )
-        raise UnprovedError(message)
     if question.bounding is not None:
         return _bounded(question)
     if order == 1.0 or goal.delta == 0.0:
@@ -66,11 +65,10 @@ def paper_calibration(question: Question) -> Calibration:
         scale = disjoint_scale(order, requirement.bound.sensitivity, goal.epsilon, goal.delta)
         return formula_calibration(question, requirement, scale)
     if sensitivity.kind == "norm":
-        message = (
+        raise UnprovedError(
             "the paper's bound for several coordinates (Cor. GGMpDP) needs the sensitivity of each of them: use "
             "Sensitivity.box or Sensitivity.cells, or method = 'tight', which has a direction-free bound"
         )
-        raise UnprovedError(message)
     stronger = Question(goal=ProbabilisticDP(goal.epsilon, goal.delta), sensitivity=sensitivity, order=order)
     requirement = next(one for one in stronger.requirements() if isinstance(one.bound, AbsoluteSumDelta))
     return calibration_of(question, requirement, least_law(question, requirement), method="paper")
@@ -96,11 +94,10 @@ def formula_calibration(
         with in_floats(requirement):
             proposal = raise_until_proved(requirement.bound, law, requirement.target)
     except SearchError:
-        message = (
+        raise UnattainableError(
             f"the paper's scale {scale!r} of order {question.order!r} does not keep {question.goal}; use "
             "method = 'tight'"
-        )
-        raise UnattainableError(message) from None
+        ) from None
     return calibration_of(question, requirement, proposal, method=method, notes=notes)
 
 

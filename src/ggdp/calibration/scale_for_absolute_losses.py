@@ -356,8 +356,7 @@ def least_for_absolute_sum(bound: AbsoluteSumDelta, law: NoiseLaw, target: float
     passing = [scale for scale, proof in proofs.items() if proof.found.upper <= delta]
     if passing:
         return proofs[min(passing)]
-    message = f"no scale near {scale!r} could be proved for this corner at order {law.order!r}"
-    raise SearchError(message)
+    raise SearchError(f"no scale near {scale!r} could be proved for this corner at order {law.order!r}")
 
 
 @np.errstate(all="ignore")

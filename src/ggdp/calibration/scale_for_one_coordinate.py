@@ -241,8 +241,7 @@ def _least_passing(passes: Callable[[int], bool], start: int) -> int:
     while not passes(low + step):
         low, step = low + step, 2 * step
         if step > _FARTHEST:
-            message = f"no breakpoint passes up to threshold {low}"
-            raise SearchError(message)
+            raise SearchError(f"no breakpoint passes up to threshold {low}")
     high = low + step
     while high - low > 1:
         middle = (low + high) // 2
@@ -299,9 +298,8 @@ def least_for_integer_gaussian(bound: IntegerGaussianDelta, law: NoiseLaw, targe
             b = scale_for_shift(continuous, 2.0, target / factor)
             least = min(least, math.hypot(b, math.sqrt(2.0) * s))
     if math.isinf(least):
-        message = (
+        raise SearchError(
             f"no scale of discrete Gaussian noise is known for epsilon = {bound.epsilon!r} in {bound.dimension:,} "
             "coordinates; use a larger epsilon"
         )
-        raise SearchError(message)
     return raise_until_proved(bound, law.with_scale(least), target)

@@ -103,8 +103,7 @@ def least_for_corner(bound: CornerDelta, law: NoiseLaw, target: float) -> Propos
         proposal = _prove_near(bound, law.with_scale(candidate * unit), delta, max(slope, 1.0))
         if proposal is not None:
             return proposal
-    message = f"no scale near {scale * unit!r} could be proved for this corner at order {law.order!r}"
-    raise SearchError(message)
+    raise SearchError(f"no scale near {scale * unit!r} could be proved for this corner at order {law.order!r}")
 
 
 def wavy_scale(order: float) -> float:
@@ -266,5 +265,4 @@ def least_for_radial(bound: RadialDelta, law: NoiseLaw, target: float) -> Propos
             scale = passing_end(excess, failing, passing, tolerance=NORM_TOLERANCE, **ends)
             return raise_until_proved(bound, law.with_scale(scale), target)
         width *= 10.0
-    message = f"no scale near {start!r} could be proved for dimension {bound.dimension} at order {law.order!r}"
-    raise SearchError(message)
+    raise SearchError(f"no scale near {start!r} could be proved for dimension {bound.dimension} at order {law.order!r}")

@@ -49,11 +49,10 @@ def raise_until_proved(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
         found = bound.enclose(raised)
         if bound.stated(found, target) is not None:
             return Proposal(bound, raised, found)
-    message = (
+    raise SearchError(
         f"no scale near {law.scale!r} of order {law.order!r} could be proved to reach {bound.quantity} = {target!r} by "
         f"the bound {bound.name!r}"
     )
-    raise SearchError(message)
 
 
 def log_excess(bound: Bound, law: NoiseLaw, target: float) -> Callable[[float], float]:
@@ -113,8 +112,7 @@ def find_bracket(
             return (here, ahead, value, following) if fails else (ahead, here, following, value)
         here, value = ahead, following
         ratio = min(max(ratio * ratio, 1.0 / 4.0), 4.0)
-    message = f"no scale that passes was found from {start!r} to {here!r}"
-    raise SearchError(message)
+    raise SearchError(f"no scale that passes was found from {start!r} to {here!r}")
 
 
 def passing_end(
@@ -157,8 +155,7 @@ def passing_end(
     above = excess(failing) if failing_excess is None else failing_excess
     below = excess(passing) if passing_excess is None else passing_excess
     if not (above > 0.0 >= below):
-        message = f"the bracket [{failing!r}, {passing!r}] does not lead from failing to passing"
-        raise SearchError(message)
+        raise SearchError(f"the bracket [{failing!r}, {passing!r}] does not lead from failing to passing")
     replaced_last = ""
     widths: list[float] = []
     for _ in range(MAXIMUM_STEPS):
@@ -188,5 +185,4 @@ def passing_end(
             failing, above = step, value
             below = below / 2.0 if replaced_last == "failing" else below
             replaced_last = "failing"
-    message = f"the bracket [{failing!r}, {passing!r}] could not be narrowed in {MAXIMUM_STEPS} steps"
-    raise SearchError(message)
+    raise SearchError(f"the bracket [{failing!r}, {passing!r}] could not be narrowed in {MAXIMUM_STEPS} steps")

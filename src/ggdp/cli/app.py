@@ -73,8 +73,9 @@ def _missing() -> None:
 
     It is a package of its own and not installed; in a clone of ggdp, run: pip install . ./reproduction
     """
-    message = "the reproduction of the paper is not installed; in a clone of ggdp, run: pip install . ./reproduction"
-    raise MissingExtraError(message)
+    raise MissingExtraError(
+        "the reproduction of the paper is not installed; in a clone of ggdp, run: pip install . ./reproduction"
+    )
 
 
 app = typer.Typer(

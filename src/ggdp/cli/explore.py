@@ -38,8 +38,7 @@ def explore(
     anywhere else.
     """
     if find_spec("shiny") is None or find_spec("matplotlib") is None:
-        message = f"the page needs shiny and matplotlib: {install_hint('explorer')}"
-        raise MissingExtraError(message)
+        raise MissingExtraError(f"the page needs shiny and matplotlib: {install_hint('explorer')}")
     if file is not None and not file.is_file():
         raise ArgumentError("file", str(file), "is not a file; give the path of a CSV or Parquet file, or none")
     if domain is not None:

@@ -69,8 +69,7 @@ def verify(
     note_unknown_keys(one["signature"] for one in found)
     number = f"{len(found)} {'file' if len(found) == 1 else 'files'}"
     if failed:
-        message = f"{failed} of {number} failed"
-        raise GgdpError(message)
+        raise GgdpError(f"{failed} of {number} failed")
     absent = sum(state == "absent" for one in found for state in one["published"].values())
     what = "published file was" if absent == 1 else "published files were"
     say(f"{number} verified" + (f"; {absent} {what} not found, and not checked." if absent else "."))
@@ -132,8 +131,7 @@ def _verify_certificate(document: dict[str, Any], found: dict[str, Any]) -> None
     if "certificate" in document:
         for name, value in asdict(certificate.law).items():
             if document.get(name) != value:
-                message = f"{name} = {document.get(name)!r}: its certificate is about {value!r}"
-                raise GgdpError(message)
+                raise GgdpError(f"{name} = {document.get(name)!r}: its certificate is about {value!r}")
     found["proved"] = [_claim(certificate)]
 
 
@@ -162,8 +160,7 @@ def account(
     The total is tight: it is proved from both sides, and usually less than the sum of all epsilons.
     """
     if delta is not None and epsilon is not None:
-        message = "give either --delta or --epsilon"
-        raise typer.BadParameter(message)
+        raise typer.BadParameter("give either --delta or --epsilon")
     if epsilon is None and delta is None:
         delta = USUAL_DELTA
     from ggdp.accounting import compose

@@ -160,8 +160,7 @@ def plan(
 ) -> None:
     """Find the order of noise with the least error for a query. Reads no data."""
     if (epsilon is None) == (plus_minus is None):
-        message = "give either --epsilon or --plus-minus"
-        raise typer.BadParameter(message)
+        raise typer.BadParameter("give either --epsilon or --plus-minus")
     if plus_minus is not None and notion == "probabilistic":
         raise ArgumentError("notion", notion, "--plus-minus looks for pure DP, or with --delta for approximate DP")
     goal = None if epsilon is None else goal_of(epsilon, delta, notion)

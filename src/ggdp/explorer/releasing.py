@@ -122,11 +122,11 @@ class ReleaseDesk:
         """Take an offer for as long as it is carried out, or raise."""
         with self._lock:
             if offer.number in self._used:
-                message = "this release was already made; each confirmation releases once. Ask again for another one"
-                raise PageError(message)
+                raise PageError(
+                    "this release was already made; each confirmation releases once. Ask again for another one"
+                )
             if self._is_busy:
-                message = "another release is being made, perhaps in another tab; wait for it, and look again"
-                raise PageError(message)
+                raise PageError("another release is being made, perhaps in another tab; wait for it, and look again")
             if offer.released != len(self._used):
                 message = "another release was made since this was asked, perhaps in another tab; nothing was charged"
                 raise PageError(f"{message} here. Look at what remains, and ask again")

@@ -236,16 +236,16 @@ def require_table(source: Source) -> None:
     Whether a text file has the right columns depends on how it is to be read, and is said when it is.
     """
     if source.data.stat().st_size == 0:
-        message = f"the file {source.name} is empty; choose a file with a header and rows"
-        raise PageError(message)
+        raise PageError(f"the file {source.name} is empty; choose a file with a header and rows")
     if source.data.suffix == ".parquet":
         import pyarrow.parquet as pq
 
         try:
             pq.read_schema(source.data)
         except Exception:
-            message = f"the file {source.name} is not a Parquet file, or it is damaged; choose another one"
-            raise PageError(message) from None
+            raise PageError(
+                f"the file {source.name} is not a Parquet file, or it is damaged; choose another one"
+            ) from None
 
 
 def _said(message: str, *, loaded: bool = False, status: int = 200) -> Response:

@@ -103,8 +103,9 @@ class Worker:
             raise
         except BrokenProcessPool:
             self._replaced(pool)
-            message = "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
-            raise StoppedError(message) from None
+            raise StoppedError(
+                "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
+            ) from None
         finally:
             self._running.discard(number)
 
@@ -166,8 +167,7 @@ def keep_loaded() -> None:
 def _call(number: int, function: Callable[..., _T], arguments: tuple[object, ...], reports: bool) -> _T:
     def tell(done: int, expected: int) -> None:
         if number in _shared["dropped"][:]:
-            message = "nobody waits for this any more"
-            raise StoppedError(message)
+            raise StoppedError("nobody waits for this any more")
         _shared["steps"][:] = [number, done, expected]
 
     tell(0, 0)

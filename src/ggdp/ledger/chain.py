@@ -282,8 +282,9 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
         budget = BudgetWithCaps.of(terms)
         state = budget.opening()
     except (ValueError, KeyError, TypeError, AttributeError):
-        message = "what the ledger says of itself, such as its budget, is not what it was made with"
-        raise TamperingError(message) from None
+        raise TamperingError(
+            "what the ledger says of itself, such as its budget, is not what it was made with"
+        ) from None
     number, seen, published = 0, {genesis}, set[int]()
     reserved: list[tuple[ChargeRequest, int]] = []
     for number, record in enumerate(records, 1):
@@ -295,8 +296,9 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
         previous = record.hash
         seen.add(previous)
     if (number, previous) != (head.number, head.hash):
-        message = f"the ledger ends with record {number}, and its head is record {head.number} with another hash"
-        raise TamperingError(message)
+        raise TamperingError(
+            f"the ledger ends with record {number}, and its head is record {head.number} with another hash"
+        )
     if kept is not None and kept not in seen:
         raise TamperingError(
             f"no record has the hash {kept!r} that was kept: the ledger was put back to an older copy, or written anew"

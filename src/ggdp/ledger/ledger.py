@@ -100,8 +100,9 @@ class LedgerTransaction:
         books = self.budget.common
         assert isinstance(books, ReservedAccounting)
         if self.state.entries:
-            message = "laws are reserved before the first release, and this ledger has charged one; make a new ledger"
-            raise LedgerError(message)
+            raise LedgerError(
+                "laws are reserved before the first release, and this ledger has charged one; make a new ledger"
+            )
         contents = [parsed(record.content) for record in self.rows if record.kind == "reservation"]
         earlier = [
             (ChargeRequest.from_dict(part), part["count"]) for content in contents for part in content["reserved"]
@@ -210,8 +211,9 @@ class Ledger:
         try:
             self._budget = BudgetWithCaps.of(terms)
         except (ValueError, KeyError, TypeError, AttributeError):
-            message = f"{self._store.name}: what the ledger says of itself, such as its budget, was changed"
-            raise TamperingError(message) from None
+            raise TamperingError(
+                f"{self._store.name}: what the ledger says of itself, such as its budget, was changed"
+            ) from None
 
     @classmethod
     def create(

@@ -197,8 +197,9 @@ def _divergences(request: ChargeRequest, orders: tuple[float, ...]) -> list[Amou
             known = total is not None and math.isfinite(upper)
             exact[place] = total + counted.count * Fraction(upper) if known else None  # type: ignore[operator]
     if all(total is None for total in exact):
-        message = "the Renyi divergences of this noise are too large to compute; use a ledger with accounting sum"
-        raise LedgerError(message)
+        raise LedgerError(
+            "the Renyi divergences of this noise are too large to compute; use a ledger with accounting sum"
+        )
     return [None if total is None else Amount.up(total, places=PLACES) for total in exact]
 
 

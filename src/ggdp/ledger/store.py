@@ -231,8 +231,9 @@ class Rows:
         asked = sa.select(*_COLUMNS, terms.c.head_number, terms.c.head_hash)
         found = self.connection.execute(asked).all()
         if len(found) != 1:
-            message = f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
-            raise TamperingError(message)
+            raise TamperingError(
+                f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
+            )
         *columns, number, digest = found[0]
         named = dict(zip((part.name for part in fields(LedgerTerms)), columns, strict=True))
         return LedgerTerms(**named), Head(number, digest)
@@ -385,8 +386,9 @@ class Store:
             return
         try:
             if not self.path.exists():
-                message = f"{self.name}: there is no such file; check the path, or make it with `ggdp ledger init`"
-                raise LedgerError(message)
+                raise LedgerError(
+                    f"{self.name}: there is no such file; check the path, or make it with `ggdp ledger init`"
+                )
             if not self.path.is_file():
                 raise LedgerError(f"{self.name} is not a file, so it is no ledger")
             if _application(self.path) != APPLICATION:
@@ -404,8 +406,9 @@ class Store:
         if len(found) != 1:
             raise TamperingError(f"{self._strange}: it names {len(found)} versions of its schema")
         if found[0] not in known_versions():
-            message = f"{self.name} has the schema {found[0]!r}, which this ggdp does not know; install a newer ggdp"
-            raise LedgerError(message)
+            raise LedgerError(
+                f"{self.name} has the schema {found[0]!r}, which this ggdp does not know; install a newer ggdp"
+            )
         if not older:
             raise LedgerError(f"{self.name} has the older schema {found[0]!r}; migrate it with `ggdp ledger upgrade`")
 

@@ -693,8 +693,7 @@ class QuantilePlan:
         law = NoiseLaw(order=1.0, scale=self.interval_scale, support="integer")
         found = calibration_of_law(law, Sensitivity.histogram(neighbours=self.neighbours), delta=0.0)
         if found.guarantee.epsilon > rounded_up(Fraction(self.epsilon) * self.interval_share, of="epsilon"):
-            message = f"noise of scale {law.scale!r} costs more than the intervals of quantiles may"
-            raise CertificateError(message)
+            raise CertificateError(f"noise of scale {law.scale!r} costs more than the intervals of quantiles may")
         return CertifiedNoise(found)
 
     @property

@@ -169,13 +169,13 @@ class SecureSource:
         """Return a stream with a fresh key."""
         fresh = self._entropy(_SEED_BYTES)
         if len(fresh) != _SEED_BYTES:
-            message = f"the source of randomness gave {len(fresh)} bytes instead of {_SEED_BYTES}; {_NO_NOISE}"
-            raise EntropyError(message)
+            raise EntropyError(
+                f"the source of randomness gave {len(fresh)} bytes instead of {_SEED_BYTES}; {_NO_NOISE}"
+            )
         digest = hashlib.sha256(fresh).digest()
         repeated, self._last = digest == self._last, digest
         if repeated or fresh[:_KEY_BYTES] == fresh[_KEY_BYTES:]:
-            message = f"the source of randomness repeats itself, so it is broken; {_NO_NOISE}"
-            raise EntropyError(message)
+            raise EntropyError(f"the source of randomness repeats itself, so it is broken; {_NO_NOISE}")
         return _Stream(bytearray(fresh[:_KEY_BYTES]), bytes(fresh[_KEY_BYTES : _KEY_BYTES + _COUNTER_BYTES]))
 
 
@@ -263,11 +263,9 @@ def fill(buffer: NDArray[np.uint8], source: Source) -> None:
     except GgdpError:
         raise
     except Exception as error:
-        message = f"the source of randomness failed ({type(error).__name__}: {error}); {_NO_NOISE}"
-        raise EntropyError(message) from error
+        raise EntropyError(f"the source of randomness failed ({type(error).__name__}: {error}); {_NO_NOISE}") from error
     if written != buffer.size:
-        message = f"the source of randomness gave {written} bytes instead of {buffer.size}; {_NO_NOISE}"
-        raise EntropyError(message)
+        raise EntropyError(f"the source of randomness gave {written} bytes instead of {buffer.size}; {_NO_NOISE}")
 
 
 def random_words(source: Source, count: int) -> NDArray[np.uint64]:

@@ -114,8 +114,7 @@ def invert(
         if k is not None:
             return k
         numerator, bits = (numerator << word) | random_bits(source, word), bits + word
-    message = "a draw fell where the law is not known narrowly enough to decide it; enclose it more narrowly"
-    raise UnprovedError(message)
+    raise UnprovedError("a draw fell where the law is not known narrowly enough to decide it; enclose it more narrowly")
 
 
 def is_below(

@@ -16,8 +16,7 @@ _LAZY = {"plot_plan": "ggdp.plots.noise", "plot_release": "ggdp.plots.intervals"
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     if name not in _LAZY:
-        message = f"module 'ggdp.plots' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'ggdp.plots' has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value

@@ -82,8 +82,7 @@ def new_figure(width: float, height: float, panels: int = 1, **options: Any) -> 
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        message = f"plots need matplotlib: {install_hint('plots')}"
-        raise MissingExtraError(message) from None
+        raise MissingExtraError(f"plots need matplotlib: {install_hint('plots')}") from None
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0]) if panels else []
 

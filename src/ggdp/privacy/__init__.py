@@ -29,5 +29,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
         from ggdp.privacy.grid import Grid
 
         return Grid
-    message = f"module 'ggdp.privacy' has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module 'ggdp.privacy' has no attribute {name!r}")

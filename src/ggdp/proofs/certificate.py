@@ -98,8 +98,9 @@ class Certificate:
         """
         if not isinstance(record, dict) or set(record) != _FIELDS:
             found = sorted(map(str, record)) if isinstance(record, dict) else type(record).__name__
-            message = f"this record is not a certificate of ggdp: its fields are {found}, not {sorted(_FIELDS)}"
-            raise CertificateError(message)
+            raise CertificateError(
+                f"this record is not a certificate of ggdp: its fields are {found}, not {sorted(_FIELDS)}"
+            )
         kind = BOUNDS.get(record["bound"]) if isinstance(record["bound"], str) else None
         if kind is None:
             raise _wrong("bound", record["bound"], f"is not one of {', '.join(BOUNDS)}")
@@ -113,8 +114,7 @@ class Certificate:
             law = NoiseLaw(**{name: parameters[name] for name in _LAW})
             bound = kind.from_dict({name: value for name, value in parameters.items() if name not in _LAW})
         except (GgdpError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as broken:
-            message = f"its parameters are not those of the bound {kind.name!r}: {broken}"
-            raise CertificateError(message) from None
+            raise CertificateError(f"its parameters are not those of the bound {kind.name!r}: {broken}") from None
         kept = {name: record[name] for name in ("proved", "target", "tight", "arithmetic", "precision")}
         return cls(bound=bound, law=law, **kept)
 
@@ -209,17 +209,15 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
     if isinstance(certificate, dict):
         certificate = Certificate.from_dict(certificate)
     if not isinstance(certificate, Certificate):
-        message = f"a {type(certificate).__name__} is not a certificate of ggdp"
-        raise CertificateError(message)
+        raise CertificateError(f"a {type(certificate).__name__} is not a certificate of ggdp")
     _require_fields(certificate)
     bound, law, bits = certificate.bound, certificate.law, certificate.precision
     found = _enclosure(bound, law, bits)
     if not found.upper <= certificate.proved:
-        message = (
+        raise CertificateError(
             f"the claim {bound.quantity} <= {certificate.proved!r} does not hold: "
             f"only {bound.quantity} <= {found.upper!r} can be proved"
         )
-        raise CertificateError(message)
     used = found.precision
     if certificate.tight is not None:
         if not bound.exact:
@@ -229,8 +227,9 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
             )
         missed = _enclosure(bound, law.with_scale(law.scale * certificate.tight), bits)
         if not missed.lower > certificate.target:
-            message = f"a scale smaller by the factor {certificate.tight!r} is not proved to miss the target"
-            raise CertificateError(message)
+            raise CertificateError(
+                f"a scale smaller by the factor {certificate.tight!r} is not proved to miss the target"
+            )
         used = max(used, missed.precision)
     if used != bits:
         raise _wrong("precision", bits, f"the proof takes {used} bits")
@@ -240,16 +239,16 @@ def _require_fields(certificate: Certificate) -> None:
     """Refuse fields that no proof has."""
     bound = certificate.bound
     if type(bound) is not BOUNDS.get(getattr(bound, "name", "")) or type(certificate.law) is not NoiseLaw:
-        message = "its bound and its law are not those of ggdp"
-        raise CertificateError(message)
+        raise CertificateError("its bound and its law are not those of ggdp")
     most = 1.0 if bound.quantity == "delta" else math.inf
     for name in ("target", "proved"):
         value = getattr(certificate, name)
         if not _is_number(value) or not 0.0 <= value < most:
             raise _wrong(name, value, "must be a number of at least 0" + (" and below 1" if most == 1.0 else ""))
     if not certificate.proved <= certificate.target:
-        message = f"it proves {bound.quantity} <= {certificate.proved!r}, above its target {certificate.target!r}"
-        raise CertificateError(message)
+        raise CertificateError(
+            f"it proves {bound.quantity} <= {certificate.proved!r}, above its target {certificate.target!r}"
+        )
     if certificate.tight is not None and not (type(certificate.tight) is float and certificate.tight in FACTORS):
         raise _wrong("tight", certificate.tight, f"must be None or one of {FACTORS}")
     bits = certificate.precision
@@ -278,8 +277,7 @@ def _enclosure(bound: Bound, law: NoiseLaw, bits: int) -> Enclosure:
             raise _wrong("precision", bits, "no proof by this bound needs so many bits")
         return bound.at_precision(law, bits)
     except (GgdpError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as broken:
-        message = f"its parameters are not those of the bound {bound.name!r}: {broken}"
-        raise CertificateError(message) from None
+        raise CertificateError(f"its parameters are not those of the bound {bound.name!r}: {broken}") from None
 
 
 def _is_number(value: object) -> bool:

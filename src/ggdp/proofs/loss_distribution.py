@@ -242,8 +242,7 @@ def _ceil(x: arb) -> int:
     """Return the least integer that no point of a ball is above, or the next one; at least 0."""
     least = x.upper().ceil().unique_fmpz()
     if least is None:
-        message = f"a weight is too large for a grid with {ctx.prec} bits"
-        raise CertificateError(message)
+        raise CertificateError(f"a weight is too large for a grid with {ctx.prec} bits")
     return max(int(least), 0)
 
 
@@ -257,8 +256,7 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
     while second.step < first.step:
         second = coarser(second)
     if (first.step, first.tilt) != (second.step, second.tilt):
-        message = f"losses on grids with steps {first.step!r} and {second.step!r} cannot be added"
-        raise CertificateError(message)
+        raise CertificateError(f"losses on grids with steps {first.step!r} and {second.step!r} cannot be added")
     spend(_POINT * (first.points + second.points))
     totals = first.total, second.total
     mine, other = first.slack, second.slack

@@ -112,7 +112,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCase:
-    """What is known of the changes of a query that are easiest to detect under noise of one kind, whatever its scale."""
+    """What is known of the changes of a query that are easiest to detect under noise of one kind at any scale."""
 
     sensitivity: Sensitivity  # how far one person can change the query
     order: float  # order of the noise
@@ -186,8 +186,7 @@ class WorstCase:
     def coordinates(self) -> tuple[Coordinate, ...]:
         """(width, sensitivity, how many) of each kind of coordinate that is kept in bounds."""
         if self.bounds is None:
-            message = "the bounds are missing that the noise is kept in"
-            raise CertificateError(message)
+            raise CertificateError("the bounds are missing that the noise is kept in")
         return paired(self.sensitivity, self.bounds)
 
     @property
@@ -285,19 +284,17 @@ class Question(WorstCase):
                 "reals, where the l_2 norm is enough, or order = 1 with a pure goal",
             )
         if not found and notion == "pure":
-            message = (
+            raise UnattainableError(
                 f"pure DP (delta = 0) does not exist for unbounded noise of order = {self.order!r} above 1: the "
                 "loss grows without bound with the noise. Use order = 1 (Laplace), or a goal with delta above 0, "
                 "or bounds with bounding = 'truncated' or 'boundary-inflated'"
             )
-            raise UnattainableError(message)
         if not found:
-            message = (
+            raise UnprovedError(
                 f"on the integers no bound is known for {goal.notion} DP with noise of order = {self.order!r} "
                 "when only an l_p norm of the change is. Give per-coordinate sensitivities (Sensitivity.box or "
                 "Sensitivity.cells), or use order = 1, or an ApproxDP goal"
             )
-            raise UnprovedError(message)
         targets = {"delta": goal.delta, "epsilon": goal.epsilon}
         return [Requirement(one.bound, targets[one.bound.quantity], one.note) for one in found]
 
@@ -356,11 +353,10 @@ class Question(WorstCase):
     def _require_bounded(self) -> None:
         """Refuse goals and bounds of which nothing is proved for noise that is kept in bounds."""
         if self.goal.delta > 0.0:
-            message = (
+            raise UnprovedError(
                 f"bounded noise is calibrated for pure DP, not for {self.goal}. Ask for PureDP({self.goal.epsilon!r}), "
                 "which implies it; or add unbounded noise for this goal and clip the result, which keeps approximate DP"
             )
-            raise UnprovedError(message)
         for low, high in self.bounds or () if self.support == "integer" else ():
             if not (low.is_integer() and high.is_integer()):
                 raise ArgumentError("bounds", (low, high), "on the integers both ends must be whole numbers")
@@ -389,8 +385,7 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
         None,
     )
     if shares is None:
-        message = "the certificate is not about this calibration; use ggdp.calibrate to make one"
-        raise CertificateError(message)
+        raise CertificateError("the certificate is not about this calibration; use ggdp.calibrate to make one")
     goal, neighbours = question.goal, question.sensitivity.neighbours
     if shares > 1:
         # What is proved of one coordinate is a share of the goal.
@@ -423,10 +418,9 @@ def require_integers(sensitivity: Sensitivity) -> None:
 def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) -> tuple[Coordinate, ...]:
     """Return (width, sensitivity, how many) of each kind of coordinate; one pair of bounds serves all coordinates."""
     if sensitivity.kind == "norm":
-        message = (
+        raise UnprovedError(
             "bounded noise needs per-coordinate sensitivities: use Sensitivity.box or Sensitivity.cells, not a norm"
         )
-        raise UnprovedError(message)
     # Rounding up is safe: the loss grows with the width.
     widths = [upper_float(arb(high) - arb(low)) for low, high in bounds]
     sizes = list(sensitivity.sizes)

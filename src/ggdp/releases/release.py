@@ -436,8 +436,7 @@ def needed(name: str) -> Any:  # noqa: ANN401 - a module
     try:
         return import_module(name)
     except ImportError:
-        message = f"this needs {name}: pip install {name}"
-        raise MissingExtraError(message) from None
+        raise MissingExtraError(f"this needs {name}: pip install {name}") from None
 
 
 def charge_of(record: MechanismRecord, guarantee: Guarantee) -> ChargeRequest:

@@ -192,8 +192,9 @@ def session() -> SparkSession:
         raise
     except Exception:
         # No data are open yet: unlike a source that cannot be read, this is not charged.
-        message = "Spark could not be started. Start a session yourself to see why, and release its data frame"
-        raise GgdpError(message) from None
+        raise GgdpError(
+            "Spark could not be started. Start a session yourself to see why, and release its data frame"
+        ) from None
 
 
 def _default_session() -> SparkSession | None:
@@ -274,8 +275,9 @@ def _require_java() -> None:
     found = _java_version()
     if found is None or found < _LEAST_JAVA:
         state = "none was found" if found is None else f"the one found is Java {found}"
-        message = f"Spark needs Java {_LEAST_JAVA} or newer, and {state}: install one, or point JAVA_HOME to it"
-        raise MissingExtraError(message)
+        raise MissingExtraError(
+            f"Spark needs Java {_LEAST_JAVA} or newer, and {state}: install one, or point JAVA_HOME to it"
+        )
 
 
 def _java_version() -> int | None:

@@ -50,5 +50,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever is exported
     for module, names in _MODULES.items():
         if name in names:
             return getattr(importlib.import_module(module), name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

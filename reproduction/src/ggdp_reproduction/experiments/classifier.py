@@ -401,9 +401,8 @@ class StateFile:
                 left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
         except OSError as failed:
-            message = (
+            raise GgdpError(
                 f"a finished piece could not be written to {self._path}: {failed.strerror or failed}. Those before it "
                 "are kept there: free some space (or raise the limit) and run the same again to continue from "
                 "them, or name another state file to start again"
-            )
-            raise GgdpError(message) from None
+            ) from None

@@ -76,11 +76,10 @@ def run_tasks(
             if progress is not None:
                 progress(len(found), len(tasks))
     except BrokenProcessPool:
-        message = (
+        raise GgdpError(
             f"a worker process was killed, maybe for lack of memory; use fewer than workers = {count}. What was "
             "finished is kept if a state file was given"
-        )
-        raise GgdpError(message) from None
+        ) from None
     finally:
         with warnings.catch_warnings():
             # What was not waited for is ended, as it should be.
