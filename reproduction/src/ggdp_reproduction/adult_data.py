@@ -75,24 +75,13 @@ OLD, LONG = 90, 80
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Adult:
-    """The adult data, or some of its rows.
+    """The adult data, or some of its rows."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the columns in the order of the file, the income last.
-    rows : dict of str to array
-        The values of each column, a 64-bit integer or a string for each row. A missing string is ``"?"``.
-    origin : str
-        Where the file was found.
-    source : str
-        Where the data were published.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # names of the columns in the order of the file, the income last
+    # The values of each column, a 64-bit integer or a string for each row. A missing string is ``"?"``.
     rows: dict[str, Column]
-    origin: str
-    source: str
+    origin: str  # where the file was found
+    source: str  # where the data were published
 
     @property
     def size(self) -> int:
@@ -252,40 +241,25 @@ def _frozen(column: Column) -> Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AdultSplit:
-    """The adult data split into training and test rows, and the non-empty cells of the training rows.
+    """The adult data split into training and test rows, and the non-empty cells of the training rows."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The attributes in the order of the file, the income last.
-    levels : dict of str to array
-        The values of each column that occur, in increasing order: integers for a numeric one, else strings.
-    train, test : array of shape (rows, columns)
-        For each row and column the place of its value among the levels.
-    complete, left_out : int
-        How many rows have no missing value, and how many of these were left out for their capital gain.
-    cells : array of shape (cells, columns)
-        The distinct training rows, the income included, in increasing order.
-    counts : array of shape (cells,)
-        How many training rows are in each cell.
-    counts_without_income : array
-        The same for the cells that are left when the income is not looked at.
-    facts : dict of str to int
-        Numbers of the complete rows, before any is left out: ``aged_90`` persons are of that age, of whom
-        ``aged_90_over_80_hours`` work more than 80 hours a week; ``levels_workclass`` and so on, the number of
-        values of each column of names but the income; ``codes_education`` and ``pairs_education``, the number of
-        values of education-num, and of its pairs with education.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the attributes in the order of the file, the income last
+    # The values of each column that occur, in increasing order: integers for a numeric one, else strings.
     levels: dict[str, NDArray[Any]]
+    # For each row and column the place of its value among the levels.
     train: Codes = field(repr=False)
     test: Codes = field(repr=False)
+    # How many rows have no missing value, and how many of these were left out for their capital gain.
     complete: int
     left_out: int
-    cells: Codes = field(repr=False)
-    counts: Codes = field(repr=False)
+    cells: Codes = field(repr=False)  # the distinct training rows, the income included, in increasing order
+    counts: Codes = field(repr=False)  # how many training rows are in each cell
+    # The same for the cells that are left when the income is not looked at.
     counts_without_income: Codes = field(repr=False)
+    # Numbers of the complete rows, before any is left out: ``aged_90`` persons are of that age, of whom
+    # ``aged_90_over_80_hours`` work more than 80 hours a week; ``levels_workclass`` and so on, the number of values of
+    # each column of names but the income; ``codes_education`` and ``pairs_education``, the number of values of
+    # education-num, and of its pairs with education.
     facts: dict[str, int]
 
     def is_numeric(self, column: str) -> bool:

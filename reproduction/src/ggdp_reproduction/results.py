@@ -34,40 +34,23 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 class Claim:
     """A claim of the paper, measured.
 
-    Attributes
-    ----------
-    key : str
-        A short name, unique in a run.
-    place : str
-        Where the paper says it, such as "Section 3, Lemma 11".
-    claim : str
-        What it says, in its words or close to them.
-    verdict : str
-        "holds", "holds only if", "does not hold", "not measurable" (an opinion, or a word that the paper does not
-        define) or "not measured" (not run, or too few repeats to decide).
-    condition : str
-        Under which condition it holds, where it holds only then.
-    measured : str
-        Our numbers.
-    figure : str, optional
-        Key of the figure that shows it.
-    caveat : str
-        What a reader must know of the experiment it rests on; empty where there is nothing.
-
     Examples
     --------
     >>> Claim(key="scalar", place="Section 2.2", claim="...", verdict="holds", measured="1 at every order").verdict
     'holds'
+
     """
 
-    key: str
-    place: str
-    claim: str
+    key: str  # a short name, unique in a run
+    place: str  # where the paper says it, such as "Section 3, Lemma 11"
+    claim: str  # what it says, in its words or close to them
+    # "holds", "holds only if", "does not hold", "not measurable" (an opinion, or a word that the paper does not define)
+    # or "not measured" (not run, or too few repeats to decide).
     verdict: Verdict
-    condition: str = ""
-    measured: str
-    figure: str | None = None
-    caveat: str = ""
+    condition: str = ""  # under which condition it holds, where it holds only then
+    measured: str  # our numbers
+    figure: str | None = None  # key of the figure that shows it
+    caveat: str = ""  # what a reader must know of the experiment it rests on; empty where there is nothing
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -87,89 +70,39 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A figure of the report.
+    """A figure of the report."""
 
-    Attributes
-    ----------
-    key : str
-        Its name, which claims refer to.
-    title : str
-        Its heading.
-    caption : str
-        What to see in it.
-    place : str
-        The paper's figure that it reproduces, or what it adds.
-    svg : str
-        The picture, fit to stand inside a page of either theme.
-    rows : list of dict
-        The numbers it was drawn from; empty where they are in another file.
-    """
-
-    key: str
-    title: str
-    caption: str
-    place: str
-    svg: str
-    rows: list[Row] = field(default_factory=list)
+    key: str  # its name, which claims refer to
+    title: str  # its heading
+    caption: str  # what to see in it
+    place: str  # the paper's figure that it reproduces, or what it adds
+    svg: str  # the picture, fit to stand inside a page of either theme
+    rows: list[Row] = field(default_factory=list)  # the numbers it was drawn from; empty where they are in another file
 
 
 @dataclass(slots=True, kw_only=True)
 class Results:
-    """A whole run.
+    """A whole run."""
 
-    Attributes
-    ----------
-    what : str
-        Which part was requested.
-    quick : bool
-        Whether it was a small run.
-    seed : int
-        The seed of all its randomness.
-    repeats : int, optional
-        Requested repeats of the counts; by default those of each data set (`repeats_of`).
-    svm_repeats : int
-        Repeats of the classifier.
-    epsilons, deltas : tuple of float, optional
-        Requested privacy parameters that replace the paper's.
-    prior : float
-        Weight of the Dirichlet prior of the divergences.
-    adult_file : str
-        Name of the file with the adult data, where one was given.
-    versions : dict of str to str
-        Versions of what the numbers depend on.
-    counts : dict of str to CountRun
-        Runs by data set.
-    svm : SvmRun, optional
-        The run of the classifier.
-    adult : dict of str to int or float
-        Facts about the adult data, if they were loaded.
-    bounds : LowerBounds, optional
-        The scales of Fig. 2.
-    drawings : list of Drawing
-        Figures in the order of the paper.
-    claims : list of Claim
-        Claims in the order of the paper.
-    notes : list of str
-        What could not be run, and why.
-    """
-
-    what: str
-    quick: bool
-    seed: int
-    repeats: int | None
-    svm_repeats: int
+    what: str  # which part was requested
+    quick: bool  # whether it was a small run
+    seed: int  # the seed of all its randomness
+    repeats: int | None  # requested repeats of the counts; by default those of each data set (`repeats_of`)
+    svm_repeats: int  # repeats of the classifier
+    # Requested privacy parameters that replace the paper's.
     epsilons: tuple[float, ...] | None = None
     deltas: tuple[float, ...] | None = None
-    prior: float = JEFFREYS
-    adult_file: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, CountRun] = field(default_factory=dict)
-    svm: SvmRun | None = None
-    adult: dict[str, float] = field(default_factory=dict)
+    prior: float = JEFFREYS  # weight of the Dirichlet prior of the divergences
+    adult_file: str = ""  # name of the file with the adult data, where one was given
+    versions: dict[str, str] = field(default_factory=dict)  # versions of what the numbers depend on
+    counts: dict[str, CountRun] = field(default_factory=dict)  # runs by data set
+    svm: SvmRun | None = None  # the run of the classifier
+    adult: dict[str, float] = field(default_factory=dict)  # facts about the adult data, if they were loaded
+    # The scales of Fig. 2.
     bounds: LowerBounds | None = None
-    drawings: list[Drawing] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)  # figures in the order of the paper
+    claims: list[Claim] = field(default_factory=list)  # claims in the order of the paper
+    notes: list[str] = field(default_factory=list)  # what could not be run, and why
 
     def repeats_of(self, dataset: str) -> int:
         """Return how often the counts of a data set are sanitised."""

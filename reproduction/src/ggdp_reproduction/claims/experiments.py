@@ -24,7 +24,7 @@ from ggdp_reproduction.claims.verdicts import ERRORS, judged, listed, not_measur
 from ggdp_reproduction.experiments.sanitisers import EPSILONS, PAPER, sanitiser_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ggdp_reproduction.experiments.classifier import SvmRun
     from ggdp_reproduction.experiments.counts import CountRun
@@ -37,6 +37,12 @@ Standing: TypeAlias = Literal["won", "lost", "level", "open"]
 MEASURES = {"l1": "l_1", "kl": "KL"}
 # Means are level if these three standard errors are within a twentieth of the mean.
 LEVEL = 0.05
+# The mildew table with every count this many times as large: about as many units as the Czech table.
+SCALED = 26
+# Two steps are called alike up to a half of difference.
+ALIKE = 1.5
+PRINTED_TRAIN, PRINTED_TEST, PRINTED_CELLS, PRINTED_BINS = 20_009, 10_005, 17_985, 1.944e13
+LARGEST_LOSS, SMALLEST_LOSS = 0.01, 0.0025
 
 
 def paper_keys(run: CountRun) -> list[str]:
@@ -205,12 +211,6 @@ def order_of_mechanisms(run: CountRun) -> Claim:
     )
 
 
-# The mildew table with every count this many times as large: about as many units as the Czech table.
-SCALED = 26
-# Two steps are called alike up to a half of difference.
-ALIKE = 1.5
-
-
 def _means(run: CountRun, key: str, delta: float, measure: str) -> list[float]:
     return [mean_of(run, key, (epsilon, delta), measure) for epsilon in EPSILONS]
 
@@ -254,9 +254,8 @@ def _falls_by_delta(run: CountRun, keys: list[str]) -> dict[str, list[float]]:
     }
 
 
-def mildew_similar(results: Results) -> Claim:
-    """Similar to what, and how similar, is not said: only the ratios can be given."""
-    run = results.counts["mildew"]
+def _of_mildew(run: CountRun) -> Iterator[Claim]:
+    # Similar to what, and how similar, is not said: only the ratios can be given.
     goals = goals_of(run)
     chosen = [goal for goal in goals if goal[0] == 2.0 or goal[1] >= 0.1]
     rest = [goal for goal in goals if goal not in chosen]
@@ -272,22 +271,18 @@ def mildew_similar(results: Results) -> Claim:
     parts = [
         f"{name}: {span(ratios(key, chosen))} there, {span(ratios(key, rest))} elsewhere" for key, name in names.items()
     ]
-    return not_measurable(
+    yield not_measurable(
         "mildew-similar",
         "The paper does not define 'similar', and does not say to what. The ratio of its l_1 distance and KL "
         f"divergence to those of {'; '.join(parts)} ({len(chosen)} and {len(rest)} goals).",
     )
 
-
-def mildew_linear(results: Results) -> Claim:
-    """A linear decrease in epsilon."""
-    run = results.counts["mildew"]
     steps = {name: _steps(run, measure) for measure, name in MEASURES.items()}
     straight = [name for name, found in steps.items() if all(1.0 / ALIKE <= 2.0 * step <= ALIKE for step in found)]
     even = [name for name, found in steps.items() if all(1.0 / ALIKE <= step <= ALIKE for step in found)]
     partly = len(straight) < len(steps) and bool(straight or even)
     named, way = (straight, "in epsilon") if straight else (even, "from doubling to doubling, not in epsilon itself")
-    return judged(
+    yield judged(
         "mildew-linear",
         straight,
         "The fall from 0.5 to 1 over that from 1 to 2: "
@@ -296,16 +291,12 @@ def mildew_linear(results: Results) -> Claim:
         condition=f"it refers to {' and '.join(named)}, {way}" if partly else "",
     )
 
-
-def mildew_delta(results: Results) -> Claim:
-    """Delta matters less than epsilon."""
-    run = results.counts["mildew"]
     keys = [key for key in paper_keys(run) if sanitiser_of(key).uses_delta]
     by_delta, by_epsilon = _falls_by_delta(run, keys), _falls_by_epsilon(run, keys)
     less = [sum(by_delta[m]) / len(by_delta[m]) < sum(by_epsilon[m]) / len(by_epsilon[m]) for m in MEASURES]
     partly = any(less) and not all(less)
     deltas = deltas_of(run)
-    return judged(
+    yield judged(
         "mildew-delta",
         all(less),
         "; ".join(
@@ -319,9 +310,8 @@ def mildew_delta(results: Results) -> Claim:
     )
 
 
-def czech_quicker(results: Results) -> Claim:
+def _quicker(pair: list[CountRun]) -> Claim:
     """The Czech counts approach the original ones more quickly."""
-    pair = [results.counts[name] for name in ("mildew", "czech")]
     keys = ["gaussian-pdp", "gaussian-adp-classic"]
     texts, quicker = [], {}
     for way, found in (
@@ -343,11 +333,21 @@ def czech_quicker(results: Results) -> Claim:
     )
 
 
-def czech_variability(results: Results) -> Claim:
-    """More variability at epsilon = 0.1."""
-    run = results.counts["czech"]
-    if not any(row["epsilon"] == 0.1 for row in run.rows):
-        return judged("czech-variability", None, "epsilon = 0.1 was not run.")
+def _of_czech(run: CountRun) -> Iterator[Claim]:
+    if any(row["epsilon"] == 0.1 for row in run.rows):
+        yield _variability(run)
+    else:
+        yield judged("czech-variability", None, "epsilon = 0.1 was not run.")
+
+    steps = {measure: _steps(run, measure) for measure in MEASURES}
+    yield judged(
+        "czech-drastic",
+        min(min(found) for found in steps.values()) > ALIKE,
+        f"The fall from 0.5 to 1 over that from 1 to 2: {span(steps['l1'])} for l_1, {span(steps['kl'])} for KL.",
+    )
+
+
+def _variability(run: CountRun) -> Claim:
     growth = {
         name: [
             _over(row_of(run, key, 0.1, delta)[f"{measure}_sd"], row_of(run, key, 0.5, delta)[f"{measure}_sd"])
@@ -370,20 +370,8 @@ def czech_variability(results: Results) -> Claim:
     )
 
 
-def czech_drastic(results: Results) -> Claim:
-    """Drastically from 0.5 to 1, much less from 1 to 2."""
-    run = results.counts["czech"]
-    steps = {measure: _steps(run, measure) for measure in MEASURES}
-    return judged(
-        "czech-drastic",
-        min(min(found) for found in steps.values()) > ALIKE,
-        f"The fall from 0.5 to 1 over that from 1 to 2: {span(steps['l1'])} for l_1, {span(steps['kl'])} for KL.",
-    )
-
-
-def larger_n(results: Results) -> Claim:
+def _larger_n(runs: list[CountRun]) -> Claim:
     """The difference is explained by n."""
-    runs = [results.counts[name] for name in ("mildew", "czech", f"mildew-{SCALED}")]
     falls = [_falls_by_epsilon(run, ["laplace", "gaussian-pdp"])["l1"] for run in runs]
     small, other, large = (sum(found) / len(found) for found in falls)
     share = _over(large - small, other - small)
@@ -430,41 +418,30 @@ def of_tables() -> Iterator[Claim]:
     )
 
 
-_MEASURED: dict[Callable[[Results], Claim], tuple[str, ...]] = {
-    mildew_similar: ("mildew",),
-    mildew_linear: ("mildew",),
-    mildew_delta: ("mildew",),
-    czech_quicker: ("mildew", "czech"),
-    czech_variability: ("czech",),
-    czech_drastic: ("czech",),
-    larger_n: ("mildew", "czech", f"mildew-{SCALED}"),
-}
-
-
 def of_counts(results: Results) -> Iterator[Claim]:
     """Yield the claims about the data sets that were run, each set's own and those that compare.
 
     A run with other parameters than the paper's says nothing about them.
     """
-    fit = {name for name, run in results.counts.items() if _has_the_settings(run)}
+    # With every epsilon of the paper, and deltas of it on both sides of 0.1.
+    fit = {}
+    for name, run in results.counts.items():
+        goals, deltas = goals_of(run), deltas_of(run)
+        if {epsilon for epsilon, _ in goals} == set(EPSILONS) and len(deltas) > 1 and deltas[0] < 0.1 <= deltas[-1]:
+            fit[name] = run
     for name in ("mildew", "czech", "adult"):
         if name in fit:
-            yield winner(results.counts[name])
-            yield order_of_mechanisms(results.counts[name])
-    for make, needed in _MEASURED.items():
-        if fit.issuperset(needed):
-            yield make(results)
-
-
-def _has_the_settings(run: CountRun) -> bool:
-    """Return whether a run has every epsilon of the paper, and deltas of it on both sides of 0.1."""
-    goals = goals_of(run)
-    deltas = {delta for _, delta in goals}
-    return {epsilon for epsilon, _ in goals} == set(EPSILONS) and len(deltas) > 1 and min(deltas) < 0.1 <= max(deltas)
-
-
-PRINTED_TRAIN, PRINTED_TEST, PRINTED_CELLS, PRINTED_BINS = 20_009, 10_005, 17_985, 1.944e13
-LARGEST_LOSS, SMALLEST_LOSS = 0.01, 0.0025
+            yield winner(fit[name])
+            yield order_of_mechanisms(fit[name])
+    if "mildew" in fit:
+        yield from _of_mildew(fit["mildew"])
+    if {"mildew", "czech"} <= fit.keys():
+        yield _quicker([fit["mildew"], fit["czech"]])
+    if "czech" in fit:
+        yield from _of_czech(fit["czech"])
+    three = ("mildew", "czech", f"mildew-{SCALED}")
+    if fit.keys() >= set(three):
+        yield _larger_n([fit[name] for name in three])
 
 
 def of_cells() -> Iterator[Claim]:
@@ -490,22 +467,17 @@ def of_cells() -> Iterator[Claim]:
 
 
 def of_adult(results: Results) -> Iterator[Claim]:
-    """Yield the claims about the adult data, as far as they were run."""
+    """Yield the claims about the adult data and the classifier, as far as they were run."""
     if results.adult:
-        yield _rows(results.adult)
-        yield _cells(results.adult)
-        yield _bins(results.adult)
-        yield _senseless(results.adult)
+        yield from _of_rows(results.adult)
     if results.svm is not None:
-        yield _barely(results.svm)
-        yield _variation(results.svm)
-        yield _no_worse(results.svm)
+        yield from _of_classifier(results.svm)
 
 
-def _rows(facts: dict[str, float]) -> Claim:
+def _of_rows(facts: dict[str, float]) -> Iterator[Claim]:
     train, test, complete, left_out = (int(facts[name]) for name in ("train", "test", "complete", "left_out"))
     same = (train, test) == (PRINTED_TRAIN, PRINTED_TEST)
-    return judged(
+    yield judged(
         "adult-rows",
         same,
         f"{complete:,} rows are complete; less {left_out} of them {train:,} + {test:,} = {train + test:,} are left.",
@@ -514,11 +486,9 @@ def _rows(facts: dict[str, float]) -> Claim:
         else "",
     )
 
-
-def _cells(facts: dict[str, float]) -> Claim:
     cells, wide = int(facts["cells"]), int(facts["cells_with_income"])
     apart = abs(cells / PRINTED_CELLS - 1.0)
-    return judged(
+    yield judged(
         "adult-cells",
         False,
         f"This split has {cells:,} without the income ({100 * apart:.2g} % apart; it depends on the split) "
@@ -529,28 +499,25 @@ def _cells(facts: dict[str, float]) -> Claim:
         else "",
     )
 
-
-def _bins(facts: dict[str, float]) -> Claim:
     levels = [int(number) for name, number in facts.items() if name.startswith("levels_")]
     product, ages = math.prod(levels), int(facts["bins_age"])
     measured = (
         f"The values of the {len(levels)} attributes with names give {' x '.join(map(str, levels))} = {product:,} "
         f"cells. With the exact values of the others, without fnlwgt, there are {facts['bins']:.3g}."
     )
-    if product > PRINTED_BINS:
-        return judged("adult-bins", False, measured)
     guess = product * ages * 10**4
     fits = f"{guess:.4g}" == f"{PRINTED_BINS:.4g}"
-    return not_measurable(
-        "adult-bins",
-        f"The paper does not state its bins of the numeric attributes. {measured} 1.944e13 is "
-        f"{float(f'{PRINTED_BINS / product:.3g}'):,g} times as many as the names give; {ages} ages and ten bins for "
-        f"each of four attributes make {guess:.6g}, which "
-        + ("fits all printed digits; that these are the paper's bins is not proved." if fits else "does not fit."),
-    )
+    if product > PRINTED_BINS:
+        yield judged("adult-bins", False, measured)
+    else:
+        yield not_measurable(
+            "adult-bins",
+            f"The paper does not state its bins of the numeric attributes. {measured} 1.944e13 is "
+            f"{float(f'{PRINTED_BINS / product:.3g}'):,g} times as many as the names give; {ages} ages and ten bins "
+            f"for each of four attributes make {guess:.6g}, which "
+            + ("fits all printed digits; that these are the paper's bins is not proved." if fits else "does not fit."),
+        )
 
-
-def _senseless(facts: dict[str, float]) -> Claim:
     old, busy, names = (int(facts[name]) for name in ("aged_90", "aged_90_over_80_hours", "levels_education"))
     numbers, pairs = int(facts["codes_education"]), int(facts["pairs_education"])
     # Each name has one number: no other pair of the two can occur, whoever is in the data.
@@ -558,7 +525,7 @@ def _senseless(facts: dict[str, float]) -> Claim:
     found = f"education has {names} values and education-num {numbers}, in {pairs} pairs of {names * numbers}"
     if recoded:
         found += f": one is a code for the other, and {names - 1} of {names} bins cannot occur"
-    return judged(
+    yield judged(
         "adult-senseless",
         True if recoded else None,
         f"{found}. The example is {'ill-chosen' if busy else 'not in the data'}: of the {int(facts['complete']):,} "
@@ -567,23 +534,12 @@ def _senseless(facts: dict[str, float]) -> Claim:
     )
 
 
-def _losses(run: SvmRun) -> list[dict[str, Any]]:
-    return [row for row in run.summary() if row["group"] == "paper"]
+def _of_classifier(run: SvmRun) -> Iterator[Claim]:
+    def fits(rows: list[dict[str, Any]]) -> str:
+        found = span([row["repeats"] for row in rows])
+        return f"{found} fit" if found == "1" else f"{found} fits"
 
-
-def _fits(rows: list[dict[str, Any]]) -> str:
-    """Return the number of fits of a setting, in words."""
-    found = span([row["repeats"] for row in rows])
-    return f"{found} fit" if found == "1" else f"{found} fits"
-
-
-def _beside(points: float) -> str:
-    """Return a loss of percentage points in words: below, or above if it is a gain."""
-    return f"{abs(points):.2f} percentage points {'below' if points >= 0.0 else 'above'}"
-
-
-def _barely(run: SvmRun) -> Claim:
-    rows = _losses(run)
+    rows = [row for row in run.summary() if row["group"] == "paper"]
     losses = [row["loss_mean"] for row in rows]
     below, above = sum(loss < SMALLEST_LOSS for loss in losses), sum(loss > LARGEST_LOSS for loss in losses)
     inside = len(losses) - below - above
@@ -594,33 +550,55 @@ def _barely(run: SvmRun) -> Claim:
         condition = f"it is read as at most 1 %: {below} of {len(losses)} losses are below 0.25 %"
     elif 0 < above < len(losses):
         condition = f"in {len(losses) - above} of {len(losses)} settings; the loss is above 1 % in the others"
-    return judged(
+    yield judged(
         "svm-barely",
         inside == len(losses),
         f"Original {100 * run.original_accuracy:.2f} % on {run.test:,} test rows ({run.train:,} training "
         f"rows). The cells alone, with equal weights and no count seen, give {100 * run.support_accuracy:.2f} %. "
-        f"Over the paper's {len(rows)} settings the mean of {_fits(rows)} is "
+        f"Over the paper's {len(rows)} settings the mean of {fits(rows)} is "
         f"{span([100 * row['accuracy_mean'] for row in rows], 4)} %. It is lower than the original by 0.25 to 1 "
         f"percentage points in {inside} of them, by more in {above}, and by less or not at all in {below}; it is "
         f"lowest for {worst['sanitiser']} at {where}.",
         condition=condition,
     )
 
+    varied = [row for row in rows if row["accuracy_sd"] is not None]
+    if varied:
+        ends = [row["loss_mean"] + 2.0 * row["accuracy_sd"] for row in varied]
+        inside = sum(end <= LARGEST_LOSS for end in ends)
+        points = 100 * max(ends)
+        yield judged(
+            "svm-variation",
+            inside,
+            f"The mean of {fits(varied)} less two standard deviations is at least "
+            f"{100 * (run.original_accuracy - max(ends)):.2f} %, {abs(points):.2f} percentage points "
+            f"{'below' if points >= 0.0 else 'above'} the original; it is at most 1 percentage point below it in "
+            f"{inside} of {len(ends)} settings.",
+            condition=f"in {inside} of {len(ends)} settings" if 0 < inside < len(ends) else "",
+        )
+    else:
+        yield judged("svm-variation", None, "One repeat has no variation.")
 
-def _variation(run: SvmRun) -> Claim:
-    rows = [row for row in _losses(run) if row["accuracy_sd"] is not None]
-    if not rows:
-        return judged("svm-variation", None, "One repeat has no variation.")
-    ends = [row["loss_mean"] + 2.0 * row["accuracy_sd"] for row in rows]
-    inside = sum(end <= LARGEST_LOSS for end in ends)
-    partly = 0 < inside < len(ends)
-    return judged(
-        "svm-variation",
-        inside,
-        f"The mean of {_fits(rows)} less two standard deviations is at least "
-        f"{100 * (run.original_accuracy - max(ends)):.2f} %, {_beside(100 * max(ends))} the original; it is at most 1 "
-        f"percentage point below it in {inside} of {len(ends)} settings.",
-        condition=f"in {inside} of {len(ends)} settings" if partly else "",
+    names = {"gaussian-pdp": "Gaussian pDP", "laplace": "Laplace"}
+    pairs = {name: _paired(run, key) for key, name in names.items()}
+    found = {name: (n, gap, beyond_chance(max(n - 1, 1)) * error) for name, (n, gap, error) in pairs.items()}
+    worse = [name for name, (_, gap, error) in found.items() if gap + error < 0.0]
+    # What the paper calls ignorable is the margin within which two accuracies are the same.
+    decided = all(gap - error > -SMALLEST_LOSS for _, gap, error in found.values())
+    far = any(gap + error < -SMALLEST_LOSS for _, gap, error in found.values())
+    text = "; ".join(
+        f"{name}: {short(100 * gap, 2)} +- {short(100 * error, 2)} percentage points ({count} pairs)"
+        for name, (count, gap, error) in pairs.items()
+    )
+    undecided = not decided and not far
+    yield judged(
+        "svm-no-worse",
+        None if undecided else not far,
+        f"Its accuracy less the other's on the same {run.test:,} test rows, mean and standard error: {text}."
+        + (" The standard errors are too large to decide: more repeats are needed." if undecided else ""),
+        condition=f"differences below 0.25 % count as none: it is a little worse than {' and '.join(worse)}"
+        if worse and decided
+        else "",
     )
 
 
@@ -644,27 +622,3 @@ def _paired(run: SvmRun, other: str) -> tuple[int, float, float]:
     gaps = [one[name] - two[name] for name in one if name in two]
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else math.inf
     return len(gaps), statistics.fmean(gaps), error
-
-
-def _no_worse(run: SvmRun) -> Claim:
-    names = {"gaussian-pdp": "Gaussian pDP", "laplace": "Laplace"}
-    pairs = {name: _paired(run, key) for key, name in names.items()}
-    found = {name: (n, gap, beyond_chance(max(n - 1, 1)) * error) for name, (n, gap, error) in pairs.items()}
-    worse = [name for name, (_, gap, error) in found.items() if gap + error < 0.0]
-    # What the paper calls ignorable is the margin within which two accuracies are the same.
-    decided = all(gap - error > -SMALLEST_LOSS for _, gap, error in found.values())
-    far = any(gap + error < -SMALLEST_LOSS for _, gap, error in found.values())
-    text = "; ".join(
-        f"{name}: {short(100 * gap, 2)} +- {short(100 * error, 2)} percentage points ({count} pairs)"
-        for name, (count, gap, error) in pairs.items()
-    )
-    undecided = not decided and not far
-    return judged(
-        "svm-no-worse",
-        None if undecided else not far,
-        f"Its accuracy less the other's on the same {run.test:,} test rows, mean and standard error: {text}."
-        + (" The standard errors are too large to decide: more repeats are needed." if undecided else ""),
-        condition=f"differences below 0.25 % count as none: it is a little worse than {' and '.join(worse)}"
-        if worse and decided
-        else "",
-    )

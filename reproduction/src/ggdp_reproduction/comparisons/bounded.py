@@ -52,17 +52,10 @@ EPSILONS = (1e-4, 1e6)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocationErrors:
-    """Errors of one bounded mechanism at every true value.
-
-    Attributes
-    ----------
-    scale : float
-        Its scale.
-    bias, std, rmse : ndarray
-        Bias, standard deviation and root mean squared error at each true value.
-    """
+    """Errors of one bounded mechanism at every true value."""
 
     scale: float
+    # Bias, standard deviation and root mean squared error at each true value.
     bias: Floats
     std: Floats
     rmse: Floats
@@ -70,25 +63,15 @@ class LocationErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundedComparison:
-    """Truncated against boundary-inflated noise of the same order and the same epsilon.
+    """Truncated against boundary-inflated noise of the same order and the same epsilon."""
 
-    Attributes
-    ----------
-    order, epsilon, sensitivity : float
-        Order of the noise, the epsilon that both keep, and how far one person can move the query.
-    bounds : (float, float)
-        Bounds of query and output.
-    location : ndarray
-        True values.
-    truncated, boundary_inflated : LocationErrors
-        Errors of either, at its least scale.
-    """
-
+    # Order of the noise, the epsilon that both keep, and how far one person can move the query.
     order: float
     epsilon: float
     sensitivity: float
-    bounds: tuple[float, float]
-    location: Floats
+    bounds: tuple[float, float]  # bounds of query and output
+    location: Floats  # true values
+    # Errors of either, at its least scale.
     truncated: LocationErrors
     boundary_inflated: LocationErrors
 
@@ -161,37 +144,19 @@ def _errors(scale: float, moments: ErrorMoments) -> LocationErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExponentialComparison:
-    """The true loss of the Exponential mechanism over orders, and what it is made of.
+    """The true loss of the Exponential mechanism over orders, and what it is made of."""
 
-    Attributes
-    ----------
-    epsilon, sensitivity : float
-        The nominal epsilon, and how far one person can move the query.
-    bounds : (float, float), optional
-        Bounds of query and output; None without bounds, where the normalizer is constant.
-    orders : ndarray
-        Orders of the utility.
-    utility_sensitivity : ndarray
-        The Delta_u that the scale is made of.
-    scale : ndarray
-        Scale of the noise.
-    loss : ndarray
-        The true loss, proved as an upper bound.
-    weight_loss : ndarray
-        What the weights alone contribute at most: epsilon/2 with the exact Delta_u.
-    normaliser_loss : ndarray
-        What the normalizer alone contributes at most; 0 where it is constant.
-    """
-
+    # The nominal epsilon, and how far one person can move the query.
     epsilon: float
     sensitivity: float
+    # Bounds of query and output; None without bounds, where the normalizer is constant.
     bounds: tuple[float, float] | None
-    orders: Floats
-    utility_sensitivity: Floats
-    scale: Floats
-    loss: Floats
-    weight_loss: Floats
-    normaliser_loss: Floats
+    orders: Floats  # orders of the utility
+    utility_sensitivity: Floats  # the Delta_u that the scale is made of
+    scale: Floats  # scale of the noise
+    loss: Floats  # the true loss, proved as an upper bound
+    weight_loss: Floats  # what the weights alone contribute at most: epsilon/2 with the exact Delta_u
+    normaliser_loss: Floats  # what the normalizer alone contributes at most; 0 where it is constant
 
     @property
     def below_nominal(self) -> NDArray[np.bool_]:

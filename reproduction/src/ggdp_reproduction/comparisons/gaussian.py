@@ -58,26 +58,15 @@ NODES = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GaussianBounds:
-    """Four standard deviations of the Gaussian mechanism for the same goals, D = 1.
-
-    Attributes
-    ----------
-    epsilon, delta : ndarray
-        The goals.
-    paper, tight_pdp : ndarray
-        Lemma 10, for pDP, and the least for pDP.
-    classic : ndarray
-        The classic bound for aDP; NaN from epsilon = 1 on, where it is not proved.
-    analytic : ndarray
-        The least for aDP.
-    """
+    """Four standard deviations of the Gaussian mechanism for the same goals, D = 1."""
 
     epsilon: Floats
     delta: Floats
+    # Lemma 10, for pDP, and the least for pDP.
     paper: Floats
     tight_pdp: Floats
-    classic: Floats
-    analytic: Floats
+    classic: Floats  # the classic bound for aDP; NaN from epsilon = 1 on, where it is not proved
+    analytic: Floats  # the least for aDP
 
     @property
     def paper_to_classic(self) -> Floats:

@@ -54,28 +54,15 @@ CONFIDENCE, CHUNK, BISECTIONS = 0.95, 1 << 20, 60
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DensityFamily:
-    """Densities of several orders over the same points.
+    """Densities of several orders over the same points."""
 
-    Attributes
-    ----------
-    orders, scales : ndarray
-        Order and scale of each law.
-    x : ndarray
-        The points, one-dimensional.
-    densities : ndarray
-        One row an order, one column a point.
-    shared : {"scale", "variance"}
-        What the laws share.
-    value : float
-        How large that is.
-    """
-
+    # Order and scale of each law.
     orders: Floats
     scales: Floats
-    x: Floats
-    densities: Floats
-    shared: Shared
-    value: float
+    x: Floats  # the points, one-dimensional
+    densities: Floats  # one row an order, one column a point
+    shared: Shared  # what the laws share
+    value: float  # how large that is
 
 
 def densities_at_scale(orders: ArrayLike, x: ArrayLike, scale: float = 1.0) -> DensityFamily:
@@ -134,27 +121,14 @@ def _family(orders: ArrayLike, x: ArrayLike, shared: Shared, value: float) -> De
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaleComparison:
-    """Scales of several orders for one goal.
-
-    Attributes
-    ----------
-    epsilon, delta : float
-        The goal.
-    sensitivities : tuple of float
-        How far each coordinate can move; all can move at once.
-    orders : ndarray
-        Orders of the noise.
-    paper : ndarray
-        The paper's scale, for pDP.
-    pdp, adp : ndarray
-        The least scale for pDP, NaN where it is not known, and for aDP.
-    """
+    """Scales of several orders for one goal."""
 
     epsilon: float
     delta: float
-    sensitivities: tuple[float, ...]
-    orders: Floats
-    paper: Floats
+    sensitivities: tuple[float, ...]  # how far each coordinate can move; all can move at once
+    orders: Floats  # orders of the noise
+    paper: Floats  # the paper's scale, for pDP
+    # The least scale for pDP, NaN where it is not known, and for aDP.
     pdp: Floats
     adp: Floats
 

@@ -56,25 +56,15 @@ NEAR = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TailComparison:
-    """Tail probabilities of Laplace and Gaussian noise at noise sizes t, as logarithms that no tail underflows.
+    """Tail probabilities of Laplace and Gaussian noise at noise sizes t, as logarithms that no tail underflows."""
 
-    Attributes
-    ----------
-    gaussian_kind : str
-        Which Gaussian mechanism, as in `gaussian_sigma`.
-    epsilon, delta, sigma : ndarray
-        The goals and the standard deviation of the Gaussian noise.
-    t : ndarray
-        Noise sizes, in units of the sensitivity.
-    log_laplace, log_gaussian, log_ratio : ndarray
-        Logarithms of p1, p2 and p1 / p2.
-    """
-
-    gaussian_kind: Gaussian
+    gaussian_kind: Gaussian  # which Gaussian mechanism, as in `gaussian_sigma`
+    # The goals and the standard deviation of the Gaussian noise.
     epsilon: Floats
     delta: Floats
     sigma: Floats
-    t: Floats
+    t: Floats  # noise sizes, in units of the sensitivity
+    # Logarithms of p1, p2 and p1 / p2.
     log_laplace: Floats
     log_gaussian: Floats
     log_ratio: Floats
@@ -102,22 +92,13 @@ class TailComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TailTurn:
-    """Where the ratio of the tails is least, and where it is 1 again.
+    """Where the ratio of the tails is least, and where it is 1 again."""
 
-    Attributes
-    ----------
-    t_minimum, log_minimum : ndarray
-        Noise size at which Laplace : Gaussian is least, and the logarithm of the ratio there.
-    t_crossing : ndarray
-        Noise size beyond which Laplace noise is more likely; 0 if it always is.
-    log_tail_at_crossing : ndarray
-        Logarithm of the probability that either noise exceeds it.
-    """
-
+    # Noise size at which Laplace : Gaussian is least, and the logarithm of the ratio there.
     t_minimum: Floats
     log_minimum: Floats
-    t_crossing: Floats
-    log_tail_at_crossing: Floats
+    t_crossing: Floats  # noise size beyond which Laplace noise is more likely; 0 if it always is
+    log_tail_at_crossing: Floats  # logarithm of the probability that either noise exceeds it
 
     @property
     def minimum(self) -> Floats:
@@ -127,28 +108,15 @@ class TailTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SameTail:
-    """The Gaussian mechanism, by Lemma 10, with the tail of a Laplace mechanism at t.
+    """The Gaussian mechanism, by Lemma 10, with the tail of a Laplace mechanism at t."""
 
-    Attributes
-    ----------
-    epsilon, delta : ndarray
-        The epsilon_1 of the Laplace mechanism, and the delta of the Gaussian mechanism.
-    t : ndarray
-        Noise sizes at which the tails agree, in units of the sensitivity.
-    log_tail : ndarray
-        Logarithm of the tail that both have at t.
-    sigma : ndarray
-        Standard deviation of the Gaussian noise.
-    ratio : ndarray
-        epsilon_2 : epsilon_1; below 1 the Gaussian mechanism has the same tail at a smaller epsilon.
-    """
-
+    # The epsilon_1 of the Laplace mechanism, and the delta of the Gaussian mechanism.
     epsilon: Floats
     delta: Floats
-    t: Floats
-    log_tail: Floats
-    sigma: Floats
-    ratio: Floats
+    t: Floats  # noise sizes at which the tails agree, in units of the sensitivity
+    log_tail: Floats  # logarithm of the tail that both have at t
+    sigma: Floats  # standard deviation of the Gaussian noise
+    ratio: Floats  # epsilon_2 : epsilon_1; below 1 the Gaussian mechanism has the same tail at a smaller epsilon
 
     def likely(self, least: float = UNLIKELY) -> NDArray[np.bool_]:
         """Return where the tail is at least `least`."""

@@ -68,32 +68,22 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SvmRun:
-    """Accuracies on the test rows of classifiers that were trained on sanitised counts.
+    """Accuracies on the test rows of classifiers that were trained on sanitised counts."""
 
-    Attributes
-    ----------
-    train, test, cells, columns : int
-        Training rows, test rows, non-empty training cells with the income, and columns of the features.
-    original_accuracy : float
-        Accuracy of the classifier that was trained on the original counts.
-    support_accuracy : float
-        Accuracy of the one that was trained on the non-empty cells with equal weights: it has seen no count, so what it
-        knows is what the unprotected choice of cells reveals.
-    cost, gamma : float
-        Of the classifier.
-    rows : list of dict
-        One for each fit on sanitised counts: sanitiser, group, epsilon, delta (None where there is none), order,
-        scale, support, neighbours, adjustment, private, note, repeat, accuracy.
-    """
-
+    # Training rows, test rows, non-empty training cells with the income, and columns of the features.
     train: int
     test: int
     cells: int
     columns: int
-    original_accuracy: float
+    original_accuracy: float  # accuracy of the classifier that was trained on the original counts
+    # Accuracy of the one that was trained on the non-empty cells with equal weights: it has seen no count, so what it
+    # knows is what the unprotected choice of cells reveals.
     support_accuracy: float
+    # Of the classifier.
     cost: float
     gamma: float
+    # One for each fit on sanitised counts: sanitiser, group, epsilon, delta (None where there is none), order, scale,
+    # support, neighbours, adjustment, private, note, repeat, accuracy.
     rows: list[dict[str, Any]]
 
     def controls(self) -> list[dict[str, Any]]:

@@ -173,28 +173,19 @@ def kl_both(original: Floats, sanitised: Floats, *, prior: float = JEFFREYS) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountRun:
-    """The errors of sanitised counts of one table.
+    """The errors of sanitised counts of one table."""
 
-    Attributes
-    ----------
-    dataset : str
-        Name of the table.
-    n, cells : int
-        Its total, and how many cells were sanitised.
-    rows : list of dict
-        One for each setting and adjustment: dataset, sanitiser, group, epsilon, delta (None where there is none),
-        order, scale, support, neighbours, adjustment, private ("yes", or "no: " and why: whether a release could do
-        it, with exact noise in place of the simulated), note, repeats, l1_mean, l1_sd, kl_mean, kl_sd (of
-        KL(original || sanitised)), kl_back_mean, kl_back_sd (the other direction; None for raw counts, which can be
-        negative), and l1_expected (the closed form of l1_mean for raw counts; else None).
-    examples : dict
-        The first repeat's counts, clipped and rescaled, by (sanitiser, epsilon, delta).
-    """
-
-    dataset: str
+    dataset: str  # name of the table
+    # Its total, and how many cells were sanitised.
     n: int
     cells: int
+    # One for each setting and adjustment: dataset, sanitiser, group, epsilon, delta (None where there is none), order,
+    # scale, support, neighbours, adjustment, private ("yes", or "no: " and why: whether a release could do it, with
+    # exact noise in place of the simulated), note, repeats, l1_mean, l1_sd, kl_mean, kl_sd (of KL(original ||
+    # sanitised)), kl_back_mean, kl_back_sd (the other direction; None for raw counts, which can be negative), and
+    # l1_expected (the closed form of l1_mean for raw counts; else None).
     rows: list[dict[str, Any]]
+    # The first repeat's counts, clipped and rescaled, by (sanitiser, epsilon, delta).
     examples: dict[tuple[str, float, float | None], Floats] = field(repr=False)
 
     def row(self, sanitiser: str, epsilon: float, delta: float | None, adjustment: str = _SHOWN) -> dict[str, Any]:

@@ -35,18 +35,11 @@ DRAWS, QUICK_DRAWS = 200_000, 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowerBounds:
-    """Scales of several orders and goals, each by two routes.
+    """Scales of several orders and goals, each by two routes."""
 
-    Attributes
-    ----------
-    draws : int
-        Draws of each Monte Carlo estimate.
-    rows : tuple of dict
-        order, epsilon, delta, convolution, monte_carlo with its interval (monte_carlo_lower, monte_carlo_upper), std
-        of the noise at the convolution's scale, and least_adp.
-    """
-
-    draws: int
+    draws: int  # draws of each Monte Carlo estimate
+    # order, epsilon, delta, convolution, monte_carlo with its interval (monte_carlo_lower, monte_carlo_upper), std of
+    # the noise at the convolution's scale, and least_adp.
     rows: tuple[dict[str, Any], ...]
 
     def scale(self, order: float, epsilon: float, delta: float) -> float:

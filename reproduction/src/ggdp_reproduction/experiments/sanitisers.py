@@ -41,38 +41,23 @@ REPEATS, TABLE_REPEATS, QUICK_REPEATS = 500, 20_000, 20
 class Sanitiser:
     """A way to sanitise the counts of a histogram.
 
-    Attributes
-    ----------
-    group : {"paper", "ours"}
-        Whether the paper ran it.
-    key, label : str
-        Its name in files and in figures.
-    order : float, optional
-        Order of the noise; None where the planner chooses it for each goal.
-    notion : {"pure", "probabilistic", "approximate"}
-        What it promises.
-    method : {"paper", "classic", "tight", "planned"}
-        Where its scale comes from.
-    support : {"real", "integer"}
-        Where its noise lives.
-    neighbours : {"add-remove", "replace-one"}
-        The relation of neighbours.
-
     Examples
     --------
     >>> gaussian = sanitiser_of("gaussian-pdp")
     >>> gaussian.uses_delta, round(gaussian.calibrate(1.0, 0.05).std, 4)
     (True, 2.1884)
+
     """
 
-    group: Literal["paper", "ours"]
+    group: Literal["paper", "ours"]  # whether the paper ran it
+    # Its name in files and in figures.
     key: str
     label: str
-    order: float | None
-    notion: Literal["pure", "probabilistic", "approximate"]
-    method: Literal["paper", "classic", "tight", "planned"]
-    support: Literal["real", "integer"] = "real"
-    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
+    order: float | None  # order of the noise; None where the planner chooses it for each goal
+    notion: Literal["pure", "probabilistic", "approximate"]  # what it promises
+    method: Literal["paper", "classic", "tight", "planned"]  # where its scale comes from
+    support: Literal["real", "integer"] = "real"  # where its noise lives
+    neighbours: Literal["add-remove", "replace-one"] = "add-remove"  # the relation of neighbours
 
     @property
     def uses_delta(self) -> bool:
