@@ -21,7 +21,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeated"))
 SLOW_EXAMPLES = {
     "ggdp_reproduction.reproduction.reproduce",
     "ggdp_reproduction.experiments.lower_bounds.lower_bounds",
-    "ggdp_reproduction.figures.theory.theory_drawings",
 }
 
 

@@ -277,14 +277,7 @@ class AdultSplit:
 
 
 def adult_counts(adult: Adult, seed: int = 0) -> AdultSplit:
-    """Return the rows that the paper uses, split at random into two thirds and one third, with their cells.
-
-    Examples
-    --------
-    >>> split = adult_counts(adult())  # doctest: +SKIP
-    >>> len(split.train), len(split.test), len(split.counts_without_income)  # doctest: +SKIP
-    (20009, 10005, 17962)
-    """
+    """Return the rows that the paper uses, split at random into two thirds and one third, with their cells."""
     whole = adult.complete()
     used = whole.where(whole.rows["capital-gain"] != CUT_OFF)
     if used.size < 3:

@@ -209,15 +209,7 @@ def _as_csv(rows: Iterable[Row]) -> bytes:
 
 
 def report_html(results: Results, files_written: Sequence[str] = ()) -> str:
-    """Return the report of a run as one HTML document, with links to the files with all numbers in its directory.
-
-    Examples
-    --------
-    >>> from ggdp_reproduction.results import Results
-    >>> page = report_html(Results(what="figures", quick=True, seed=0, repeats=2, svm_repeats=1))
-    >>> page.startswith("<!doctype html>"), "http:" in page
-    (True, False)
-    """
+    """Return the report of a run as one HTML document, with links to the files with all numbers in its directory."""
     wrong = [claim for claim in results.claims if claim.verdict in ("does not hold", "holds only if")]
     sections = []
     for number, name in SECTIONS.items():
@@ -306,13 +298,7 @@ def environment() -> Environment:
 
 
 def errata() -> list[dict[str, str]]:
-    """Return place, printed and right of all errata to the formulas, in the order of the paper.
-
-    Examples
-    --------
-    >>> next(one for one in errata() if one["place"] == "Lemma 11")
-    {'place': 'Lemma 11', 'printed': '2Φ(√2)', 'right': '2Φ(−√2)'}
-    """
+    """Return place, printed and right of all errata to the formulas, in the order of the paper."""
     text = files("ggdp_reproduction").joinpath("errata.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
@@ -455,13 +441,7 @@ def _padded(number: str, widest: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return words as a sentence.
-
-    Examples
-    --------
-    >>> sentence("not private")
-    'Not private.'
-    """
+    """Return words as a sentence."""
     return f"{text[:1].upper()}{text[1:]}."
 
 

@@ -24,26 +24,13 @@ if TYPE_CHECKING:
 
 
 def stream_seed(seed: int, *names: str | float | None) -> int:
-    """Return the seed of the stream with these names, from the seed of the whole run: 128 bits of a hash.
-
-    Examples
-    --------
-    >>> stream_seed(0, "mildew", "laplace", 1.0, None, 0) == stream_seed(0, "mildew", "laplace", 1.0, None, 1)
-    False
-    """
+    """Return the seed of the stream with these names, from the seed of the whole run: 128 bits of a hash."""
     text = json.dumps(["ggdp experiments", integer(seed=seed, at_least=0), *names])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
 
 def simulated_noise(noise: ggdp.Calibration, shape: tuple[int, ...], *, seed: int) -> Floats:
-    """Return noise of a calibration as floats, from a seed. Not private.
-
-    Examples
-    --------
-    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
-    >>> simulated_noise(noise, (2, 3), seed=1).shape
-    (2, 3)
-    """
+    """Return noise of a calibration as floats, from a seed. Not private."""
     if noise.support == "integer":
         sampler = ggdp.IntegerNoise(order=noise.order, scale=noise.scale)
         return sampler.sample(shape, source=ggdp.SeededSource(seed=seed)).astype(np.float64)

@@ -24,15 +24,7 @@ FORMULAS = (*noise.CLAIMS, *bounded.CLAIMS, *gaussian.CLAIMS, experiments.of_tab
 
 
 def judge(results: Results, progress: Callable[[int, int], None] | None = None) -> list[Claim]:
-    """Return every claim with its verdict, in the order of the paper; what a run does not have is not measured.
-
-    Examples
-    --------
-    >>> from ggdp_reproduction.results import Results
-    >>> claims = judge(Results(what="figures", quick=True, seed=0, repeats=2, svm_repeats=1))
-    >>> len(claims) >= 25
-    True
-    """
+    """Return every claim with its verdict, in the order of the paper; what a run does not have is not measured."""
     found: list[Claim] = []
     total = sum(not statement.needs for statement in STATEMENTS.values())
     for claim in chain.from_iterable(make() for make in FORMULAS):

@@ -185,11 +185,6 @@ def run_svm(
         Called with the number of fits done and their total, first with those that the state file has.
     rows : int, optional
         Train on this many rows only, and test on half as many, for a quick run.
-
-    Examples
-    --------
-    >>> from ggdp_reproduction.experiments.sanitisers import PAPER
-    >>> run = run_svm(split, sanitisers=PAPER[:3], workers=2, state_file="fits.jsonl")  # doctest: +SKIP
     """
     integer(repeats=repeats, at_least=1)
     extra = repeats if extra_repeats is None else integer(extra_repeats=extra_repeats, at_least=1)
@@ -327,13 +322,6 @@ class StateFile:
         If the path cannot be read and written, or is not a regular file.
     GgdpError
         If a piece cannot be written, for example for lack of space. The pieces before it stay.
-
-    Examples
-    --------
-    >>> with StateFile(None, "some run") as state:
-    ...     state.note("first piece", 7)
-    >>> state.finished
-    {'first piece': 7}
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, fingerprint: str) -> None:

@@ -61,13 +61,7 @@ _SHOWN: Adjustment = "clip-rescale"
 
 
 def clip_rescale(noisy: Floats, total: float) -> Floats:
-    """Return the counts clipped to [0, n] and scaled to n, over the last axis; all alike where none is above 0.
-
-    Examples
-    --------
-    >>> clip_rescale(np.array([-1.0, 3.0, 9.0]), 8.0)
-    array([0.        , 2.18181818, 5.81818182])
-    """
+    """Return the counts clipped to [0, n] and scaled to n, over the last axis; all alike where none is above 0."""
     clipped = np.clip(noisy, 0.0, total)
     sums = clipped.sum(axis=-1, keepdims=True)
     if not sums.all():
@@ -87,11 +81,6 @@ def projected(noisy: Floats, total: float) -> Floats:
     -----
     All counts are lowered by one level t, and what is then below 0 is put to 0. The level rises from that of all cells
     to that of the cells above it until none drops out (Michelot), which needs no sorting.
-
-    Examples
-    --------
-    >>> projected(np.array([-1.0, 3.0, 9.0]), 8.0)
-    array([0., 1., 7.])
     """
     # Relative to the largest count, no digits are lost to a common level.
     lowered: Floats = noisy - noisy.max(axis=-1, keepdims=True)
@@ -125,24 +114,12 @@ ADJUSTMENT_LABELS: dict[Adjustment, str] = {
 
 
 def l1_distance(original: ArrayLike, sanitised: ArrayLike) -> Any:  # noqa: ANN401 - a float, or one for each row
-    """Return the sum of the absolute differences over the last axis; either may have one row for each repeat.
-
-    Examples
-    --------
-    >>> float(l1_distance([3, 0, 1], [2.5, 0.5, 1]))
-    1.0
-    """
+    """Return the sum of the absolute differences over the last axis; either may have one row for each repeat."""
     return np.abs(np.asarray(sanitised, dtype=np.float64) - np.asarray(original, dtype=np.float64)).sum(axis=-1)
 
 
 def dirichlet_frequencies(counts: ArrayLike, *, prior: float = JEFFREYS) -> Floats:
-    """Return (y + a) / (sum y + m a) over the last axis, for counts y that are not negative and the prior weight a.
-
-    Examples
-    --------
-    >>> dirichlet_frequencies([3, 0, 1], prior=1.0)
-    array([0.57142857, 0.14285714, 0.28571429])
-    """
+    """Return (y + a) / (sum y + m a) over the last axis, for counts y that are not negative and the prior weight a."""
     weighted = np.asarray(counts, dtype=np.float64)
     if weighted.size and weighted.min() < 0.0:
         raise ArgumentError("counts", "with negative ones", "a divergence needs counts that are not negative")
@@ -155,12 +132,6 @@ def kl_both(original: Floats, sanitised: Floats, *, prior: float = JEFFREYS) -> 
     """Return KL(original || sanitised) and KL(sanitised || original) of many repeats, with one logarithm a count.
 
     Counts are of shape (cells,) and (repeats, cells), and not negative; the prior is its weight in each cell, above 0.
-
-    Examples
-    --------
-    >>> there, back = kl_both(np.array([3.0, 0.0, 1.0]), np.array([[1.0, 1.0, 2.0]]), prior=1.0)
-    >>> print(f"{there[0]:.6f} {back[0]:.6f}")  # back: (2 ln(1/2) + 2 ln 2 + 3 ln(3/2)) / 7
-    0.181216 0.173771
     """
     # In place and by blocks of the caller's choice: this is where the time of a large table goes.
     f, g = dirichlet_frequencies(original, prior=prior), dirichlet_frequencies(sanitised, prior=prior)
@@ -246,14 +217,6 @@ def run_counts(
         What is done to noisy counts; by default each of "raw", "clip-rescale", "project", "clip-zero".
     prior : float, default 1/2
         Weight of the Dirichlet prior of the divergence.
-
-    Examples
-    --------
-    >>> from ggdp_reproduction.experiments.sanitisers import sanitiser_of
-    >>> run = run_counts("toy", [5, 0, 2, 1], sanitisers=[sanitiser_of("laplace")], epsilons=[1.0], repeats=200)
-    >>> raw = run.row("laplace", 1.0, None, "raw")
-    >>> raw["l1_expected"], abs(raw["l1_mean"] - 4.0) < 5 * (4 / 200) ** 0.5
-    (4.0, True)
     """
     array = np.asarray(counts)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu" or array.min() < 0 or not array.any():

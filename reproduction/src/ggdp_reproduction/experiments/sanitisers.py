@@ -39,15 +39,7 @@ REPEATS, TABLE_REPEATS, QUICK_REPEATS = 500, 20_000, 20
 
 @dataclass(frozen=True, slots=True)
 class Sanitiser:
-    """A way to sanitise the counts of a histogram.
-
-    Examples
-    --------
-    >>> gaussian = sanitiser_of("gaussian-pdp")
-    >>> gaussian.uses_delta, round(gaussian.calibrate(1.0, 0.05).std, 4)
-    (True, 2.1884)
-
-    """
+    """A way to sanitise the counts of a histogram."""
 
     group: Literal["paper", "ours"]  # whether the paper ran it
     # Its name in files and in figures.
@@ -146,38 +138,20 @@ _KNOWN: dict[Setting, ggdp.Calibration] = {}
 
 
 def sanitiser_of(key: str) -> Sanitiser:
-    """Return the sanitiser of a key.
-
-    Examples
-    --------
-    >>> sanitiser_of("laplace").label
-    'Laplace'
-    """
+    """Return the sanitiser of a key."""
     checks.choice(among=[one.key for one in ALL], sanitiser=key)
     return next(one for one in ALL if one.key == key)
 
 
 def sanitisers_for(dataset: str) -> tuple[Sanitiser, ...]:
-    """Return what is run on a data set: all but GGM-3, which the paper has on mildew only.
-
-    Examples
-    --------
-    >>> len(sanitisers_for("mildew")), len(sanitisers_for("czech"))
-    (11, 10)
-    """
+    """Return what is run on a data set: all but GGM-3, which the paper has on mildew only."""
     return tuple(one for one in ALL if dataset == "mildew" or one.key != "ggm3-pdp")
 
 
 def settings_of(
     sanitisers: Iterable[Sanitiser], epsilons: Iterable[float], deltas: Iterable[float]
 ) -> tuple[Setting, ...]:
-    """Return every sanitiser at every epsilon, and at every delta if it uses one.
-
-    Examples
-    --------
-    >>> len(settings_of(PAPER[:3], EPSILONS, DELTAS))  # the paper's own: 3 + 12 + 12
-    27
-    """
+    """Return every sanitiser at every epsilon, and at every delta if it uses one."""
     # Asked for as 1 or as 1.0, a setting is the same one.
     sizes: list[float] = checks.positives(epsilon=[*epsilons]).tolist()
     chances: list[float | None] = checks.deltas(delta=[*deltas]).tolist()

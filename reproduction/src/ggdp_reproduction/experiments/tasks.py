@@ -55,11 +55,6 @@ def run_tasks(
     GgdpError
         If a process is killed, for example for lack of memory. An error of a task is raised as it is, with a note that
         names the task.
-
-    Examples
-    --------
-    >>> run_tasks(pow, [1, 2, 3], shared=2)
-    [2, 4, 8]
     """
     from joblib import Parallel, delayed
 

@@ -28,13 +28,7 @@ def drawing(
 
 
 def rows_of(**columns: ArrayLike) -> list[Row]:
-    """Return columns, broadcast against each other, as rows of plain numbers and strings.
-
-    Examples
-    --------
-    >>> rows_of(law="truncated", value=np.array([0.0, 1.0]))
-    [{'law': 'truncated', 'value': 0.0}, {'law': 'truncated', 'value': 1.0}]
-    """
+    """Return columns, broadcast against each other, as rows of plain numbers and strings."""
     flat = [array.ravel().tolist() for array in np.broadcast_arrays(*columns.values())]
     return [dict(zip(columns, values, strict=True)) for values in zip(*flat, strict=True)]
 

@@ -108,17 +108,7 @@ def plot_densities(families: DensityFamily | Sequence[DensityFamily] | None = No
 
 
 def plot_lower_bounds(bounds: LowerBounds) -> Figure:
-    r"""Return a figure of the scales over the order, a panel an epsilon, a line a delta.
-
-    Examples
-    --------
-    >>> from ggdp_reproduction.experiments.lower_bounds import LowerBounds
-    >>> row = {"order": 2, "epsilon": 1.0, "delta": 0.05, "convolution": 3.2583, "least_adp": 1.9, "monte_carlo": 3.26}
-    >>> row |= {"monte_carlo_lower": 3.25, "monte_carlo_upper": 3.27}
-    >>> figure = plot_lower_bounds(LowerBounds(draws=1000, rows=(row,)))
-    >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['$\\varepsilon$ = 1']
-    """
+    r"""Return a figure of the scales over the order, a panel an epsilon, a line a delta."""
     epsilons, deltas = bounds.values("epsilon"), bounds.values("delta")
     figure, panels = new_figure(DOUBLE_WIDTH, 2.8, len(epsilons))
     for axes, epsilon in zip(panels, epsilons, strict=True):
@@ -499,13 +489,7 @@ def bounds_drawing(bounds: LowerBounds) -> Drawing:
 
 
 def theory_drawings(progress: Callable[[int, int], None] | None = None) -> list[Drawing]:
-    """Return the paper's Figs. 1, 3, 4 and 5, and three more.
-
-    Examples
-    --------
-    >>> [found.key for found in theory_drawings()][:3]
-    ['densities', 'bounded', 'exponential']
-    """
+    """Return the paper's Figs. 1, 3, 4 and 5, and three more."""
     found = []
     for one in _drawn():
         found.append(one)
