@@ -52,7 +52,7 @@ STATEMENTS = {row["key"]: Statement(**row) for row in csv.DictReader(_TEXT.split
 
 
 def judged(key: str, fact: object, measured: str, *, condition: str = "") -> Claim:
-    """Return a claim with its verdict: whether it is a fact (None: undecided), by our numbers, and on which condition."""
+    """Return a claim with its verdict: whether it is a fact (None: undecided), by our numbers, on which condition."""
     said = STATEMENTS[key]
     verdict: Verdict = "holds" if fact else "does not hold"
     if condition:
