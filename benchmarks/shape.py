@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "ggdp"
 EXAMPLES = ROOT / "docs" / "examples"
-PAGE = ROOT / "docs" / "how-to" / "add-a-bound.md"
+PAGE = ROOT / "docs" / "contributing" / "add-a-bound.md"
 KINDS = ("cells", "box", "norm")
 BEFORE = {
     "lines": "64,176",

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "contributing"
 # The tests that each page asks for, and how many of them there are at least.
 CHECKED = {
+    "add-a-bound": (["tests/proofs", "-k", "(gaussian and tail) or every_bound"], 30),
     "add-a-command": (["tests/cli/test_statement.py", "tests/cli/test_help.py", "-k", "statement"], 6),
     "add-an-engine": (["tests/sources/test_counting.py", "tests/fuzz/test_fuzz.py", "-k", "arrow and stream"], 20),
 }
