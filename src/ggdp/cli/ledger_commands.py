@@ -1,6 +1,6 @@
-"""``ggdp ledger show``: what was spent, what remains, and what each kind of accounting would have cost.
+"""``ggdp ledger``: create, show, reserve, verify and export the durable budget of one set of people.
 
-``ggdp ledger``: the durable budget of one set of people.
+``ggdp ledger show`` prints what was spent, what remains, and what each kind of accounting would have charged.
 """
 
 from __future__ import annotations

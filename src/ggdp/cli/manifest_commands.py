@@ -1,8 +1,10 @@
-"""``ggdp verify``: certificates proved again, manifests checked against themselves, their files and signatures.
+"""The commands on manifests.
 
-``ggdp account``: from manifests to the total of what was published.
-
-``ggdp report``: from manifests to a page for the people who sign, and an entry for the registry of deployments.
+================  ====================================================================================
+``ggdp verify``   prove certificates again; check manifests against themselves, their files, signatures
+``ggdp account``  compute the total of what was published
+``ggdp report``   write the sign-off report and an entry for the registry of deployments
+================  ====================================================================================
 """
 
 from __future__ import annotations

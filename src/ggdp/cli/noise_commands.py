@@ -1,8 +1,10 @@
-"""``ggdp calibrate``: from goal, sensitivity and order to a certified scale.
+"""The commands on noise, which need no data.
 
-``ggdp plan``: from goal, sensitivity and a measure of error to the best order.
-
-``ggdp belief``: what an attacker can learn of one person, from epsilon and delta alone.
+==================  ==============================================================================
+``ggdp calibrate``  from a goal, a sensitivity and an order to a certified scale
+``ggdp plan``       from a goal, a sensitivity and a measure of error to the best order
+``ggdp belief``     what an attacker can learn about one person, from epsilon and delta alone
+==================  ==============================================================================
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Output of the commands: one JSON document, or a table for people.
+"""What commands print and write: one JSON document or a table for people, examples in ``--help``, and pictures.
 
-Examples below the options of ``--help``.
-
-Files of pictures that commands draw: checked before the work, written whole or not at all.
+Output files are checked before the work, and written whole or not at all.
 """
 
 from __future__ import annotations

@@ -16,19 +16,14 @@ No float is ever added to a float: noise is an integer, and what is released is 
 certified law. So the possible outputs are the same for every true value, and only their probabilities differ, which
 are proved.
 
-References
-----------
-Liu, arXiv 1602.06028 v5, Eqn GGD (the law on the reals), Def. 5 and 6 (bounded). Mironov, "On Significance of
-the Least Significant Bits For Differential Privacy", CCS 2012.
-
-Names of the kinds of additive noise, and their sources in the literature.
-
-Names and items follow from what was calibrated: the order, the goal, how the scale was found, and what keeps
-the output in bounds. They are for readers: nothing is computed from them.
+The name of a mechanism, and its source in the literature, follow from what was calibrated: the order, the goal, how the
+scale was found, and what keeps the output in bounds. They are for readers: nothing is computed from them.
 
 References
 ----------
-Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5.
+Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5, Eqn GGD (the distribution on the
+reals), Def. 5 and 6 (bounded). Mironov, "On Significance of the Least Significant Bits For Differential Privacy", CCS
+2012.
 """
 
 from __future__ import annotations

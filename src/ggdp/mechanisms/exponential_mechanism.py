@@ -1,8 +1,6 @@
-"""Candidates that a mechanism selects among: their public labels, and which of them are excluded.
+"""The Exponential mechanism: one of finitely many candidates, better ones with a larger probability.
 
-Utilities of candidates, read exactly. No error holds or tells a utility.
-
-The Exponential mechanism: one of finitely many candidates, better ones with a larger probability.
+Candidates have public labels, and some may be excluded. Utilities are read exactly; no error message contains one.
 
 ==========  ==================================================================================
 u_i         utility of candidate i on the data

@@ -9,7 +9,7 @@ eps           what a cell may cost; a share of it is for the ends of intervals
 ============  =========================================================================================================
 
 One quantile is a step t, drawn with a probability proportional to exp(-eps x_t / (2 c)), x_t the error of the step in
-rows (`ggdp.mechanisms.quantiles`): by how many rows the number below t is too large, or that at or below t too
+rows: by how many rows the number below t is too large, or that at or below t too
 small. As eps grows it is a step with at most q n rows below it and at least q n at or below it: the usual definition.
 
 Several are drawn in one of two ways, whichever has the smaller error for cells of 1,000 rows, by the request alone.
@@ -30,15 +30,10 @@ so that a loss is at most epsilon (x + y)/2: the average of two averages over pa
 is a row less in one and one more in the other, each of which costs at most eps: here c is at least max(q, 1 - q).
 
 Claim (intervals). An interval holds all q-quantiles of its cell with a probability of at least 95 %, whatever the data
-are: `ggdp.mechanisms.quantiles`, which spends its share of eps on a noisy histogram around the values.
+are. Its share of eps is spent on a noisy histogram around the values; the proof is in the last section.
 
-References
-----------
-Smith, STOC 2011; Kaplan, Schnapp and Stemmer, "Differentially Private Approximate Quantiles", ICML 2022, Algorithm 1;
-Drechsler, Globus-Harris, McMillan, Sarathy and Smith, "Nonparametric Differentially Private Confidence Intervals for
-the Median", JSSAM 2022. Holohan et al., diffprivlib, issue 107, for what underflow does.
-
-Parts of the values of many cells, and the candidates for a quantile of each part.
+Parts of the values of many cells, and the candidates for a quantile of each part
+---------------------------------------------------------------------------------
 
 ==========  ======================================================================================================
 N           the last public step; values are steps 0, 1, ..., N
@@ -59,11 +54,8 @@ x to n, and between 0 and x to B; so it moves B - q n by something between -q x 
 several numbers, or an absolute value, moves no more than they do. One row of which the share y lies in the part that
 replaces one of share x moves B - q n by at most max(q x + (1 - q) y, (1 - q) x + q y).
 
-References
-----------
-Smith, STOC 2011; Kaplan, Schnapp and Stemmer, "Differentially Private Approximate Quantiles", ICML 2022.
-
-Intervals of quantiles: a noisy histogram whose buckets grow with the distance from the released quantiles.
+Intervals of quantiles: a noisy histogram whose buckets grow with the distance from the released quantiles
+----------------------------------------------------------------------------------------------------------
 
 ==========  ======================================================================================================
 v           the released quantiles of a cell
@@ -93,6 +85,12 @@ noise is the difference of two exponentials rounded down, so it differs from rea
 numbers of mean 0 between -1 and 1, whose weighted sum is above r = sqrt(2 log(2000) sum of the squared weights) with a
 probability of at most 0.05 % (Hoeffding); and real noise scales. So (b/8) (z + r) + r, with z the value for the scale 8
 at 2.4 %, is wide enough: about a fifth wider than it need be.
+
+References
+----------
+Smith, STOC 2011; Kaplan, Schnapp and Stemmer, "Differentially Private Approximate Quantiles", ICML 2022, Algorithm 1;
+Drechsler, Globus-Harris, McMillan, Sarathy and Smith, "Nonparametric Differentially Private Confidence Intervals for
+the Median", JSSAM 2022. Holohan et al., diffprivlib, issue 107, for what underflow does.
 """
 
 from __future__ import annotations

@@ -1,31 +1,26 @@
-"""From which integer on a tail of the noise is small enough: one certified search for thresholds and half-widths.
-
-=======  =======================================================
-K        noise with P(K = k) proportional to exp(-(|k| / b)^p)
-T(k)     P(K >= k), which falls strictly as k grows
-q        what the tail may be at most
-=======  =======================================================
-
-Rounding: both T and q are enclosed in balls, at growing precision until they are separated. Where no precision
-tells them apart the integer is taken as failing, so that what is returned has surely passed.
-
-The generalized Gaussian law on the integers: P(K = k) proportional to exp(-(|k| / b)^p).
+"""The generalized Gaussian distribution on the integers, and a certified search in its tails.
 
 =======  =================================================================
+K        noise with P(K = k) proportional to exp(-(|k| / b)^p)
 p        order, at least 1
 b        scale, above 0
-Z        the normaliser, the sum of exp(-(|k| / b)^p) over all integers k
-T(k)     P(K >= k), the tail
+Z        the normalizer, the sum of exp(-(|k| / b)^p) over all integers k
+T(k)     P(K >= k), the tail, which falls strictly as k grows
+q        the largest tail allowed
 =======  =================================================================
 
-The integers of the law are its whole support: there is no rounding of a real-valued draw behind it. Every number is
-computed in ball arithmetic (`ggdp.proofs.tails`) and rounded once, so floats are good to a few ulps also
-in the far tail, and at scales where no table of the law would fit in memory.
+The integers are the whole support of the distribution: it is not a rounded real-valued draw. Every number is computed
+in ball arithmetic (`ggdp.proofs.tails`) and rounded once, so floats are good to a few ulps also in the far tail, and at
+scales where no table of the distribution would fit in memory.
+
+Thresholds and half-widths come from one search: the integer from which on a tail is small enough. Rounding: both T and
+q are enclosed in balls, at growing precision until they are separated. Where no precision separates them the integer is
+taken as failing, so that what is returned has surely passed.
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Def. GGD (the law on the reals); Canonne, Kamath and Steinke, "The Discrete Gaussian for
-Differential Privacy", NeurIPS 2020 (order 2).
+Liu, arXiv 1602.06028 v5, Def. GGD (the distribution on the reals); Canonne, Kamath and Steinke, "The Discrete Gaussian
+for Differential Privacy", NeurIPS 2020 (order 2).
 """
 
 from __future__ import annotations

@@ -4,10 +4,13 @@
 clip                every value into public bounds (the paper's boundary-inflated procedure)
 round_values        to the nearest whole number, halves up
 drop                cells left out
+normalise           scaled to a public total
+project             the nearest values, by Euclid, that are not negative and add up to a public total
+fit_total           whole numbers near the nearest values, by Euclid, that add up to a public total
 ==================  =============================================================================================
 
 Claim. Pure and approximate DP survive every function of the noisy values alone; each of these is one, with parameters
-that must be public. Probabilistic DP does not: outputs that fall together carry the larger losses of some of them to
+that must be public, such as a total, which is asserted and never counted. Probabilistic DP does not: outputs that fall together carry the larger losses of some of them to
 all. Gaussian noise that is (1, 0.01)-pDP is only (1, 0.0209)-pDP once it is clipped at a well-chosen bound, while (1,
 0.01)-aDP stays. So what was probabilistic is approximate afterwards, also where a function happens to change nothing;
 only cells that were left out without a look at the noisy values change nothing of it (`drop`).
@@ -16,29 +19,12 @@ Drawing again until the output is in bounds, which the paper offers as post-proc
 value is drawn again depends on the true one, so the output has the truncated law, which needs a larger scale. Laplace
 noise for epsilon = 1, drawn again until it is in [0, 10], has a loss of 1.49.
 
-Public totals have functions of their own (`ggdp.releases.adjustments`).
+A public total fits replace-one neighbours: one person more or less would change the total itself, and publishing it
+would be a second release, without noise.
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Definition 6 and the end of Section 2.6.
-
-The record of one step of post-processing.
-
-Post-processing with a public total: values that add up to a known number.
-
-==================  =============================================================================================
-normalise           scaled to the total
-project             the nearest values, by Euclid, that are not negative and add up to the total
-fit_total           whole numbers near the nearest values, by Euclid, that add up to the total
-==================  =============================================================================================
-
-A public total fits replace-one neighbours: with a person more or less the total itself would change, and to publish it
-would be a second release, without noise. Claim: as that of `ggdp.releases.adjustments`, each is a function of the noisy
-values and of the total, which is asserted and never counted.
-
-References
-----------
-Duchi et al., "Efficient Projections onto the l1-Ball for Learning in High Dimensions", ICML 2008 (the projection).
+Liu, arXiv 1602.06028 v5, Definition 6 and the end of Section 2.6. Duchi et al., "Efficient Projections onto the l1-Ball for Learning in High Dimensions", ICML 2008 (the projection).
 """
 
 from __future__ import annotations

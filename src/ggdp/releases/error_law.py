@@ -7,6 +7,8 @@ K        the integer noise
 m        the noisy index: index(s) + K, saturated at the ends of int64, or a draw within the bounds
 y        what is released: g m, rounded beyond 2^53 steps, and clipped to the bounds
 h        half-width in steps, `ggdp.releases.integer_intervals`
+i        index of a hypothetical true value s, clamped to the bounds in steps
+e(m)     how far the float of m is moved when it is clipped to bounds that are off the grid
 =======  ==========================================================================================
 
 Intervals are functions of the released values, so they cost no privacy. They cover the true value before it was
@@ -23,20 +25,12 @@ Bias and errors are functions of a hypothetical true value, or the largest over 
 at the real true value, and published, gives that value away: they are for studying a mechanism, and for stating its
 worst case.
 
-Bounds of a release, coordinate by coordinate: in steps of the grid, and in the unit of the data.
+Bounds are kept coordinate by coordinate, in steps of the grid and in the unit of the data. A bound that is not a point
+of the grid was rounded to one; released values are clipped to the bound itself. On the integers the two are the same,
+and only the integers are used, since floats do not hold all of them beyond 2^53.
 
-A bound that is not a point of the grid was rounded to one; released values are clipped to the bound itself. On the
-integers the two are the same, and only the integers are used, since floats do not hold all of them beyond 2^53.
-
-Deviation of a released value from a hypothetical true value, including rounding and clipping, in steps.
-
-=======  ==================================================================================
-i        index of the true value s, clamped to the bounds in steps
-m        noisy index
-e(m)     how far the float of m is moved when it is clipped to bounds that are off the grid
-=======  ==================================================================================
-
-The error is (m - i) + e(m) + (i - s). The first part has the moments of `ggdp.noise.bounded_integer_law`, the
+The deviation of a released value from s, in steps and with rounding and clipping, is (m - i) + e(m) + (i - s). The
+first part has the moments of `ggdp.noise.bounded_integer_law`, the
 second is 0 but at an output or two next to a bound, the third is at most half a step and not random. On the integers
 only the first is there. These are floats: they describe and prove nothing.
 """

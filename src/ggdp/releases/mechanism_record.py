@@ -1,6 +1,6 @@
-"""Records of the mechanism that made a release; nothing in them depends on the data.
+"""Records of the mechanism that made a release, and intervals for the cells that a threshold lets through.
 
-Releases that omit the cells below a threshold, and intervals for the cells they show.
+Nothing in a record depends on the data. A thresholded release omits the cells whose noisy count is too small:
 
 =======  ==========================================================================================================
 c, y     true count of a cell, at least 0, and its noisy count c + K; K integer noise, T(k) = P(K >= k)

@@ -6,7 +6,7 @@ public facts. Only a mechanism can attach a guarantee (`released`), and only the
 `attrs.evolve`, has none. A copy and an unpickled release keep it, as their values are those of the original and
 cannot be written to either.
 
-Releases as tables, one row per value.
+As a table, a release has one row per value:
 
 ===============  ==============================================================================
 axis_0, ...      where the value is, for values of more than one axis
@@ -18,7 +18,7 @@ lower, upper     95 % interval for the true value, from the raw noisy value
 
 The values of a selection are names, with no noise on them: their table has the column ``value`` alone.
 
-What a ledger records of a release before there is one: the mechanism, and the statement of the manifest.
+A ledger records a release before it exists: the mechanism, and the statement of the manifest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Papers for the people who sign: a page on what was published, and an entry for the registry of deployments."""
+"""Sign-off reports: a page on what was published, and an entry for the registry of deployments."""
 
 from ggdp.reports.deployment import Deployment, read_deployment
 from ggdp.reports.nist import PyramidRow

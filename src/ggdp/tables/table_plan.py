@@ -1,12 +1,8 @@
-"""From a request to its noise, threshold and guarantee, before the data are opened.
+"""Plan a table of private counts, and release one.
 
-A plan in words: the rows that ``ggdp release --dry-run``, a prompt and a notebook show.
-
-What a table asks a ledger for, from its plan alone.
-
-The two main functions: plan a table of private counts, and release one.
-
-A release is a plan that is run, and nothing else: all that can be decided without the data is decided by the plan.
+A plan goes from a request to its noise, threshold and guarantee, and to what a ledger is asked for, before the data
+are opened. It can be shown in words: the rows that ``ggdp release --dry-run``, a prompt and a notebook show. A release
+is a plan that is run, and nothing else: all that can be decided without the data is decided by the plan.
 """
 
 from __future__ import annotations
