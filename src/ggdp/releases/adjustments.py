@@ -10,10 +10,11 @@ fit_total           whole numbers near the nearest values, by Euclid, that add u
 ==================  =============================================================================================
 
 Claim. Pure and approximate DP survive every function of the noisy values alone; each of these is one, with parameters
-that must be public, such as a total, which is asserted and never counted. Probabilistic DP does not: outputs that fall together carry the larger losses of some of them to
-all. Gaussian noise that is (1, 0.01)-pDP is only (1, 0.0209)-pDP once it is clipped at a well-chosen bound, while (1,
-0.01)-aDP stays. So what was probabilistic is approximate afterwards, also where a function happens to change nothing;
-only cells that were left out without a look at the noisy values change nothing of it (`drop`).
+that must be public, such as a total, which is asserted and never counted. Probabilistic DP does not: outputs that fall
+together carry the larger losses of some of them to all. Gaussian noise that is (1, 0.01)-pDP is only (1, 0.0209)-pDP
+once it is clipped at a well-chosen bound, while (1, 0.01)-aDP stays. So what was probabilistic is approximate
+afterwards, also where a function happens to change nothing; only cells that were left out without a look at the noisy
+values change nothing of it (`drop`).
 
 Drawing again until the output is in bounds, which the paper offers as post-processing, is none of these: whether a
 value is drawn again depends on the true one, so the output has the truncated law, which needs a larger scale. Laplace
@@ -24,7 +25,8 @@ would be a second release, without noise.
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Definition 6 and the end of Section 2.6. Duchi et al., "Efficient Projections onto the l1-Ball for Learning in High Dimensions", ICML 2008 (the projection).
+Liu, arXiv 1602.06028 v5, Definition 6 and the end of Section 2.6. Duchi et al., "Efficient Projections onto the l1-Ball
+for Learning in High Dimensions", ICML 2008 (the projection).
 """
 
 from __future__ import annotations
