@@ -540,7 +540,7 @@ def concentrated_between(noisy: NoisyQuery) -> Between:
         query = noisy.sensitivity
         with BALLS, working_precision(_PRECISION):
             square = _square(noisy, query.lp(2))
-            attained = noisy.case.is_attained and (noisy.law.support == "real" or query.kind != "norm")
+            attained = noisy.case.is_attained and (noisy.law.support == "real" or query.is_per_coordinate)
             least = square * arb(ATTAINED) ** 2 if attained else _square(noisy, _whole(noisy, query.largest))
             return lower_float(least), upper_float(square)
     return _largest_ratio(noisy)

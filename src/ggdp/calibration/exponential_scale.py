@@ -190,9 +190,10 @@ def _with_ends(
     sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]
 ) -> list[tuple[tuple[float, float], float, int]]:
     """Return (bounds, sensitivity, how many) of each coordinate; `paired` has checked that they fit."""
-    sizes = sensitivity.sizes * (len(bounds) if sensitivity.kind == "cells" else 1)
+    cells = not sensitivity.has_fixed_dimension
+    sizes = sensitivity.sizes * (len(bounds) if cells else 1)
     pairs = bounds * (len(sizes) if len(bounds) == 1 else 1)
-    copies = sensitivity.moving if sensitivity.kind == "cells" and len(bounds) == 1 else 1
+    copies = sensitivity.moving if cells and len(bounds) == 1 else 1
     return [(pair, size, copies) for pair, size in zip(pairs, sizes, strict=True)]
 
 

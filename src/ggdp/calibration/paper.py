@@ -32,10 +32,8 @@ from ggdp.calibration.scale_for_bounds import truncated_scale
 from ggdp.calibration.search import raise_until_proved
 from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, UnattainableError, UnprovedError
 from ggdp.privacy import ApproxDP, ProbabilisticDP
-from ggdp.proofs.bounded import BoundedJointLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.one_coordinate import LaplaceLoss, ShiftDelta
-from ggdp.proofs.several_coordinates import AbsoluteSumDelta
+from ggdp.proofs.one_coordinate import LaplaceLoss
 from ggdp.proofs.worst_case import Question, Requirement
 
 if TYPE_CHECKING:
@@ -61,16 +59,16 @@ def paper_calibration(question: Question) -> Calibration:
         return classic_gaussian(goal, sensitivity)
     if order == 2.0 or sensitivity.moving == 1:
         (requirement,) = question.requirements()
-        assert isinstance(requirement.bound, ShiftDelta)
-        scale = disjoint_scale(order, requirement.bound.sensitivity, goal.epsilon, goal.delta)
+        (size,) = requirement.bound.known_norms
+        scale = disjoint_scale(order, size, goal.epsilon, goal.delta)
         return formula_calibration(question, requirement, scale)
-    if sensitivity.kind == "norm":
+    if not sensitivity.is_per_coordinate:
         raise UnprovedError(
             "the paper's bound for several coordinates (Cor. GGMpDP) needs the sensitivity of each of them: use "
             "Sensitivity.box or Sensitivity.cells, or method = 'tight', which has a direction-free bound"
         )
     stronger = Question(goal=ProbabilisticDP(goal.epsilon, goal.delta), sensitivity=sensitivity, order=order)
-    requirement = next(one for one in stronger.requirements() if isinstance(one.bound, AbsoluteSumDelta))
+    requirement = next(one for one in stronger.requirements() if one.bound.known_sizes)
     return calibration_of(question, requirement, least_law(question, requirement), method="paper")
 
 
@@ -104,7 +102,7 @@ def formula_calibration(
 def _laplace(question: Question) -> Calibration:
     """Return the scale of pure DP at order 1."""
     requirement = next(
-        (one for one in question.requirements() if isinstance(one.bound, LaplaceLoss)),
+        (one for one in question.requirements() if one.bound.quantity == "epsilon"),
         Requirement(LaplaceLoss(sensitivity=question.l1_norm), question.goal.epsilon),
     )
     return calibration_of(question, requirement, least_law(question, requirement), method="paper")
@@ -175,10 +173,9 @@ def classic_gaussian(goal: ApproxDP, sensitivity: Sensitivity, *, outside_domain
         )
     question = Question(goal=goal, sensitivity=sensitivity, order=2.0)
     (requirement,) = question.requirements()
-    assert isinstance(requirement.bound, ShiftDelta)
+    (size,) = requirement.bound.known_norms
     with BALLS, working_precision(_PRECISION):
-        size = arb(requirement.bound.sensitivity)
-        scale = upper_float(2 * size * (arb(1.25) / arb(goal.delta)).log().sqrt() / arb(goal.epsilon))
+        scale = upper_float(2 * arb(size) * (arb(1.25) / arb(goal.delta)).log().sqrt() / arb(goal.epsilon))
     notes = ("outside the domain of the classic formula (epsilon < 1); proved here by the exact delta",)
     return formula_calibration(question, requirement, scale, notes=notes if goal.epsilon >= 1.0 else ())
 
@@ -192,6 +189,6 @@ def _bounded(question: Question) -> Calibration:
     # With a joint norm Eqn b1 is proved by itself; without one Eqn b2 is proved by the exact loss.
     requirement = question.requirements()[-1]
     coordinates = question.coordinates
-    joint = requirement.bound.joint if isinstance(requirement.bound, BoundedJointLoss) else None
+    joint = next(iter(requirement.bound.known_norms), None)
     scale = truncated_scale(question.order, coordinates, question.sensitivity.moving, question.goal.epsilon, joint)
     return formula_calibration(question, requirement, scale)

@@ -379,7 +379,7 @@ class Mechanism:
         """Raise if the number of values does not match the sensitivity."""
         size = math.prod(shape)
         sensitivity, bounds = self.sensitivity, self.calibration.bounds
-        if sensitivity.kind != "cells" and size != sensitivity.moving:
+        if sensitivity.has_fixed_dimension and size != sensitivity.moving:
             raise ArgumentError(
                 "values", f"of shape {shape}", f"the sensitivity is of a query of {sensitivity.moving} coordinates"
             )

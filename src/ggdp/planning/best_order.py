@@ -241,7 +241,7 @@ def _exceeds(law: NoiseLaw, sensitivity: Sensitivity, delta: float, epsilon: flo
 def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> float:
     """Return about the least epsilon of a noise."""
     noisy = NoisyQuery(law, sensitivity)
-    if noisy.is_exact or delta == 0.0 or sensitivity.kind == "norm":
+    if noisy.is_exact or delta == 0.0 or not sensitivity.is_per_coordinate:
         return epsilon_above(noisy, delta)
 
     def excess(epsilon: float) -> float:
@@ -379,7 +379,7 @@ def plan(
         raise ArgumentError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP, or give plus_minus")
     sought = checked_measure(measure, level, cells, sensitivity)
     notes = []
-    if sought.cells is not None and cells is None and sensitivity.kind == "cells":
+    if sought.cells is not None and cells is None and not sensitivity.has_fixed_dimension:
         notes.append(
             f"the largest error is taken over {sought.cells:,} cells, as many as can move; a query with more cells has "
             "a larger one, and maybe another best order: give their number as cells"

@@ -161,9 +161,9 @@ def checked_measure(name: object, level: object, cells: object, sensitivity: Sen
     if cells is None:
         return Measure(name="max", cells=sensitivity.moving)
     r = _validate.integer(cells=cells, at_least=1)
-    if sensitivity.kind == "cells" and r < sensitivity.moving:
+    if not sensitivity.has_fixed_dimension and r < sensitivity.moving:
         raise ArgumentError("cells", r, f"must be at least {sensitivity.moving}, the number of cells that can move")
-    if sensitivity.kind != "cells" and r != sensitivity.moving:
+    if sensitivity.has_fixed_dimension and r != sensitivity.moving:
         raise ArgumentError("cells", r, f"the sensitivity is of a query with {sensitivity.moving} coordinates")
     if r > MOST_CELLS:
         raise ArgumentError("cells", r, f"must be at most {MOST_CELLS:g}")

@@ -84,7 +84,7 @@ def estimate_scale(goal: ProbabilisticDP | ApproxDP, sensitivity: Sensitivity, *
     """
     if not isinstance(goal, ProbabilisticDP | ApproxDP):
         raise ArgumentError("goal", goal, "must be ProbabilisticDP or ApproxDP")
-    if sensitivity.kind == "norm":
+    if not sensitivity.is_per_coordinate:
         raise ArgumentError("sensitivity", sensitivity, "must be a box or cells")
     law = NoiseLaw(order=order, scale=1.0)
     bound: Convolved

@@ -346,6 +346,16 @@ class Sensitivity:
         return min([max(self.sizes)] + ([self.joint[1]] if self.joint else []))
 
     @property
+    def is_per_coordinate(self) -> bool:
+        """Whether the change of each coordinate is bounded, and not only a norm of the whole change."""
+        return self.kind != "norm"
+
+    @property
+    def has_fixed_dimension(self) -> bool:
+        """Whether the query has exactly `moving` coordinates; one with "cells" may have any greater number."""
+        return self.kind != "cells"
+
+    @property
     def corner(self) -> tuple[tuple[float, int], ...]:
         """The far corner of the set as (size, how many coordinates), the largest size first.
 

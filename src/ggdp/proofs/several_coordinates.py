@@ -369,7 +369,7 @@ class AbsoluteSumDelta(Bound):
     def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
         """Return the bound where several coordinates change, each by a known size."""
         query = case.sensitivity
-        several = case.bounding is None and not case.is_single and query.kind != "norm"
+        several = case.bounding is None and not case.is_single and query.is_per_coordinate
         if notion == "probabilistic" and several and case.order > 1.0:
             joint = None if query.joint is None else query.lp(case.order)
             yield Applicable(cls(corner=query.corner, epsilon=epsilon, joint=joint), BY_ABSOLUTE_LOSSES)

@@ -281,7 +281,7 @@ def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
         else:
             raise refused[0]
         record, guarantee, kind = noise.record, noise.guarantee, np.int64 if grid is None else np.float64
-        if query.ideal.kind != "cells" and size != query.ideal.moving:
+        if query.ideal.has_fixed_dimension and size != query.ideal.moving:
             raise _ContradictionError(
                 f"values.shape is of {size} values, but the sensitivity is of {query.ideal.moving} coordinates"
             )
@@ -415,7 +415,7 @@ def _bounds_in_steps(
     grid: Grid, bounds: tuple[tuple[float, float], ...], query: Sensitivity, certificate: Certificate
 ) -> tuple[tuple[float, float], ...]:
     """Return bounds in steps; of cells that are left of more, the least widths of the certificate that hold them."""
-    if query.kind == "cells" or len(bounds) in (1, len(query.sizes)):
+    if not query.has_fixed_dimension or len(bounds) in (1, len(query.sizes)):
         return bounds_in_steps(grid, bounds, query.sizes)
     widths = sorted(width for width, _, _ in certificate.bound.known_bounds)
     found = bounds_in_steps(grid, bounds, (1.0,))
