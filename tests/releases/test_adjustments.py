@@ -12,7 +12,7 @@ from ggdp import SeededSource
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.releases import Release, clip, drop, fit_total, normalise, project, round_values
-from ggdp.releases.release import released
+from ggdp.releases.release import make_release
 
 ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
 PROBABILISTIC, APPROXIMATE = ggdp.ProbabilisticDP(1.0, 0.01), ggdp.ApproxDP(1.0, 0.01)
@@ -39,7 +39,7 @@ def counts():
 
 def with_values(counts, values):
     """A release of given values, to see what an adjustment makes of them."""
-    return released(np.asarray(values), counts.record, counts.guarantee)
+    return make_release(np.asarray(values), counts.record, counts.guarantee)
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.notion)

@@ -19,8 +19,8 @@ from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.releases import ErrorLaw, Release, Threshold, clip, drop
 from ggdp.releases.integer_intervals import noise_half_width, simultaneous_half_width
-from ggdp.releases.mechanism_record import thresholded, thresholded_intervals
-from ggdp.releases.release import released
+from ggdp.releases.mechanism_record import apply_threshold, thresholded_intervals
+from ggdp.releases.release import make_release
 from ggdp.tables.thresholds import sparse_threshold
 
 ADULT = 19_440_000_000_000
@@ -171,8 +171,10 @@ OPEN = Threshold(value=15)
 
 
 def shown(values=(31, 35, 900), threshold=SPARSE, goal=None, **how):
-    record = thresholded(record_of(goal, **how), threshold)
-    return released(np.array(values, dtype=np.int64), record, record.goal.after_postprocessing().under("add-remove"))
+    record = apply_threshold(record_of(goal, **how), threshold)
+    return make_release(
+        np.array(values, dtype=np.int64), record, record.goal.after_postprocessing().under("add-remove")
+    )
 
 
 def test_a_release_gives_the_intervals_of_what_is_shown():
@@ -239,7 +241,7 @@ def test_a_release_shows_its_threshold():
 def test_a_threshold_takes_the_clamp_of_probabilistic_dp_away():
     record = record_of(ggdp.ProbabilisticDP(1.0, 1e-6), order=2)
     assert record.law.clamp == 2**62
-    assert thresholded(record, OPEN).law.clamp is None
+    assert apply_threshold(record, OPEN).law.clamp is None
     assert shown(threshold=OPEN, goal=ggdp.ProbabilisticDP(1.0, 1e-6), order=2).guarantee.notion == "approximate"
 
 

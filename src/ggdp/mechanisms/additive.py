@@ -43,7 +43,7 @@ from ggdp.noise.entropy import checked_source, is_private
 from ggdp.privacy.grid import Grid, exact_numbers, refused_type
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
-from ggdp.releases.release import Release, charge_of, charged_to, released
+from ggdp.releases.release import Release, charge_of, charged_to, make_release
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -327,7 +327,7 @@ class Mechanism:
             raise refused_type(_INTEGERS_BY_TYPE)
         self._require_coordinates(given.shape)
         noisy = self._unbounded(given, bits) if self.law.bounding is None else self._bounded(given, bits)
-        return released(noisy, self.record, self.guarantee if is_private(bits) else None)
+        return make_release(noisy, self.record, self.guarantee if is_private(bits) else None)
 
     def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
         drawn = self.noise.sample(given.size, source)

@@ -43,7 +43,7 @@ from ggdp.privacy import PureDP
 from ggdp.privacy.grid import exact_numbers, refused
 from ggdp.privacy.guarantees import Neighbours, validated_neighbours
 from ggdp.releases.mechanism_record import SelectionRecord
-from ggdp.releases.release import Release, charge_of, charged_to, released
+from ggdp.releases.release import Release, charge_of, charged_to, make_release
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -354,7 +354,9 @@ class ExponentialMechanism:
 
     def _released(self, index: int, bits: Source) -> Release:
         """Return the release of a candidate."""
-        return released(scalar_array(self.candidates[index]), self.record, self.guarantee if is_private(bits) else None)
+        return make_release(
+            scalar_array(self.candidates[index]), self.record, self.guarantee if is_private(bits) else None
+        )
 
     def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
         """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""

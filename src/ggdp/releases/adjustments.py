@@ -43,7 +43,7 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.grid import LARGEST, LEAST, Grid
 from ggdp.releases.mechanism_record import NoiseRecord
-from ggdp.releases.release import Release, adjusted
+from ggdp.releases.release import Release, adjust
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +135,7 @@ def clip(release: Release, lower: float | None = None, upper: float | None = Non
     if values.dtype.kind == "i" and any(isinstance(end, float) for end in (low, high)):
         values = values.astype(np.float64)
     clipped = np.clip(values, _within(values, low), _within(values, high))
-    return adjusted(release, clipped, Adjustment("clip", (("lower", low), ("upper", high))))
+    return adjust(release, clipped, Adjustment("clip", (("lower", low), ("upper", high))))
 
 
 def round_values(release: Release) -> Release:
@@ -148,7 +148,7 @@ def round_values(release: Release) -> Release:
     >>> round_values(ggdp.Mechanism(noise).release([1.5, 2.25])).values.dtype
     dtype('int64')
     """
-    return adjusted(release, _WHOLE.index(numbers_of(release)), Adjustment("round_values"))
+    return adjust(release, _WHOLE.index(numbers_of(release)), Adjustment("round_values"))
 
 
 def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") -> Release:
@@ -191,7 +191,7 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") ->
     if isinstance(mechanism, NoiseRecord):
         mechanism = replace(mechanism, law=_law_of(mechanism.law, release.values.shape, left))
     step = Adjustment("drop", (("chosen", chosen), ("of", left.size), ("left", int(left.sum()))))
-    return adjusted(
+    return adjust(
         release,
         release.values.reshape(-1)[left],
         step,
@@ -302,7 +302,7 @@ def normalise(release: Release, total: float) -> Release:
     scaled = shares * (asserted / found)
     if not np.isfinite(scaled).all():
         raise ArgumentError("total", total, "scales values beyond the range of floats; use project, or clip first")
-    return adjusted(release, scaled, Adjustment("normalise", (("total", asserted),)))
+    return adjust(release, scaled, Adjustment("normalise", (("total", asserted),)))
 
 
 def project(release: Release, total: float) -> Release:
@@ -333,7 +333,7 @@ def project(release: Release, total: float) -> Release:
     values = numbers_of(release).astype(np.float64)
     if values.size == 0 and asserted > 0.0:
         raise ArgumentError("total", total, "must be 0: the release has no cells")
-    return adjusted(release, _projected(values, asserted), Adjustment("project", (("total", asserted),)))
+    return adjust(release, _projected(values, asserted), Adjustment("project", (("total", asserted),)))
 
 
 def fit_total(
@@ -377,7 +377,7 @@ def fit_total(
     for part in parts:
         fitted[part] = _fitted(fitted[part], asserted, nonnegative=nonnegative)
     step = Adjustment("fit_total", (("total", asserted), ("nonnegative", nonnegative), ("parts", len(parts))))
-    return adjusted(release, fitted.reshape(release.values.shape), step)
+    return adjust(release, fitted.reshape(release.values.shape), step)
 
 
 def _total(release: Release, total: object) -> float:

@@ -262,7 +262,7 @@ class Threshold:
         return f"{shown} with a noisy count of at least {self.value:,}{total}"
 
 
-def thresholded(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
+def apply_threshold(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
     """Return the record of a mechanism with a threshold after it.
 
     Probabilistic DP does not survive a threshold, so that nothing is clamped for its sake.

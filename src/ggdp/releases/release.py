@@ -1,8 +1,8 @@
 """A release: noisy values, their guarantee, and how they were made.
 
 A release holds only what may be published, never true values: a mechanism passes its output and
-public facts. Only a mechanism can attach a guarantee (`released`), and only the functions of
-`ggdp.releases.adjustments` carry it on (`adjusted`); a release that is made by hand, or from another one by
+public facts. Only a mechanism can attach a guarantee (`make_release`), and only the functions of
+`ggdp.releases.adjustments` carry it on (`adjust`); a release that is made by hand, or from another one by
 `attrs.evolve`, has none. A copy and an unpickled release keep it, as their values are those of the original and
 cannot be written to either.
 
@@ -249,15 +249,15 @@ class Release:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame with a row for each value, its raw noisy value and its 95 % interval."""
-        return to_pandas(self)
+        return needed("pandas").DataFrame({name: column.copy() for name, column in columns(self).items()})
 
     def to_polars(self) -> pl.DataFrame:
         """Return a polars frame with a row for each value, its raw noisy value and its 95 % interval."""
-        return to_polars(self)
+        return needed("polars").DataFrame(columns(self))
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table with a row for each value, its raw noisy value and its 95 % interval."""
-        return to_arrow(self)
+        return needed("pyarrow").table(columns(self))
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return manifest, values and raw noisy values as one JSON document; labels that JSON has no form for as text.
@@ -337,7 +337,7 @@ class Release:
         return record.law
 
 
-def released(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guarantee | None) -> Release:
+def make_release(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guarantee | None) -> Release:
     """Return a release with its guarantee. Only for mechanisms, which have proved it."""
     return _with_guarantee(Release(values=values, mechanism=mechanism), guarantee)
 
@@ -348,7 +348,7 @@ def charged_to(release: Release, entry: EntryReference | None) -> Release:
     return release
 
 
-def adjusted(
+def adjust(
     release: Release,
     values: NDArray[Any],
     step: Adjustment,
@@ -404,31 +404,13 @@ def columns(release: Release) -> dict[str, NDArray[Any]]:
     if release.values.ndim > 1:
         places = np.indices(release.values.shape).reshape(release.values.ndim, -1)
         found = {f"axis_{axis}": place for axis, place in enumerate(places)}
-    found["value"] = _plain(release.values.reshape(-1))
+    values = release.values.reshape(-1)
+    # Labels of a kind that not every table has become text.
+    found["value"] = values if values.dtype.kind in "biufU" else np.array([str(label) for label in values.tolist()])
     if isinstance(release.mechanism, NoiseRecord):
         lower, upper = release.interval()
         found |= {"noisy": release.noisy.reshape(-1), "lower": lower.reshape(-1), "upper": upper.reshape(-1)}
     return found
-
-
-def _plain(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values as they are, or as text where they are labels of a kind that not every table has."""
-    return values if values.dtype.kind in "biufU" else np.array([str(label) for label in values.tolist()])
-
-
-def to_pandas(release: Release) -> pd.DataFrame:
-    """Return the columns of a release as a pandas frame."""
-    return needed("pandas").DataFrame({name: column.copy() for name, column in columns(release).items()})
-
-
-def to_polars(release: Release) -> pl.DataFrame:
-    """Return the columns of a release as a polars frame."""
-    return needed("polars").DataFrame(columns(release))
-
-
-def to_arrow(release: Release) -> pa.Table:
-    """Return the columns of a release as an Arrow table."""
-    return needed("pyarrow").table(columns(release))
 
 
 def needed(name: str) -> Any:  # noqa: ANN401 - a module
@@ -442,7 +424,7 @@ def needed(name: str) -> Any:  # noqa: ANN401 - a module
 def charge_of(record: MechanismRecord, guarantee: Guarantee) -> ChargeRequest:
     """Return what a release of a mechanism asks a ledger for, without the certificate, which its noise implies."""
     # The statement does not depend on the values: that of a release of none of them is the same.
-    empty = released(np.empty(0, dtype=np.int64), record, guarantee)
+    empty = make_release(np.empty(0, dtype=np.int64), record, guarantee)
     mechanism = {name: value for name, value in record.to_dict().items() if name != "certificate"}
     return ChargeRequest(
         guarantee=guarantee,

@@ -64,7 +64,7 @@ from ggdp.errors import ArgumentError, GgdpError
 from ggdp.ledger.chain import EntryReference
 from ggdp.noise.entropy import SECURE, uniform_integers
 from ggdp.releases.adjustments import clip
-from ggdp.releases.release import charged_to, released
+from ggdp.releases.release import charged_to, make_release
 from ggdp.sources.engine import hide_errors
 from ggdp.sources.spark import quiet
 from ggdp.tables.executor_noise import NoiseTask, add_noise
@@ -321,7 +321,7 @@ class WrittenRelease(ArrowViews):
                 if hashlib.file_digest(content, "sha256").hexdigest() != digest:
                     raise ArgumentError("path", str(self.path), f"{file.name} is not the file that was released")
         table = pq.ParquetDataset([file for file, _ in files], partitioning=None).read().replace_schema_metadata(None)
-        noisy = released(table["noisy_count"].to_numpy(), self.plan.described_mechanism, self.guarantee)
+        noisy = make_release(table["noisy_count"].to_numpy(), self.plan.described_mechanism, self.guarantee)
         entry = self.manifest.get("ledger")
         release = charged_to(_adjust(noisy, self.request), None if entry is None else EntryReference(**entry))
         keys = table.select(list(self.request.by[0])).combine_chunks()

@@ -53,7 +53,7 @@ from ggdp.proofs.worst_case import Question
 from ggdp.releases.adjustments import Adjustment, clip, fit_total, normalise, project, round_values
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
-from ggdp.releases.release import adjusted, charged_to, released
+from ggdp.releases.release import adjust, charged_to, make_release
 from ggdp.releases.release_manifest import manifest_of, manifest_schema
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
@@ -288,7 +288,7 @@ def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
         bounds = record.law.bounds
         if bounds is not None and len(bounds) > 1 and not dropped and shape[-1:] != [len(bounds)]:
             raise _ContradictionError(f"mechanism.bounds has {len(bounds)} pairs, but values.shape is {shape}")
-    release = released(np.ones(1, dtype=kind), record, guarantee)
+    release = make_release(np.ones(1, dtype=kind), record, guarantee)
     for place, step in enumerate(steps):
         release, size = _adjusted(release, step, size, f"adjustments[{place}]")
     if size != math.prod(shape) or (any(step["name"] == "drop" for step in steps) and len(shape) != 1):
@@ -586,14 +586,14 @@ def _adjusted(release: Release, step: Mapping[str, Any], size: int, where: str) 
         if of != size or left > of:
             raise _ContradictionError(f"{where} leaves {left} of {of} values, but there are {size}")
         done = Adjustment("drop", (("chosen", given["chosen"]), ("of", of), ("left", left)))
-        return adjusted(release, release.values, done, marginal=given["chosen"] == "publicly"), left
+        return adjust(release, release.values, done, marginal=given["chosen"] == "publicly"), left
     if name == "fit_total":
         parts = _integer(given["parts"])
         if not 1 <= parts <= max(size, 1):
             raise _ContradictionError(f"{where}.parts is {parts}, of {size} values")
         fitted = fit_total(release, given["total"], nonnegative=given["nonnegative"], parts=[slice(0, 1)])
         last = Adjustment("fit_total", (*fitted.adjustments[-1].parameters[:-1], ("parts", parts)))
-        return adjusted(release, fitted.values, last), size
+        return adjust(release, fitted.values, last), size
     ways: dict[str, Any] = {"clip": clip, "round_values": round_values, "normalise": normalise, "project": project}
     return ways[name](release, **given), size
 

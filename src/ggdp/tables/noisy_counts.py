@@ -14,7 +14,7 @@ import numpy as np
 from ggdp.errors import ArgumentError, SourceError
 from ggdp.noise.entropy import is_private, random_words
 from ggdp.releases.adjustments import clip, fit_total
-from ggdp.releases.release import charged_to, released
+from ggdp.releases.release import charged_to, make_release
 from ggdp.sources.counting import count_crowded
 from ggdp.sources.query import CountQuery, open_source
 from ggdp.tables.executor_release import ExecutorRelease, WrittenRelease, release_on_executors
@@ -163,7 +163,7 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     noisy = plan.mechanism.release(np.concatenate(counts), source=bits)
     # The same release, with the request's goal in its description and the units cut in its guarantee.
     guarantee = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
-    release = released(noisy.values, plan.described_mechanism, guarantee)
+    release = make_release(noisy.values, plan.described_mechanism, guarantee)
     ends = np.cumsum([0, *(cells.size for cells in shown)])
     parts = [slice(start, stop) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
     return adjusted_counts(release, request, parts), [
@@ -241,7 +241,7 @@ def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, NDA
 
 
 def _thresholded(noisy: NDArray[np.int64], plan: TablePlan, bits: Source) -> Release:
-    release = released(noisy, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
+    release = make_release(noisy, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
     return clip(release, lower=0) if plan.request.nonnegative else release
 
 

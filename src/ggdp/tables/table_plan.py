@@ -26,7 +26,7 @@ from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, PureDP
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.adjustments import Adjustment
-from ggdp.releases.mechanism_record import LEVEL, Threshold, thresholded
+from ggdp.releases.mechanism_record import LEVEL, Threshold, apply_threshold
 from ggdp.releases.release_manifest import Described, statement_of
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.noisy_counts import release_counts, require_size
@@ -175,7 +175,7 @@ class TablePlan:
     def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
         described = replace(self.mechanism.record, goal=self.request.goal, losses=self.losses)
-        return described if self.threshold is None else thresholded(described, self.threshold)
+        return described if self.threshold is None else apply_threshold(described, self.threshold)
 
     @cached_property
     def described(self) -> Described:

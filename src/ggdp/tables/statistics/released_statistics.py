@@ -13,7 +13,7 @@ import numpy as np
 
 from ggdp.mechanisms.quantiles import CellValues
 from ggdp.noise.entropy import is_private
-from ggdp.releases.release import released
+from ggdp.releases.release import make_release
 from ggdp.sources.measures import SummedMeasure
 from ggdp.tables.statistics.estimates import (
     ColumnSums,
@@ -157,7 +157,7 @@ def noisy_sums(
     ]
     # The sensitivity is about groups of sums, of which a mechanism's `release` knows nothing.
     values = plan.mechanism.noise.add(np.concatenate(steps), bits) / STEPS_OF_A_UNIT
-    return released(values, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
+    return make_release(values, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
 
 
 def _steps(groups: Sequence[SumGroup], answer: MeasuredCells, size: int) -> NDArray[np.int64]:
