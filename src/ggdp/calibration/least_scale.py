@@ -129,7 +129,7 @@ def calibrate(
         from ggdp.calibration.paper import paper_calibration
 
         return paper_calibration(question)
-    found, failed = within(MOST_WORK, lambda: _found(question))
+    found, failed = within(MOST_WORK, partial(_found, question))
     if failed is not None and not found:
         raise failed
     proposal, requirement = min(found, key=lambda pair: pair[0].law.scale)

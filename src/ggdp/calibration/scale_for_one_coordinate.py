@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
-from ggdp._balls import BALLS, upper_float, working_precision
+from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp._rounding import rounded_up
 from ggdp.calibration.search import Proposal, log_excess, passing_end, raise_until_proved
 from ggdp.errors import SearchError
@@ -45,7 +45,6 @@ from ggdp.proofs.one_coordinate import (
     delta_at_integer_threshold,
     delta_at_threshold,
     least_threshold,
-    upper_threshold,
 )
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def scale_for_shift(bound: ShiftDelta, order: float, delta: float) -> float:
             passing = float((arb(_TURN) ** (1 / p)).mid())
             by_noise = partial(excess, powered=False)
             z = arb(passing_end(by_noise, failing, passing, tolerance=_TOLERANCE, resolution=resolution))
-            gap = upper_threshold(p, eps, z) - z
+            gap = (power(abs(z), p) + eps) ** (1 / p) - z
         return upper_float(arb(sensitivity) / gap)
 
 

@@ -45,7 +45,7 @@ def raise_until_proved(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
         If none of them is proved.
     """
     for share in RAISES:
-        raised = law.with_scale(law.scale * (1.0 + share))
+        raised = law.with_scale(law.scale * (1.0 + share)) if share else law
         found = bound.enclose(raised)
         if bound.stated(found, target) is not None:
             return Proposal(bound, raised, found)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from flint import arb, ctx
@@ -128,7 +129,7 @@ class Bound(ABC):
 
     def enclose(self, law: NoiseLaw) -> Enclosure:
         """Enclose the quantity for a law, at the first precision that makes it narrow."""
-        return narrowest(lambda bits: self.at_precision(law, bits), self.precisions(law))
+        return narrowest(partial(self.at_precision, law), self.precisions(law))
 
     def stated(self, found: Enclosure, target: float) -> float | None:
         """Return what a certificate states of an enclosure, at most the target; None if that is not reached."""

@@ -277,14 +277,9 @@ class ShiftDelta(Bound):
             return enclosed(delta_at_threshold(self.notion, p, eps, _threshold(p, eps, d)))
 
 
-def upper_threshold(p: arb, epsilon: arb, z: arb) -> arb:
-    """Enclose W = (|z|^p + epsilon)^(1/p)."""
-    return (power(abs(z), p) + epsilon) ** (1 / p)
-
-
 def delta_at_threshold(notion: str, p: arb, epsilon: arb, z: arb) -> arb:
-    """Enclose the delta of the shift whose loss passes epsilon at z."""
-    W = upper_threshold(p, epsilon, z)
+    """Enclose the delta of the shift whose loss passes epsilon at z, W = (|z|^p + epsilon)^(1/p)."""
+    W = ((z**p if z > 0 else power(abs(z), p)) + epsilon) ** (1 / p)
     if notion == "approximate":
         return survival(p, z) - epsilon.exp() * survival(p, W)
     return survival(p, z) + survival(p, W)
@@ -298,8 +293,8 @@ def _laplace(notion: str, d: arb, epsilon: arb) -> arb:
 
 
 def _loss(p: arb, z: arb, d: arb) -> arb:
-    """Enclose (z + d)^p - |z|^p for z >= -d/2."""
-    return power(z + d, p) - power(abs(z), p)
+    """Enclose (z + d)^p - |z|^p for z >= -d/2, where z + d is above 0."""
+    return (z + d) ** p - (z**p if z > 0 else power(abs(z), p))
 
 
 def _threshold(p: arb, epsilon: arb, d: arb) -> arb:
@@ -312,8 +307,10 @@ def _threshold(p: arb, epsilon: arb, d: arb) -> arb:
     tail = ((epsilon / (p * d)).log() / (p - 1)).exp()
     u = (min if p >= 2 else max)(linear.mid(), tail.mid())
     for _ in range(_MOST_STEPS):
-        loss = _loss(p, u - d / 2, d)
-        slope = p * u * ((u + d / 2) ** (p - 1) - (u - d / 2).sgn() * power(abs(u - d / 2), p - 1)) / loss
+        z = u - d / 2
+        loss = _loss(p, z, d)
+        near = z ** (p - 1) if z > 0 else z.sgn() * power(abs(z), p - 1)
+        slope = p * u * ((u + d / 2) ** (p - 1) - near) / loss
         step = ((epsilon / loss).log() / slope).mid()
         if not step.is_finite():
             break

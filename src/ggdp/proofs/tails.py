@@ -72,7 +72,7 @@ def survival(p: arb, z: arb) -> arb:
     """Enclose S(z)."""
     if z >= 0:
         spend(_GAMMA, ctx.prec)
-        return power(z, p).gamma_upper(1 / p, regularized=1) / 2
+        return (z**p if z > 0 else power(z, p)).gamma_upper(1 / p, regularized=1) / 2
     if z <= 0:
         return 1 - survival(p, -z)
     if not z.is_finite():
