@@ -47,7 +47,7 @@ def demo(
         say("note: a new release of the same data spends epsilon again", err=True)
     from ggdp.tables.output_files import files_of
 
-    release = _released(epsilon)
+    release = _release_workers(epsilon)
     for warning in release.request.warnings:
         say(f"warning: {warning}", err=True)
     files = files_of(release, targets[:2])
@@ -80,7 +80,7 @@ def demo(
     say("Written: " + ", ".join(written))
 
 
-def _released(epsilon: float) -> TableRelease:
+def _release_workers(epsilon: float) -> TableRelease:
     """Release the bundled table: one row per worker, with levels from the publication."""
     import pyarrow as pa
 

@@ -50,7 +50,7 @@ def verify(
     and against their signatures. Needs no data. Exits with 1 if a file fails.
     """
     signers = None if signer is None else read_signers(signer)
-    found = [_verified(file, signers) for file in files]
+    found = [_verify_file(file, signers) for file in files]
     failed = sum(one["error"] is not None for one in found)
     if as_json:
         signatures = [None if one["signature"] is None else one["signature"].to_dict() for one in found]
@@ -83,7 +83,7 @@ def note_unknown_keys(signatures: Iterable[Signature | None]) -> None:
         say("A signature by an unknown key does not prove who signed. Name the expected key with --signer.")
 
 
-def _verified(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
+def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]:
     """Return what was found of one file."""
     found: dict[str, Any] = {"file": str(file), "kind": None, "proved": [], "published": {}, "signature": None}
     error = None

@@ -91,11 +91,11 @@ def query_string(view: str, settings: object) -> str:
     """Return the part of the address that holds a view and its settings, as ``view=noise&epsilon=0.5``."""
     fields: tuple[Any, ...] = attrs.fields(type(settings))  # type: ignore[arg-type]
     given = {field.name: getattr(settings, field.name) for field in fields}
-    changed = {field.name: _written(given[field.name]) for field in fields if given[field.name] != field.default}
+    changed = {field.name: _write_value(given[field.name]) for field in fields if given[field.name] != field.default}
     return urlencode({"view": view, **changed})
 
 
-def _written(value: object) -> str:
+def _write_value(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 

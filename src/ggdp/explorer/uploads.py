@@ -68,7 +68,7 @@ class MemoryFile:
         directory = tempfile.mkdtemp(prefix="ggdp-link-")
         self._descriptor = descriptor
         self._holders, self._is_done = 0, False
-        self._closed = weakref.finalize(self, _freed, descriptor, directory)
+        self._closed = weakref.finalize(self, _free, descriptor, directory)
         self.path = Path(directory) / f"upload{suffix}"
         self.path.symlink_to(f"/proc/{os.getpid()}/fd/{descriptor}")
 
@@ -109,7 +109,7 @@ class MemoryFile:
         self.close()
 
 
-def _freed(descriptor: int, directory: str) -> None:
+def _free(descriptor: int, directory: str) -> None:
     os.close(descriptor)
     shutil.rmtree(directory, ignore_errors=True)
 

@@ -340,9 +340,9 @@ class ExponentialMechanism:
         bits = checked_source(source)
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
             entry = charge.commit()
-            return charged_to(self._selected(utilities, bits), entry)
+            return charged_to(self._select(utilities, bits), entry)
 
-    def _selected(self, utilities: ArrayLike, bits: Source) -> Release:
+    def _select(self, utilities: ArrayLike, bits: Source) -> Release:
         rate = _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
         weights = Weights.of(self._checked(utilities), rate)
         place = select_candidate(weights, bits)

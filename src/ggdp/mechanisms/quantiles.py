@@ -636,12 +636,12 @@ class QuantilePlan:
         if cells.steps.size and int(cells.steps.max()) > self.steps:
             raise ArgumentError("cells", "these", f"must have steps of at most {self.steps:,}")
         noise = self.interval_noise()
-        parts = [self._drawn(cells.slice(first, last), noise, bits) for first, last in _blocks(cells.starts)]
+        parts = [self._draw(cells.slice(first, last), noise, bits) for first, last in _blocks(cells.starts)]
         names = ("values", "lower", "upper")
         values, lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return QuantileDraws(values, lower, upper, (lower > 0) | (upper < self.steps))
 
-    def _drawn(self, cells: CellValues, noise: CertifiedNoise, source: Source) -> _Block:
+    def _draw(self, cells: CellValues, noise: CertifiedNoise, source: Source) -> _Block:
         values = np.empty((cells.cells, len(self.fractions)), dtype=np.int64)
         if self._tree is None:
             whole = Part.whole(cells, self.steps, 1)

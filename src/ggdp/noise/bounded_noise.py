@@ -99,10 +99,10 @@ class _BoundedNoise(ABC):
             If the source fails; then there is no output.
         """
         bits = checked_source(source)
-        return self._drawn(_checked_values(values, self.lower, self.upper), bits)
+        return self._draw(_checked_values(values, self.lower, self.upper), bits)
 
     @abstractmethod
-    def _drawn(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
+    def _draw(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
         """Return a draw around each of an array of true values."""
 
 
@@ -127,7 +127,7 @@ class TruncatedIntegerNoise(_BoundedNoise):
     True
     """
 
-    def _drawn(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
+    def _draw(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
         out = np.empty(centres.shape, dtype=np.int64)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         wide = min(self.upper - self.lower, thresholds_needed(self.order, self.scale)) > _MOST_THRESHOLDS
@@ -195,7 +195,7 @@ class BoundaryInflatedIntegerNoise(_BoundedNoise):
     True
     """
 
-    def _drawn(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
+    def _draw(self, centres: NDArray[np.integer], source: Source) -> NDArray[np.int64]:
         out = draw_array(sampler_of(self.order, self.scale), centres.shape, source)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         # Noise beyond the width ends on a bound whatever the value; cut off there, the sum cannot overflow.

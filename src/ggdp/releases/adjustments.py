@@ -333,7 +333,7 @@ def project(release: Release, total: float) -> Release:
     values = numbers_of(release).astype(np.float64)
     if values.size == 0 and asserted > 0.0:
         raise ArgumentError("total", total, "must be 0: the release has no cells")
-    return adjust(release, _projected(values, asserted), Adjustment("project", (("total", asserted),)))
+    return adjust(release, _project_values(values, asserted), Adjustment("project", (("total", asserted),)))
 
 
 def fit_total(
@@ -375,7 +375,7 @@ def fit_total(
         raise ArgumentError("total", total, "must be at most 2^53")
     fitted = np.clip(release.values.reshape(-1), -_MOST_FITTED, _MOST_FITTED)
     for part in parts:
-        fitted[part] = _fitted(fitted[part], asserted, nonnegative=nonnegative)
+        fitted[part] = _fit_values(fitted[part], asserted, nonnegative=nonnegative)
     step = Adjustment("fit_total", (("total", asserted), ("nonnegative", nonnegative), ("parts", len(parts))))
     return adjust(release, fitted.reshape(release.values.shape), step)
 
@@ -402,7 +402,7 @@ def _total(release: Release, total: object) -> float:
     return asserted
 
 
-def _projected(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def _project_values(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     """Return the nearest point of {x >= 0, sum = total}."""
     if values.size == 0:
         return values
@@ -416,14 +416,14 @@ def _projected(values: NDArray[np.float64], total: float) -> NDArray[np.float64]
     return np.asarray(found.reshape(values.shape))
 
 
-def _fitted(values: NDArray[np.int64], total: int, *, nonnegative: bool) -> NDArray[np.int64]:
+def _fit_values(values: NDArray[np.int64], total: int, *, nonnegative: bool) -> NDArray[np.int64]:
     """Return whole numbers that add up to a total, near the nearest point that does."""
     if values.size == 0:
         if total:
             raise ArgumentError("total", total, "must be 0: the release has no cells")
         return values
     if nonnegative:
-        nearest = _projected(values.astype(np.float64), float(total))
+        nearest = _project_values(values.astype(np.float64), float(total))
         whole = np.floor(nearest).astype(np.int64)
         lost = nearest - whole
     else:
@@ -434,7 +434,7 @@ def _fitted(values: NDArray[np.int64], total: int, *, nonnegative: bool) -> NDAr
     # Floats may be off by a few ones in large tables: `left` may pass the number of cells, or be negative.
     every, some = divmod(left, values.size)
     if nonnegative and left < 0:
-        return _lowered(whole, -left)
+        return _lower_largest(whole, -left)
     whole += every
     whole[np.argsort(-lost, kind="stable")[:some]] += 1
     return whole
@@ -445,7 +445,7 @@ def _exact_sum(values: NDArray[np.int64]) -> int:
     return (int((values >> 28).sum()) << 28) + int((values & ((1 << 28) - 1)).sum())
 
 
-def _lowered(values: NDArray[np.int64], by: int) -> NDArray[np.int64]:
+def _lower_largest(values: NDArray[np.int64], by: int) -> NDArray[np.int64]:
     """Return values with the largest of them lowered by ones, `by` of them in all."""
     while by:
         largest = np.argsort(-values, kind="stable")[: min(by, int((values > 0).sum()))]

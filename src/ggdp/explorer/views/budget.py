@@ -61,7 +61,7 @@ def _serve(visit: Visit[BudgetSettings]) -> None:
 
     computed = visit.computed(budget_results, arguments)
     visit.show_status(lambda: _without_ledger() if ledger is None else computed.status())
-    visit.show("results", computed.result, _drawn)
+    visit.show("results", computed.result, _draw)
 
     def composed() -> Any:  # noqa: ANN401 - the figure, if anything was released
         found = computed.result()
@@ -108,7 +108,7 @@ def without_password(url: str) -> str:
     return make_url(url).render_as_string(hide_password=True) if "://" in url else url
 
 
-def _drawn(found: BudgetResults) -> TagList:
+def _draw(found: BudgetResults) -> TagList:
     return TagList(
         tags.div(*(headline(number, said) for number, said in found.headlines), class_="headlines"),
         tags.p(found.answer, class_="problem" if found.refused else "answer"),

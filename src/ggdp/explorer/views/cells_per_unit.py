@@ -75,7 +75,7 @@ def _serve(visit: Visit[CellsPerUnitSettings]) -> None:
 
     computed = visit.computed(check_results, arguments)
     visit.show_status(computed.status)
-    visit.show("results", computed.result, _drawn)
+    visit.show("results", computed.result, _draw)
 
     def same(found: CellsPerUnitSettings) -> Equivalents | None:
         source, table = visit.shared.source(), found.typed(visit.shared.domain)
@@ -97,7 +97,7 @@ def _csv(found: CheckResults) -> bytes:
     return "".join(f"{row}\n" for row in rows).encode()
 
 
-def _drawn(found: CheckResults) -> TagList:
+def _draw(found: CheckResults) -> TagList:
     return TagList(
         tags.div(
             headline(f"{found.recommended:,}", "cells per unit have the least noise and loss together"),

@@ -133,7 +133,7 @@ def _serve(visit: Visit[TableSettings]) -> None:
             selected = chosen if chosen in found.columns else found.columns[0]
             ui.update_select("column", choices=list(found.columns), selected=selected)
 
-    visit.show("results", computed.result, _drawn)
+    visit.show("results", computed.result, _draw)
     visit.show("dots_figure", dots.result, Picture.tag)
 
     visit.offer(
@@ -149,7 +149,7 @@ def _same(settings: TableSettings) -> Equivalents:
     return Equivalents(command=table.command("FILE", "--dry-run"), python=table.python("plan_table"))
 
 
-def _drawn(found: TableResults) -> TagList:
+def _draw(found: TableResults) -> TagList:
     plus_minus = next((said for name, said in found.plan if name == "plus-minus"), "")
     return TagList(
         tags.p(*(f"{sentence} " for sentence in found.said), class_="origin"),
