@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -68,9 +67,7 @@ def show(
     if plot is not None:
         from ggdp.plots.budgets import plot_burn_down
 
-        picture = io.BytesIO()
-        plot_burn_down(opened).savefig(picture, format=plot.suffix.lower()[1:], dpi=300)
-        write_picture(plot, picture.getvalue(), overwrite=overwrite)
+        write_picture(plot, plot_burn_down(opened), overwrite=overwrite)
     if as_json:
         print_json(found)
         return

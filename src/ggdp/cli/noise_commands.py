@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import io
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ggdp.calibration import Calibration
-    from ggdp.planning import Choice, Plan
+    from ggdp.planning import Choice
 
 
 # The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
@@ -130,7 +129,6 @@ def _calibration_rows(result: Calibration) -> list[tuple[str, Any]]:
 
 # The words of `ggdp.planning.measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
-DOTS_PER_INCH = 300
 
 
 def plan(
@@ -185,7 +183,9 @@ def plan(
             progress=progress,
         )
     if plot is not None:
-        _draw(result, plot, overwrite=overwrite)
+        from ggdp.plots.noise import plot_plan
+
+        write_picture(plot, plot_plan(result), overwrite=overwrite)
     if as_json:
         print_json(result.to_dict())
         return
@@ -227,14 +227,6 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("orders tried", total=None)
         yield lambda done, expected: bar.update(task, completed=done, total=max(done, expected))
-
-
-def _draw(result: Plan, plot: Path, *, overwrite: bool) -> None:
-    from ggdp.plots.noise import plot_plan
-
-    picture = io.BytesIO()
-    plot_plan(result).savefig(picture, format=plot.suffix.lower()[1:], dpi=DOTS_PER_INCH)
-    write_picture(plot, picture.getvalue(), overwrite=overwrite)
 
 
 def belief(

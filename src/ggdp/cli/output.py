@@ -5,6 +5,7 @@ Output files are checked before the work, and written whole or not at all.
 
 from __future__ import annotations
 
+import io
 import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,8 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 
 # A width in characters that no table has.
@@ -84,10 +87,12 @@ def require_picture(plot: Path, *, overwrite: bool) -> None:
         raise ArgumentError("plot", str(plot), "already exists; pass --overwrite to replace it, or name another file")
 
 
-def write_picture(plot: Path, content: bytes, *, overwrite: bool) -> None:
-    """Write a picture."""
+def write_picture(plot: Path, figure: Figure, *, overwrite: bool) -> None:
+    """Write a figure in the format that the file's ending names."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format=plot.suffix.lower()[1:], dpi=300)
     try:
-        write_together({plot: content}, overwrite=overwrite)
+        write_together({plot: picture.getvalue()}, overwrite=overwrite)
     except OSError as failed:
         why = failed.strerror or str(failed)
         raise ArgumentError("plot", str(plot), f"cannot be written ({why}); name another file") from None
