@@ -43,7 +43,6 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PERIODS = re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9]{4}-[0-9]{2}-[0-9]{2}):(\w+)\s*")
 _MOST_IN_RANGE = 10_000_000
-_KINDS = ("mean", "sum", "variance", "quantile")
 
 
 # Everything that a flag sets, and every flag, by the name that errors have.
@@ -53,6 +52,7 @@ _PARTS = {
     for name, (_, said) in options(record).items()
 }
 _ALL = {flag.name: flag for said in _PARTS.values() for flag in said.flags}
+_KINDS = tuple(flag.name for flag in _PARTS["statistics"].flags if flag.label == "Statistics")
 _TEXT = tuple(options(TextOptions))
 _DRY_RUN = Flag("dry_run", bool, "Read no data; print what would be released and what it would cost.", default=False)
 _JSON = Flag("json", bool, "Print one JSON document.", default=False)
@@ -288,11 +288,12 @@ def _listed(flag: str, text: str, values: str) -> list[str]:
 
 def statistics_of(given: Mapping[str, Any]) -> list[Statistic]:
     """Return the statistics that flags ask for, in the order of the flags."""
-    from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
+    from ggdp.tables.statistics.statistic import STATISTICS, Quantile
 
     found: list[Statistic] = []
-    for name, kind in (("mean", Mean), ("sum", Sum), ("variance", Variance)):
-        found += [kind(column) for column in given[name] or ()]
+    for kind in _KINDS:
+        if kind != "quantile":
+            found += [STATISTICS[kind](column) for column in given[kind] or ()]
     fractions: dict[str, list[float]] = {}
     for text in given["quantile"] or ():
         column, values = _split("quantile", text, "COL=0.5")

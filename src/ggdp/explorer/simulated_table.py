@@ -286,7 +286,7 @@ def _statistics(
     cells: int,
 ) -> dict[str, NDArray[np.float64]]:
     """Return a statistic of each cell: of rows, or of the one value that the rows of a unit in it become."""
-    from ggdp.tables.statistics import Mean, Sum, Variance
+    from ggdp.tables.statistics.statistic import MomentStatistic, Sum
 
     pairs, place = np.unique(units * cells + cell, return_inverse=True)
     added = _added(values, place, pairs.size)
@@ -298,12 +298,10 @@ def _statistics(
     if isinstance(statistic, Sum):
         return {statistic.names[0]: total}
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = total / number
-        if isinstance(statistic, Mean):
-            return {statistic.names[0]: mean}
-        if isinstance(statistic, Variance):
+        if isinstance(statistic, MomentStatistic):
+            mean = total / number
             spread = _added((added - mean[where]) ** 2, where, cells)
-            return {statistic.names[0]: spread / number}
+            return {statistic.names[0]: statistic.of_moments(mean, spread / number)}
     order = np.lexsort((added, where))
     ends = np.cumsum(number)
     found = {}

@@ -11,6 +11,7 @@ from shiny import reactive
 from ggdp.explorer import settings as fields
 from ggdp.explorer.typed_table import LABELS, TypedTable
 from ggdp.explorer.view import choices, group, quantity, text, when
+from ggdp.tables.statistics.statistic import STATISTICS
 
 if TYPE_CHECKING:
     from htmltools import Tag
@@ -70,7 +71,8 @@ def columns_form(settings: CountedFields) -> list[Tag]:
 
 def statistics_form(settings: TableFields) -> list[Tag]:
     """Return the inputs of statistics beside the counts."""
-    hint = "Lines: mean COL, sum COL, variance COL, quantile COL=0.25,0.5."
+    plain = [f"{kind} COL" for kind in STATISTICS if kind != "quantile"]
+    hint = f"Lines: {', '.join(plain)}, quantile COL=0.25,0.5."
     ranges = "Public range of each: COL=LOW:HIGH."
     return [
         text(settings, "statistics", LABELS["mean"], "mean income", hint, lines=True),

@@ -351,26 +351,15 @@ class TableOptions(TextOptions):
             "sequence of Mean, Sum, Variance or Quantile, optional",
             "What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as "
             '``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out.',
-            Flag(
-                "mean",
-                list[str] | None,
-                "Publish the mean of a column in each cell; needs its range.",
-                "COL",
-                label="Statistics",
-            ),
-            Flag(
-                "sum",
-                list[str] | None,
-                "Publish the sum of a column in each cell; needs its range.",
-                "COL",
-                label="Statistics",
-            ),
-            Flag(
-                "variance",
-                list[str] | None,
-                "Publish the variance of a column in each cell; needs its range.",
-                "COL",
-                label="Statistics",
+            *(
+                Flag(
+                    kind,
+                    list[str] | None,
+                    f"Publish the {kind} of a column in each cell; needs its range.",
+                    "COL",
+                    label="Statistics",
+                )
+                for kind in ("mean", "sum", "variance")
             ),
             Flag(
                 "quantile",
@@ -1005,7 +994,7 @@ def _check_total(request: TableRequest) -> None:
 def _check_statistics(request: TableRequest) -> None:
     """Raise if statistics have no public range, or are requested beside what they do not go with."""
     from ggdp.domain.value_range import FEW_STEPS, MOST_STEPS
-    from ggdp.tables.statistics.statistic import Variance, published_names
+    from ggdp.tables.statistics.statistic import published_names
 
     measured = dict.fromkeys(statistic.column for statistic in request.statistics)
     for column in measured:
@@ -1021,12 +1010,12 @@ def _check_statistics(request: TableRequest) -> None:
     for statistic in request.statistics:
         values = request.domain[statistic.column].values_in
         assert values is not None
-        if isinstance(statistic, Variance) and values.steps > FEW_STEPS:
+        if statistic.squares and values.steps > FEW_STEPS:
             raise ArgumentError(
                 "statistics",
                 statistic.column,
-                f"its range has {values.steps:,} steps, and a variance is computed on at most {FEW_STEPS:,}; declare a "
-                "larger step",
+                f"its range has {values.steps:,} steps, and a {statistic.kind} is computed on at most "
+                f"{FEW_STEPS:,}; declare a larger step",
             )
         is_summed = request.unit is not None and (request.per_unit or statistic.rule) == "sum"
         if is_summed and max(abs(values.offset), abs(values.offset + values.steps)) > MOST_STEPS:

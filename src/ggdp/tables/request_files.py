@@ -26,12 +26,11 @@ from ggdp._records import options
 from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError
 from ggdp.tables.request import TableRequest, goal_of
-from ggdp.tables.statistics.statistic import Mean, Quantile, Statistic, Sum, Variance
+from ggdp.tables.statistics.statistic import STATISTICS, Quantile, Statistic
 
 if TYPE_CHECKING:
     import os
 
-_PLAIN: dict[str, Any] = {"mean": Mean, "sum": Sum, "variance": Variance}
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 # Fields that are read from several keys.
 _COMPOSED = ("by", "goal", "domain", "statistics")
@@ -144,12 +143,13 @@ def _flat(content: Mapping[str, Any], sections: set[str]) -> dict[str, Any]:
 def _statistics(table: Mapping[str, Any], name: str) -> tuple[Statistic, ...]:
     found: list[Statistic] = []
     for key, value in table.items():
-        if key in _PLAIN and isinstance(value, list):
-            found += [_PLAIN[key](column) for column in value]
-        elif key == "quantile" and isinstance(value, dict):
+        if key == "quantile" and isinstance(value, dict):
             found += [Quantile(column, fractions) for column, fractions in value.items()]
+        elif key != "quantile" and key in STATISTICS and isinstance(value, list):
+            found += [STATISTICS[key](column) for column in value]
         elif key != "by":
-            raise ArgumentError("study", name, f"{key!r} is not a key of [[tables]]: by, mean, sum, variance, quantile")
+            known = ", ".join(["by", *STATISTICS])
+            raise ArgumentError("study", name, f"{key!r} is not a key of [[tables]]: {known}")
     return tuple(found)
 
 

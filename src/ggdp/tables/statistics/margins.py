@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,12 +22,10 @@ from ggdp.tables.statistics.estimates import (
     ColumnSums,
     checked_range,
     count_weights,
-    mean_parts,
     sum_weights,
-    variance_parts,
 )
 from ggdp.tables.statistics.released_statistics import noise_of
-from ggdp.tables.statistics.statistic import Mean, Quantile, Sum, Variance, published_names
+from ggdp.tables.statistics.statistic import STATISTICS, Quantile, Sum, published_names
 from ggdp.tables.statistics.statistics_plan import measure_of
 
 if TYPE_CHECKING:
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from ggdp.tables.table_plan import TablePlan
 
 
-_NAMES = {Mean: "mean", Sum: "sum", Variance: "variance", Quantile: "quantile"}
 _RULES = {
     "sum": "the sum of its values",
     "mean": "the mean of its values",
@@ -95,7 +92,7 @@ def _half_widths(plan: TablePlan, statistic: Statistic) -> list[float]:
     if isinstance(statistic, Sum):
         others = [(other.size, other.sums) for other in plan.statistics.groups if other is not group and other.sums > 1]
         return [sum_margin([kind, *others], bounds, noise)] * len(SIZES)
-    return ratio_margins("mean" if isinstance(statistic, Mean) else "variance", kind, bounds, noise)
+    return ratio_margins(statistic.kind, kind, bounds, noise)
 
 
 def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
@@ -151,9 +148,8 @@ def statistic_sentences(request: TableRequest) -> list[str]:
             rules.setdefault(_RULES[rule], []).extend(statistic.names)
         for words, names in rules.items():
             sentences.append(f"For {', '.join(names)} each unit has one value in a cell: {words} there.")
-    if any(isinstance(statistic, Variance) for statistic in request.statistics):
-        sentences.append("A variance is the mean squared distance from the mean of the cell.")
-    return sentences
+    meanings = dict.fromkeys(statistic.meaning for statistic in request.statistics if statistic.meaning is not None)
+    return [*sentences, *meanings]
 
 
 def noise_sentences(plan: TablePlan) -> str:
@@ -191,7 +187,7 @@ def _what(request: TableRequest, statistic: Statistic) -> list[str]:
     of = f"{statistic.column}, clamped to {request.domain[statistic.column].values_in}"
     if isinstance(statistic, Quantile):
         return [f"{fraction:g} quantile of {of}" for fraction in statistic.fractions]
-    return [f"{_NAMES[type(statistic)]} of {of}"]
+    return [f"{statistic.kind} of {of}"]
 
 
 SIZES = (10, 100, 1_000, 10_000)
@@ -239,7 +235,7 @@ def single_sum_margin(step: float, noise: WeightedNoise, level: float = 0.95) ->
 
 
 def ratio_margins(
-    statistic: Literal["mean", "variance"],
+    statistic: str,
     kind: tuple[int, int],
     bounds: tuple[float, float],
     noise: WeightedNoise,
@@ -247,7 +243,7 @@ def ratio_margins(
     *,
     sizes: Sequence[int] = SIZES,
 ) -> list[float]:
-    """Return the half-widths of means or variances in cells of these sizes, for a column of this unit and coordinates.
+    """Return the half-widths of a moment statistic in cells of these sizes, for a column of this unit and coordinates.
 
     Examples
     --------
@@ -261,7 +257,7 @@ def ratio_margins(
 
 @lru_cache(maxsize=64)
 def _cached_ratio_margins(
-    statistic: Literal["mean", "variance"],
+    statistic: str,
     kind: tuple[int, int],
     bounds: tuple[float, float],
     noise: WeightedNoise,
@@ -272,10 +268,9 @@ def _cached_ratio_margins(
     (lo, hi), (unit, coordinates) = bounds, kind
     parts = _triples() if coordinates == TRIPLE else _pairs()
     sums = np.concatenate([np.zeros((len(parts), 1)), parts], axis=1)
-    estimate, factor = (mean_parts, hi - lo) if statistic == "mean" else (variance_parts, (hi - lo) ** 2)
     column = ColumnSums(sums=np.multiply.outer(np.array(sizes, dtype=np.float64) * unit, sums), unit=unit)
-    _, lower, upper = estimate(column, noise, level)
-    return tuple(float(half) for half in 0.5 * factor * (upper - lower).max(axis=1))
+    _, lower, upper = STATISTICS[statistic].parts(column, noise, level)
+    return tuple(float(half) for half in 0.5 * STATISTICS[statistic].factor(hi - lo) * (upper - lower).max(axis=1))
 
 
 def _pairs() -> Floats:

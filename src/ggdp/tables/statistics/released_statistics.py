@@ -19,12 +19,10 @@ from ggdp.tables.statistics.estimates import (
     ColumnSums,
     Estimate,
     count_estimate,
-    mean_estimate,
     single_sum_estimate,
     sum_estimate,
-    variance_estimate,
 )
-from ggdp.tables.statistics.statistic import Mean, Quantile, Sum
+from ggdp.tables.statistics.statistic import Quantile, Sum
 from ggdp.tables.statistics.statistics_plan import measure_of
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from ggdp.noise import Source
     from ggdp.releases import Release
     from ggdp.sources.query import CountQuery, MeasuredCells, TableSource
-    from ggdp.tables.statistics.statistic import Statistic
+    from ggdp.tables.statistics.statistic import MomentStatistic
     from ggdp.tables.statistics.statistics_plan import PlannedQuantiles
     from ggdp.tables.statistics.sum_groups import SumGroup
     from ggdp.tables.table_plan import TablePlan
@@ -88,7 +86,7 @@ def in_requested_order(plan: TablePlan, found: Sequence[PublishedStatistic]) -> 
     return tuple(by_name[name] for statistic in plan.request.statistics for name in statistic.names)
 
 
-def _estimate(plan: TablePlan, statistic: Statistic, noisy: NDArray[np.float64]) -> Estimate:
+def _estimate(plan: TablePlan, statistic: MomentStatistic | Sum, noisy: NDArray[np.float64]) -> Estimate:
     measure, noise = measure_of(plan.request, statistic), noise_of(plan)
     bounds = (float(measure.values.low), float(measure.values.high))
     parts = _parts(plan, noisy)
@@ -99,9 +97,7 @@ def _estimate(plan: TablePlan, statistic: Statistic, noisy: NDArray[np.float64])
     if isinstance(statistic, Sum):
         others = [_column_sums(other, sums) for other, sums in parts if other is not group and other.sums > 1]
         return sum_estimate(column, bounds, noise, others=others)
-    if isinstance(statistic, Mean):
-        return mean_estimate(column, bounds, noise)
-    return variance_estimate(column, bounds, noise)
+    return statistic.estimate(column, bounds, noise)
 
 
 def _parts(plan: TablePlan, noisy: NDArray[np.float64]) -> list[tuple[SumGroup, NDArray[np.float64]]]:

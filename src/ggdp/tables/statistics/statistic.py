@@ -2,10 +2,14 @@
 
 With a column of units, the rows of a unit in a cell are first made one value, by the rule `per_unit`. Values are
 clamped to the public range of their column and rounded to its step (`ggdp.domain.value_range`).
+
+A statistic that follows from the mean and the variance of a cell is a `MomentStatistic`: one class here, registered in
+`STATISTICS`. docs/contributing/add-a-statistic.md adds one.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, get_args
@@ -15,9 +19,14 @@ from attrs import field, frozen
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.sources.measures import PerUnit
+from ggdp.tables.statistics.estimates import mean_estimate, mean_parts, variance_estimate, variance_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from ggdp.noise.generalized_gaussian import Floats
+    from ggdp.tables.statistics.estimates import ColumnSums, Estimate
+    from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 _MOST_QUANTILES = 99
 # Of `ggdp.mechanisms.quantiles`; names of published columns have as many digits.
@@ -36,10 +45,12 @@ class _ColumnStatistic:
 
     column: str = field(converter=_column)
     rule: ClassVar[PerUnit] = "mean"
+    squares: ClassVar[bool] = False  # whether squares of values are added up, too
+    meaning: ClassVar[str | None] = None  # a sentence of the statement, where the name does not say enough
 
     @property
     def kind(self) -> str:
-        """What is published, as in the names of columns: "mean", "sum", "variance" or "quantile"."""
+        """What is published, as in flags and the names of columns: a name of `STATISTICS`."""
         return type(self).__name__.lower()
 
     @property
@@ -49,7 +60,35 @@ class _ColumnStatistic:
 
 
 @frozen
-class Mean(_ColumnStatistic):
+class MomentStatistic(_ColumnStatistic, ABC):
+    """A statistic that follows from the mean and the variance of the values of a cell.
+
+    It is estimated from the noisy sums of its column: a pair, or a triple where `squares` is set.
+    """
+
+    @classmethod
+    @abstractmethod
+    def of_moments(cls, mean: Floats, variance: Floats) -> Floats:
+        """Return the statistic of values with these means and variances, without noise."""
+
+    @classmethod
+    @abstractmethod
+    def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+        """Return estimates and the ends of their intervals, for values as parts of the range; NaN for null ones."""
+
+    @classmethod
+    @abstractmethod
+    def factor(cls, width: float) -> float:
+        """Return what 1 in a length of `parts` is worth, for a range of this width."""
+
+    @classmethod
+    @abstractmethod
+    def estimate(cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise) -> Estimate:
+        """Return the statistic of each cell with its 95% interval, in the unit of the column."""
+
+
+@frozen
+class Mean(MomentStatistic):
     """The mean of a column in each cell.
 
     Parameters
@@ -62,6 +101,26 @@ class Mean(_ColumnStatistic):
     >>> Mean("age").names
     ('mean_age',)
     """
+
+    @classmethod
+    def of_moments(cls, mean: Floats, variance: Floats) -> Floats:  # noqa: ARG003
+        """Return the mean."""
+        return mean
+
+    @classmethod
+    def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+        """Return means, for values as parts of the range."""
+        return mean_parts(column, noise, level)
+
+    @classmethod
+    def factor(cls, width: float) -> float:
+        """Return the width."""
+        return width
+
+    @classmethod
+    def estimate(cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise) -> Estimate:
+        """Return the mean of each cell."""
+        return mean_estimate(column, bounds, noise)
 
 
 @frozen
@@ -83,7 +142,7 @@ class Sum(_ColumnStatistic):
 
 
 @frozen
-class Variance(_ColumnStatistic):
+class Variance(MomentStatistic):
     """The variance of a column in each cell: the mean squared distance from the mean of the cell.
 
     Parameters
@@ -96,6 +155,29 @@ class Variance(_ColumnStatistic):
     >>> Variance("age").names
     ('variance_age',)
     """
+
+    squares: ClassVar[bool] = True
+    meaning: ClassVar[str | None] = "A variance is the mean squared distance from the mean of the cell."
+
+    @classmethod
+    def of_moments(cls, mean: Floats, variance: Floats) -> Floats:  # noqa: ARG003
+        """Return the variance."""
+        return variance
+
+    @classmethod
+    def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+        """Return variances, for values as parts of the range."""
+        return variance_parts(column, noise, level)
+
+    @classmethod
+    def factor(cls, width: float) -> float:
+        """Return the square of the width."""
+        return width**2
+
+    @classmethod
+    def estimate(cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise) -> Estimate:
+        """Return the variance of each cell."""
+        return variance_estimate(column, bounds, noise)
 
 
 def _fractions(fractions: object) -> tuple[float, ...]:
@@ -145,7 +227,9 @@ class Quantile(_ColumnStatistic):
         return tuple(Fraction(repr(fraction)) for fraction in self.fractions)
 
 
-Statistic: TypeAlias = Mean | Sum | Variance | Quantile
+Statistic: TypeAlias = MomentStatistic | Sum | Quantile
+# By the names that flags, files, manifests and published columns have.
+STATISTICS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Mean, Sum, Variance, Quantile)}
 
 
 def published_names(statistic: Statistic) -> tuple[str, ...]:
@@ -167,8 +251,7 @@ def described(statistic: Statistic) -> dict[str, Any]:
 
 def statistic_from(plain: Mapping[str, Any]) -> Statistic:
     """Return the statistic that `described` wrote."""
-    kinds: dict[str, Any] = {kind.__name__.lower(): kind for kind in (Mean, Sum, Variance, Quantile)}
-    return cast("Statistic", kinds[plain["kind"]](**{name: plain[name] for name in plain if name != "kind"}))
+    return cast("Statistic", STATISTICS[plain["kind"]](**{name: plain[name] for name in plain if name != "kind"}))
 
 
 def checked_statistics(statistics: object) -> tuple[Statistic, ...]:

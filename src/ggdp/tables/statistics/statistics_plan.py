@@ -1,10 +1,11 @@
 """How the statistics of a request are made private: which sums share a group, the noise of all of them, and the split.
 
 All of it follows from the request. Each column and rule has one group of sums (`ggdp.tables.statistics.sum_groups`): a
-triple where its variance is requested, a pair where its mean is; a sum alone is one sum, if another group counts the
-units, or else a pair, which counts them at no further cost. If nothing but quantiles is requested, units are counted
-by themselves. All groups have noise of one law, calibrated as one query for all tables. A column of weight w has a
-group of w times the size of one of weight 1: its noise is 1/w times as large in the unit of the column.
+triple where a statistic needs squares (variances do), a pair where none does (means); a sum alone is one sum, if
+another group counts the units, or else a pair, which counts them at no further cost. If nothing but quantiles is
+requested, units are counted by themselves. All groups have noise of one law, calibrated as one query for all tables. A
+column of weight w has a group of w times the size of one of weight 1: its noise is 1/w times as large in the unit of
+the column.
 
 Quantiles are drawn apart, by the exponential mechanism, for a share of epsilon: as the weights of their columns are to
 the weights of all columns and groups.
@@ -28,7 +29,7 @@ from ggdp.privacy import Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.sources.measures import Measure, SummedMeasure
-from ggdp.tables.statistics.statistic import Mean, Quantile, Statistic, Sum, Variance
+from ggdp.tables.statistics.statistic import Quantile, Statistic, Sum
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
 from ggdp.tables.table_noise import table_noise
 
@@ -111,7 +112,7 @@ def measure_of(request: TableRequest, statistic: Statistic) -> Measure:
 
 def plan_statistics(request: TableRequest) -> StatisticsPlan:
     """Return the groups of sums of a request that has statistics, and what its quantiles cost."""
-    wanted: dict[Measure, set[type]] = {}
+    wanted: dict[Measure, set[type[Statistic]]] = {}
     quantiles = []
     for statistic in request.statistics:
         measure = measure_of(request, statistic)
@@ -119,7 +120,7 @@ def plan_statistics(request: TableRequest) -> StatisticsPlan:
             quantiles.append((statistic, measure))
         else:
             wanted.setdefault(measure, set()).add(type(statistic))
-    counted = any(kinds & {Mean, Variance} for kinds in wanted.values())
+    counted = any(kinds - {Sum} for kinds in wanted.values())
     weights = {measure: _weight(request, measure) for measure in wanted}
     most = max(weights.values(), default=Fraction(1))
     groups = []
@@ -129,7 +130,8 @@ def plan_statistics(request: TableRequest) -> StatisticsPlan:
             groups.append(SumGroup(kind="sum", measure=measure, size=size, largest=_largest(request, measure)))
         else:
             counted = True
-            groups.append(SumGroup(kind="triple" if Variance in kinds else "pair", measure=measure, size=size))
+            squares = any(kind.squares for kind in kinds)
+            groups.append(SumGroup(kind="triple" if squares else "pair", measure=measure, size=size))
     if not groups:
         groups.append(SumGroup(kind="count"))
     drawn = sum((_weight(request, measure) for _, measure in quantiles), Fraction(0))
