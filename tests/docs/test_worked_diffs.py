@@ -15,6 +15,7 @@ PAGES = ROOT / "docs" / "contributing"
 CHECKED = {
     "add-a-bound": (["tests/proofs", "-k", "(gaussian and tail) or every_bound"], 30),
     "add-a-command": (["tests/cli/test_statement.py", "tests/cli/test_help.py", "-k", "statement"], 6),
+    "add-a-statistic": (["tests/tables/statistics/test_deviation.py"], 3),
     "add-an-engine": (["tests/sources/test_counting.py", "tests/fuzz/test_fuzz.py", "-k", "arrow and stream"], 20),
 }
 
