@@ -219,7 +219,7 @@ class Batch(NamedTuple):
         return np.concatenate([noise.sample(self.batch) for _ in range(batches)])
 
 
-BATCHES = [Batch(scale, integer_noise) for scale in (10.0, 1e5) for batch in (1, 63, 64, 511, 512, 32_769, 300_000)]
+BATCHES = [Batch(scale, batch) for scale in (10.0, 1e5) for batch in (1, 63, 64, 511, 512, 32_769, 300_000)]
 
 
 @compares("sizes of batches", BATCHES, each=3, fast=100_000)

@@ -76,7 +76,7 @@ def least_by_enclosures(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
     >>> from ggdp.proofs.one_coordinate import ShiftDelta
     >>> bound = ShiftDelta(notion="approximate", sensitivity=1, epsilon=1)
     >>> print(f"{least_by_enclosures(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale / 2**0.5:.6f}")
-    1.333304
+    1.332778
     """
     excess = log_excess(bound, law, target)
     scale = passing_from(excess, law.scale, tolerance=TOLERANCE)

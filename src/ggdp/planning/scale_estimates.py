@@ -80,7 +80,7 @@ def estimate_scale(goal: ProbabilisticDP | ApproxDP, sensitivity: Sensitivity, *
     >>> print(f"{estimate_scale(ProbabilisticDP(1.0, 0.05), box, order=2):.5f}")
     3.25827
     >>> print(f"{estimate_scale(ApproxDP(1.0, 0.05), box, order=3):.4f}")
-    2.0930
+    2.6183
     """
     if not isinstance(goal, ProbabilisticDP | ApproxDP):
         raise ArgumentError("goal", goal, "must be ProbabilisticDP or ApproxDP")
