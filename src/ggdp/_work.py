@@ -49,19 +49,19 @@ def spend(units: float, bits: int = 96) -> None:
 
 def within(units: float, search: Callable[[], Result]) -> Result:
     """Return what a search returns, or raise a SearchError once it has spent these units."""
-    return spent_by(search, units)[0]
+    return copy_context().run(_counted, search, units)[0]
 
 
-def spent_by(call: Callable[[], Result], units: float = math.inf) -> tuple[Result, float]:
+def spent_by(call: Callable[[], Result]) -> tuple[Result, float]:
     """Return what a call returns, and how many units it has spent."""
+    return copy_context().run(_counted, call, math.inf)
 
-    def counted() -> tuple[Result, float]:
-        opened = _Allowance(units)
-        _ALLOWANCE.set(opened)
-        return call(), opened.spent
 
-    # A context ends in C, so that an interrupt cannot leave an allowance open.
-    return copy_context().run(counted)
+def _counted(call: Callable[[], Result], units: float) -> tuple[Result, float]:
+    """Return what `spent_by` does, in a context of its own: it ends in C, so that an interrupt leaves none open."""
+    opened = _Allowance(units)
+    _ALLOWANCE.set(opened)
+    return call(), opened.spent
 
 
 def without_limit(call: Callable[[], Result]) -> Result:

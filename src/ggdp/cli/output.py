@@ -30,7 +30,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 
 def printable(value: object) -> str:
     """Return a value as text that is safe to print: control characters are escaped, and those that turn text around."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(value))
+    text = str(value)
+    return text if text.isprintable() else "".join([one if one.isprintable() else repr(one)[1:-1] for one in text])
 
 
 def say(text: str, *, err: bool = False) -> None:

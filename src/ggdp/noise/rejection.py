@@ -385,7 +385,7 @@ def _parabolas(
     # The end of the last cell may be drawn too, as the least of the negative integers.
     parabolas = np.append(parabolas, [[values[-1]], [0.0], [0.0]], axis=1)
     # The balls are far narrower than a rounding, if no other thread has changed the precision meanwhile.
-    spread = 8.0 * max(upper_float(ball.rad()) for ball in balls)
+    spread = 8.0 * upper_float(max(map(arb.rad, balls)))
     return parabolas, np.append(off, 0.0) + spread
 
 
